@@ -1,4 +1,4 @@
-"""Answers and questions that nobody should train on, whatever proves them.
+"""Find answers and questions that are unfit for training, even if they are proved.
 
 They are found before they cost a verifier or a judge.
 """
@@ -21,13 +21,13 @@ from qa_pipeline.verification.outcomes import FLAWED
 Flaw = tuple[RowFlaw, str]
 MOST_CHARACTERS: dict[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
 _COPIED_SHARE = 0.8
-"""Share of a passage that an answer repeats word for word to count as a copy of it."""
+"""Share of a passage that an answer must repeat verbatim to count as a copy."""
 _COPIED_CHARACTERS = 500
-"""Characters from which such an answer is a copy."""
+"""Minimum characters of a copy."""
 _LONGEST_HEADING = 200
-"""Characters of an answer that is compared with headings: no heading that is one is longer."""
+"""Maximum characters of an answer that is compared with headings. Longer answers cannot be a heading."""
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
-"""Cells of a table between bars, without names of columns; in code a bar is an operator."""
+"""Cells of a table between bars, without column names. In code a bar is an operator."""
 _HEADING = re.compile(r"(?m)^#{1,6} .*$")
 _DELIMITER = re.compile(
     r"</?(?:passage|link|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal"
@@ -36,16 +36,16 @@ _DELIMITER = re.compile(
 
 
 class StyledPairRow(DraftedPairRow):
-    """Hold a pair with the style that was asked of its answer."""
+    """A pair with the requested style of its answer."""
 
     answer_style: AnswerStyle | None
 
 
 def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheckSettings) -> pl.DataFrame:
-    """Return the pairs, of status flawed where their answer is, or drafted where an old flaw is gone.
+    """Set the status of pairs with a flawed answer to "flawed", and to "drafted" if an old flaw is gone.
 
-    Neither failures nor refusals are looked at, nor reasons that the settings ignore. The reason is a
-    `RowFlaw`: the first six are looked for in rows drafted here alone, the others whoever wrote them.
+    Failures, refusals and reasons that the settings ignore are skipped. The reason is a `RowFlaw`. Its first
+    six values are checked only in generated rows, the others in all rows.
     """
     drafted = pairs.filter(pl.col("status").is_in(["drafted", FLAWED]), pl.col("coverage") != "none")
     passages = passages_by_id(chunks)
@@ -71,7 +71,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
 def _flaws_of_draft(
     pair: StyledPairRow, passages: Sequence[Passage], settings: AnswerCheckSettings
 ) -> Iterator[Flaw]:
-    """Yield what a model leaves in its drafts, with the words that show it."""
+    """Yield flaws of model drafts, with the words that show them."""
     answer, style = pair["answer"], pair["answer_style"]
     most = None if style is None else MOST_CHARACTERS[style]
     marker = SOURCE_MARK.search(answer) or _DELIMITER.search(answer)
@@ -95,7 +95,7 @@ def _flaws_of_draft(
 
 
 def _flaws_of_any(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterator[Flaw]:
-    """Yield what makes a pair unfit whoever wrote it."""
+    """Yield flaws that make any pair unfit, regardless of its origin."""
     answer = without_marks(pair["answer"]).strip()
     if phrase := leans_on(pair["question"], pair["language"]):
         yield "not_standalone", phrase

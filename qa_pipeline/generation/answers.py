@@ -1,4 +1,4 @@
-"""Answers: each kept question is answered from its retrieved passages only, with citations."""
+"""Answer each kept question from its retrieved passages only, with citations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,12 +35,12 @@ from qa_pipeline.verification.outcomes import FLAWED
 Guard = Callable[[Sequence[Question], Sequence[Sequence[Passage]]], list[Relevance]]
 """(rows of the questions table, passages of each) -> the decision on each question."""
 Select = Callable[[Sequence[KeptQuestionRow], Mapping[str, Passage]], list[list[int] | ModelError]]
-"""(rows of the questions table, passages by id) -> places of the passages of each that may be used."""
+"""(rows of the questions table, passages by id) -> indexes of the usable passages of each question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An answer to be drafted; `number` is its place among the drafts of the question, from 1."""
+    """An answer to be drafted. `number` counts the drafts of the question from 1."""
 
     row: KeptQuestionRow
     request: Request[AnswerReply]
@@ -49,7 +49,7 @@ class Draft:
 
     @property
     def guard_passed(self) -> bool | None:
-        """Return the guard's decision; None where it could not be asked."""
+        """Return the guard's decision, or None if it could not be asked."""
         return None if self.relevance.error else self.relevance.passes
 
 
@@ -65,17 +65,17 @@ def draft_answers(
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Answer every kept question from its passages; one that the guard stops gets one refusal.
+    """Answer every kept question from its passages. A question that the guard stops gets a single refusal.
 
-    An answer that was written with its question is the first draft of it, and costs no call, while the chunks
-    that it quotes are among the passages.
+    An answer that came with its question is the first draft and costs no call. All chunks that it quotes must
+    be among the passages.
 
-    A pair of `previous` is kept while the passages it rests on, prompt and model are the same, and the guard
-    decides the same of it; a draft that failed is asked again. `select` says which of the retrieved passages
-    may be used. Further drafts of a question differ in the seed alone.
+    A pair of `previous` is kept if its passages, prompt, model and guard decision are unchanged. Failed
+    drafts are asked again. `select` chooses the usable passages. Further drafts of a question differ only in
+    the seed.
 
     Raises:
-        PermanentModelError: the model can answer no further request.
+        PermanentModelError: the model cannot answer further requests.
     """
     passages = passages_by_id(chunks)
     rows = list(typed_rows(questions.filter(pl.col("status") == "kept"), KeptQuestionRow))
@@ -102,7 +102,7 @@ def draft_answers(
 
 
 def _only(row: KeptQuestionRow, selection: Sequence[int] | ModelError) -> KeptQuestionRow:
-    """Return the row with the chosen passages alone."""
+    """Return the row with only the chosen passages."""
     places = () if isinstance(selection, ModelError) else selection
     scores = row["passage_scores"]
     return {
@@ -124,7 +124,7 @@ def answer_request(
 
 
 def _by_question(previous: pl.DataFrame | None, model: str) -> dict[tuple[str, int], PairRow]:
-    """Return the earlier pairs of a model that may be used again, by question id and draft."""
+    """Return the earlier pairs of a model that can be reused, by question id and draft."""
     if previous is None:
         return {}
     usable = previous.filter(
@@ -166,7 +166,7 @@ def _made_without_call(
     settings: GenerationSettings,
     model: str,
 ) -> PairRow | None:
-    """Return the pair that was written with its question, exists already, or is stopped; else None."""
+    """Return a pair that needs no call: written with its question, already answered or stopped."""
     row, relevance = draft.row, draft.relevance
     if draft.number == 1 and relevance.passes and (written := _written(row, passages)):
         prompted = replace(draft, request=replace(draft.request, prompt_hash=row["prompt_hash"]))
@@ -182,7 +182,7 @@ def _made_without_call(
 
 
 def _written(row: KeptQuestionRow, passages: Mapping[str, Passage]) -> Reply[AnswerReply] | None:
-    """Return the answer that came with a question; None without one, or where a quoted chunk is not shown."""
+    """Return the answer that came with a question, if all its quoted chunks are shown."""
     answer, quotes = row["drafted_answer"], row["drafted_quotes"]
     if answer is None or not quotes:
         return None
@@ -200,10 +200,10 @@ def _written(row: KeptQuestionRow, passages: Mapping[str, Passage]) -> Reply[Ans
 
 
 def _still_rests(pair: PairRow, draft: Draft) -> bool:
-    """Return True if an earlier answer has its passages and prompt, and the guard lets it stand.
+    """Return True if an earlier answer has unchanged passages, prompt and guard decision.
 
-    A full answer rests on the passages it uses. A partial answer or a refusal rests on all that were
-    retrieved, since it states what they lack.
+    A full answer depends on the passages it uses. A partial answer or a refusal depends on all retrieved
+    passages, since it states gaps in them.
     """
     if pair["guard_passed"] != draft.guard_passed or pair["prompt_hash"] != draft.request.prompt_hash:
         return False
@@ -214,7 +214,7 @@ def _still_rests(pair: PairRow, draft: Draft) -> bool:
 
 
 def _refreshed(pair: PairRow, question: KeptQuestionRow, passages: Mapping[str, Passage]) -> PairRow:
-    """Return the earlier pair with what is retrieved now, and its citations in the documents of now."""
+    """Return the earlier pair with the current passages and citations."""
     passage_ids = question["passage_ids"]
     citations = [
         _citation(citation["quote"], passage_ids.index(citation["chunk_id"]) + 1, passage_ids, passages)
@@ -238,7 +238,6 @@ def _pair(
     model: str,
     passages: Mapping[str, Passage],
 ) -> PairRow:
-    """Return the row of one draft of an answer."""
     question = draft.row
     taken = ("batch", "question_id", "question", "language", "question_type", "difficulty")
     pair: PairRow = {
@@ -285,7 +284,7 @@ def _citation(
 
 
 def _pair_id(row: PairRow) -> str:
-    """Return the hash of question, answer and the chunks in use; an unused passage is no part of it."""
+    """Return a hash of question, answer and used chunks. Unused passages are not included."""
     cited = [[citation["chunk_id"] or citation["raw"], citation["quote"]] for citation in row["citations"]]
     used = sorted(row["used_chunk_ids"])
     outcome = [row["reason"], row["answer"], row["coverage"], used, cited]
@@ -294,7 +293,6 @@ def _pair_id(row: PairRow) -> str:
 
 
 def _with_guard(pair: PairRow, draft: Draft) -> PairRow:
-    """Return the pair with what the guard says now."""
     relevance = draft.relevance
     return {
         **pair,

@@ -1,10 +1,10 @@
-"""Twins: pairs of one batch that ask and answer the same, in equal words or nearly equal ones.
+"""Find twins: pairs of a batch with the same question and answer, verbatim or nearly.
 
 Near twins have the same terms: stems of content words, values of numbers and dates, signs, names, negations
-and opposites. That is MinHash at a similarity of 1, found by a join; below 1 it puts questions together that
-differ in the one word or number that matters.
+and opposites. This equals MinHash at a similarity of 1, and is found by a join. Below 1, MinHash would group
+questions that differ in a single important word or number.
 
-Nothing is decided here: the ledger keeps one of each.
+The ledger later keeps one pair of each group.
 """
 
 import re
@@ -28,7 +28,7 @@ _CLOSING = r"""["'“”„«»‚‘’,.;:!?…)\]]+(\s|$)"""
 def normalised(text: pl.Expr) -> pl.Expr:
     """Fold Unicode form (NFKC), case, spacing and punctuation at word edges.
 
-    Text of nothing but punctuation stays itself: it must not equal every other such text.
+    Text of punctuation alone is unchanged, because it must not equal every other such text.
     """
     folded = text.str.normalize("NFKC").str.to_lowercase()
     folded = folded.str.replace_all(_OPENING, "$1").str.replace_all(_CLOSING, "$1")
@@ -37,10 +37,10 @@ def normalised(text: pl.Expr) -> pl.Expr:
 
 
 def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Note for each pair with an answer which others may be its twins, by the first of them.
+    """Group pairs with an answer that may be twins. Each group is named by its first pair.
 
     Pairs of an `exact_group` differ at most in case, spacing and punctuation. Pairs of a `near_group` have
-    the same terms, in the answer in the same order. Known-answer pairs never train and have no row.
+    the same terms, in the same order in the answer. Known-answer pairs are never exported and have no row.
     """
     stated = pairs.filter(
         pl.col("question").is_not_null(), pl.col("answer").is_not_null(), pl.col("expected_verdict").is_null()
@@ -57,16 +57,16 @@ def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _terms_of_pair(question: str, answer: str, language: str, question_key: str, answer_key: str) -> str:
-    """Return what a pair asks and says; texts without terms are told apart by all they say."""
+    """Return the terms of a question and answer. A text without terms is represented by its full wording."""
     vocabulary = lexicon(language)
-    weighty = vocabulary.negations | vocabulary.contrasted  # without them a question is another one
+    weighty = vocabulary.negations | vocabulary.contrasted  # these change the meaning of a question
     question_terms = sorted(_terms(question, language, weighty)) or [question_key]
     answer_terms = _terms(answer, language, weighty | vocabulary.qualifying) or [answer_key]
     return _BETWEEN.join([*question_terms, _BETWEEN, *answer_terms])
 
 
 def _terms(text: str, language: str, weighty: Set[str]) -> list[str]:
-    """Return the terms of a text in order, and then words with marks: "mod_ssl" and "1.5" are not two."""
+    """Return the terms of a text in order, then words with inner marks, such as "mod_ssl" and "1.5"."""
     words = Reading(text, language).words
     telling = [word for word in words if word.content or word.folded in weighty]
     stated = [word.stem if word.content else word.folded for word in telling]

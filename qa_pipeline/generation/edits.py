@@ -1,4 +1,4 @@
-"""Texts that people wrote in place of questions and answers: each becomes a pair of its own."""
+"""Turn people's edits of questions and answers into new pairs."""
 
 import polars as pl
 
@@ -18,11 +18,10 @@ def with_edited_pairs(
     chunks: pl.DataFrame,
     batch: str,
 ) -> pl.DataFrame:
-    """Add to `pairs` those that people's edits make of them, and that edits make of these in turn.
+    """Add the pairs that people's edits create, including edits of edited pairs.
 
-    Added rows have the origin edited; of several decisions about a pair the last counts. A new text rests on
-    what the old one cites, as far as that exists, on its own marks, and on the words that the person named as
-    evidence.
+    Added rows have the origin "edited". If a pair has several decisions, the last counts. A new text cites
+    the resolved sources of the old text, its own marks, and the person's evidence.
     """
     counting = standing(decisions).filter(pl.col("claim_id").is_null(), pl.col("decision") == EDITED)
     edits = {row["pair_id"]: row for row in typed_rows(counting, DecisionRow)}
@@ -75,7 +74,7 @@ def _line(pair: DraftedPairRow, edit: DecisionRow, documents: pl.DataFrame, chun
 def _evidence(
     quote: str, document_id: str | None, documents: pl.DataFrame, chunks: pl.DataFrame
 ) -> RawCitation:
-    """Cite the words that a person named: the chunk of their document that holds them, else all of it."""
+    """Cite the evidence that a person gave by the chunk of their document, else by the whole document."""
     if document_id is None:
         return RawCitation(quote, quote=quote)
     of_document = chunks.filter(pl.col("document_id") == document_id)

@@ -1,7 +1,7 @@
-"""The context relevance guard: whether the passages of a question may answer it, asked before the answer.
+"""The context relevance guard checks before the answer if the passages of a question may answer it.
 
-A question it stops becomes a refusal without an answer call; whether that refusal was right is decided like
-that of any other (`verification/refusals.py`). The hardened prompt of the answer is always on.
+A question that it stops becomes a refusal without an answer call. The refusal is later judged like any other
+(`verification/refusals.py`). The hardened prompt of the answer is always on.
 """
 
 from collections.abc import Sequence
@@ -20,17 +20,17 @@ from qa_pipeline.settings.generation import GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
 
 CONTEXTS, CHARACTERS = 3, 500
-"""The best passages that are read, and the characters of each, as the specification fixes them."""
+"""Number of best passages that are read, and characters of each, as fixed by the specification."""
 _CONFIDENCE = 0.5
-"""Confidence of a model below which its yes counts as a no."""
+"""Minimum confidence of a model's yes. Below it the yes counts as a no."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """The guard's decision on one question.
+    """The guard's decision on a question.
 
-    `decided_by` is prompt (nothing looked beforehand), embedding, hybrid, llm or validation. `error` is why
-    the model that should decide did not; `model` is who says that it decided.
+    `decided_by` is prompt (unchecked), embedding, hybrid, llm or validation. `error` is the failure of the
+    deciding model. `model` is the deciding model.
     """
 
     decided_by: str
@@ -50,11 +50,11 @@ def guard_questions(
     model: LanguageModel | None,
     llm: LLMSettings,
 ) -> list[Relevance]:
-    """Return the decision on each question from its passages; one without passages never passes.
+    """Decide for each question if its passages may answer it. A question without passages never passes.
 
     Raises:
-        SettingsError: the mode asks a model and there is none.
-        PermanentModelError: the model can answer no further request.
+        SettingsError: the mode needs a model, and it is missing.
+        PermanentModelError: the model cannot answer further requests.
     """
     if settings.asks_a_model and model is None:
         raise SettingsError(
@@ -89,7 +89,7 @@ def guard_questions(
 def context_similarity(
     questions: Sequence[str], passages: Sequence[Sequence[Passage]], encoder: Encoder
 ) -> list[float | None]:
-    """Return each question's mean cosine to the beginnings of its best passages; None without any."""
+    """Return each question's mean cosine to the beginnings of its best passages, or None without passages."""
     texts = [[passage.text[:CHARACTERS] for passage in contexts[:CONTEXTS]] for contexts in passages]
     vectors = encoder.encode([*questions, *(text for contexts in texts for text in contexts)])
     rest = iter(vectors[len(questions) :])

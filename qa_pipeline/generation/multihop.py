@@ -1,9 +1,9 @@
-"""Find the chunks that a question of two hops can join: a light graph of a batch.
+"""Find pairs of chunks for two-hop questions with a light graph of a batch.
 
-Its nodes are the chunks, its edges what two of them both speak of: a name, the heading or title of one that
-the other writes out, or two rare words side by side, where it is not the only thing. What more than a few
-chunks share joins none of them, nor do chunks that say nearly the same. Edges (rows of `LINKS`)
-inside a document carry a `multi_hop` question, others a `cross_document` question.
+The nodes are chunks. An edge joins two chunks that share a name, or a heading or title that a chunk writes
+out. Two adjacent rare words join chunks only if these share more. Terms in many chunks are ignored, and so
+are chunks that say nearly the same. Edges (rows of `LINKS`) inside a document are for `multi_hop` questions,
+others for `cross_document` questions.
 """
 
 import re
@@ -24,25 +24,25 @@ LINKS = pl.Schema(
     {
         "chunk_id": S,  # the chunk that comes first
         "other_chunk_id": S,
-        "scope": S,  # within one document, or across several
-        "kind": S,  # of the node that joins them
-        "bridge": S,  # its words, as the first chunk has them
+        "scope": S,  # within a document, or across documents
+        "kind": S,  # kind of the joining node
+        "bridge": S,  # wording of the node in the first chunk
         "weight": F64,  # inverse document frequency of the bridge, times the weight of its kind
-        "shared": I32,  # how many such things both chunks speak of
+        "shared": I32,  # number of nodes that both chunks share
     }
 )
 MOST_CHUNKS = 6
-"""The most chunks that may share a node: one of more joins nothing in particular."""
+"""Maximum number of chunks that may share a node. Nodes in more chunks are too general."""
 MOST_SHARED = 0.3
-"""Chunks that share a larger part of what the poorer one speaks of say the same, and are no two hops."""
+"""Maximum share of mentions in common. Chunks above it say the same, so they are not two hops."""
 LINKS_EACH = 3
-"""Edges kept of a chunk in each scope, best first: more give more partners, and weaker ones."""
+"""Best edges kept for a chunk in each scope. More edges would be weaker."""
 _KINDS = {"heading": 3.0, "name": 2.0, "term": 1.0}
-"""The kinds of node that join two chunks, and their weight per unit of inverse document frequency.
+"""Kinds of node that join two chunks, and their weight per unit of inverse document frequency.
 
-A heading says what a chunk is about, a name what it speaks of, two words side by side may do so by chance.
-"""
-_LONGEST_HEADING = 4  # words; nobody writes out a longer heading in another section
+A heading gives the topic of a chunk, and a name is mentioned in it. Two adjacent words may be a
+coincidence."""
+_LONGEST_HEADING = 4  # words; other sections do not repeat longer headings
 _JOINTS = (" ", "-")
 _IDENTIFIER = re.compile(
     r"(?<![\w`])(?:[^\W\d_]\w*(?:[./:-]\w+){0,20}\(\)"  # call()
@@ -57,19 +57,19 @@ _CAPITALISED = re.compile(  # begins with the set of letters, so that the search
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
-"""The letters of a name that is more than a number or an abbreviation."""
+"""Letters of a name that is more than a number or an abbreviation."""
 _REFERENCES = re.compile(
     r"see also|references?|bibliography|links|further reading|related \w+"
     r"|se även|se också|referenser|källor|litteratur|länkar|relaterade .*"
     r"|siehe auch|literatur\w*|referenzen|quellen|verweise|verwandte .*",
     re.IGNORECASE,
 )
-"""Headings that only list other places."""
+"""Headings of sections that only list references."""
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
 
 
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return the edges of a batch, each once, under the chunk that comes first, its best edges first."""
+    """Return the distinct edges of a batch, under the chunk that comes first, best edges first."""
     columns = ("chunk_id", "document_id", "section_start", "language")
     nodes = chunks.select(*columns, node=pl.int_range(pl.len()))
     joining = (
@@ -113,14 +113,14 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return what each chunk mentions, each once: node, key (comparable form), kind and wording."""
+    """Return the distinct mentions of each chunk: node, key (comparable form), kind and wording."""
     headings = [_headings(*row) for row in chunks.select("title", "section_path", "language").iter_rows()]
     titles = {key for keys in headings for key in keys}
     rows: list[tuple[int, str, str, str]] = []
     columns = chunks.select("text", "language", "section_path").iter_rows()
     for node, (text, language, path) in enumerate(columns):
         if path and _REFERENCES.fullmatch(path[-1]):
-            continue  # everybody is named there, and nothing is said of them
+            continue  # it mentions many names without content
         rows += ((node, key, "heading", written) for key, written in headings[node].items())
         rows += (
             (node, key, "heading" if key in titles else kind, written)
@@ -138,7 +138,7 @@ def _headings(title: str, path: Sequence[str], language: str) -> dict[str, str]:
 
 
 def _spoken_of(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield key, kind and wording of names, of headings written out, and of content word pairs."""
+    """Yield key, kind and wording of names, written-out headings and content word pairs."""
     runs: list[list[Name]] = []
     for name in find_names(text, language):
         if runs and text[runs[-1][-1].end : name.start] == " ":
@@ -164,7 +164,7 @@ def _content(text: str, language: str) -> list[Token]:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """The place of a name, and its comparable form."""
+    """The span of a name, and its comparable form."""
 
     folded: str
     start: int
@@ -172,10 +172,10 @@ class Name:
 
 
 def find_names(text: str, language: str) -> list[Name]:
-    """Return the names of `text` in order: identifiers, and capitalised words and acronyms in sentences.
+    """Return the names of `text` in order: identifiers, capitalised words and acronyms in sentences.
 
-    German writes every noun with a capital, so there a single capitalised word is a name only when it is an
-    acronym or mixed case, or when it is in a run of capitalised words.
+    German capitalises every noun. There a single capitalised word is a name only as an acronym or in mixed
+    case. Runs of capitalised words are names too.
     """
     code = [match.span(1) for match in _CODE.finditer(text) if match[1].strip()]
     used = Occupied(len(text), code)
@@ -190,7 +190,7 @@ def find_names(text: str, language: str) -> list[Name]:
 
 
 def _fold(text: str) -> str:
-    """Return the comparable form of a name: case, genitive endings, quotes and call brackets aside."""
+    """Return the comparable form of a name, without case, genitive endings, quotes and call brackets."""
     folded = characters.fold(unicodedata.normalize("NFKC", text)).casefold().strip("'\"()[] ")
     return folded.removesuffix("'s").removesuffix("'").lstrip("-")
 
@@ -202,7 +202,7 @@ def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
         for match in _CAPITALISED.finditer(text)
         if len(match[0]) > 1 and (folded := match[0].casefold()) not in vocabulary.stop_words
         if folded not in vocabulary.negations
-        # APR is no month when dates leave it
+        # APR in capitals is an acronym, not a month
         if match[0].isupper() or folded not in vocabulary.months
     ]
     for place, match in enumerate(names):
@@ -214,6 +214,6 @@ def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_run(text: str, names: Sequence[re.Match[str]], place: int) -> bool:
-    """Return True if another capitalised word is directly beside this one."""
+    """Return True if another capitalised word is directly next to this word."""
     around = names[max(0, place - 1) : place + 2]
     return any(text[one.end() : other.start()] == " " for one, other in pairwise(around))

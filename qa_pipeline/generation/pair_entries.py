@@ -1,6 +1,6 @@
-"""Entries of files of existing pairs: each becomes question, answer and what they rest on.
+"""Read entries of files of existing pairs into question, answer and citations.
 
-An entry holds question and answer, or a chat of one turn.
+An entry contains question and answer, or a chat of a single turn.
 """
 
 import json
@@ -20,14 +20,14 @@ from qa_pipeline.text.rendering import first_names
 
 EXPECTED = "expected question + answer or messages"
 _NAMED_FIELDS, _SHOWN_OF_NAME = 12, 40
-"""Fields of an entry shown in a detail, and characters of each: those of most entries, in one line."""
+"""Maximum fields of an entry shown in a detail, and characters of each. Most entries then fit on a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawCitation:
-    """A citation as it is written, before anybody looks whether what it names exists.
+    """A citation as written, before its source is looked up.
 
-    `passage` is the text it rests on, where no name is given; `number` is its number in the answer.
+    `passage` is the cited text if the source is not named. `number` is its number in the answer.
     """
 
     raw: str
@@ -39,10 +39,10 @@ class RawCitation:
 
 @dataclass(frozen=True, slots=True)
 class RawPair:
-    """An entry of a pairs file; of one that cannot be used, `reason` and `detail` say why.
+    """An entry of a pairs file. `reason` and `detail` are set if it cannot be used.
 
-    `line` is its place in the file, counted as `unit_of` says, `sha256` the hash of the entry as written, and
-    `fields` a JSON object of what no column of `pairs` holds.
+    `line` is its number in the file, counted in the unit of `unit_of`. `sha256` is the hash of the entry as
+    written. `fields` is a JSON object of further fields without a column in `pairs`.
     """
 
     file: str
@@ -66,7 +66,7 @@ def _text(value: Any) -> Any:
 
 
 def _listed(value: object) -> object:
-    """Return citations in one text: source marks, numbered marks, or references parted by ; or lines."""
+    """Split a text of citations at source marks, numbered marks, line breaks or semicolons."""
     if not isinstance(value, str):
         return value
     if not NUMBER_MARK.sub("", value).strip(" ,;."):
@@ -100,17 +100,17 @@ class CitedSource(_Strict):
 
 
 class Message(_Strict):
-    """A message of a chat, in the fields of OpenAI."""
+    """A message of a chat, with the field names of OpenAI."""
 
     role: Literal["system", "developer", "user", "assistant"]
     content: Annotated[str, BeforeValidator(_joined)]
 
 
 class PairLine(_Strict):
-    """The fields of an entry; further fields are kept as they are.
+    """The fields of an entry. Further fields are stored unchanged.
 
-    `sources` and `contexts` are what numbers such as [2] count in where `citations` names no source itself;
-    what no number refers to in them is not cited, whatever it is.
+    Numbers such as [2] refer to `citations`, or else to `sources` or `contexts`. Entries of these two without
+    a number in the text are not cited.
     """
 
     question: Text | None = None
@@ -133,7 +133,7 @@ _ENTRIES = TypeAdapter(list[Text | CitedSource])
 
 
 def read_entry(entry: object, unread: RawPair) -> RawPair:
-    """Return `unread` with what an entry holds, or with the reason why it cannot be used."""
+    """Return `unread` with the content of an entry, or with the reason why it cannot be used."""
     if isinstance(entry, Fault):
         return replace(unread, reason=entry.reason, detail=entry.detail)
     if not isinstance(entry, dict):
@@ -155,7 +155,7 @@ def read_entry(entry: object, unread: RawPair) -> RawPair:
 
 
 def _read_fields(fields: dict[str, Any]) -> dict[str, Any] | Fault:
-    """Return the fields of a `RawPair` and the system message, or why the entry cannot be used."""
+    """Return the fields of a `RawPair` and the system message, or the reason why the entry cannot be used."""
     try:
         line = PairLine.model_validate(fields)
     except ValidationError as error:
@@ -192,7 +192,7 @@ def _turn(line: PairLine) -> tuple[str, str, str] | Fault:
 
 
 def fault_of_names(names: Iterable[str]) -> Fault | None:
-    """Return why fields of these names hold no pair; None where they may."""
+    """Return the reason why an entry with these field names cannot be a pair, if any."""
     missing = {"question", "answer"}.difference(names)
     if "messages" in names or not missing:
         return None
@@ -218,10 +218,11 @@ def _text_of(value: object) -> str:
 
 
 def _citations(line: PairLine, answer: str) -> list[RawCitation]:
-    """Return the citations of a line: the sources it names, and those that its numbers stand for.
+    """Return the citations of a line: the sources it names, and the targets of its numbers.
 
-    [2] or [c2] is the second entry of `citations`; where that names no source itself, of `sources`, else of
-    `contexts`, whose texts are passages. A number without an entry is a citation that names nothing.
+    [2] or [c2] is the second entry of `citations` if this field names sources. Else it is an entry of
+    `sources`, or of `contexts`, whose texts are passages. A number without an entry is a citation without a
+    source.
     """
     marks = [one for one in line.citations if isinstance(one, str) and NUMBER_MARK.fullmatch(one)]
     citations = [_citation(one) for one in line.citations if one not in marks]
@@ -237,7 +238,7 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
 
 
 def _entries(value: object, *, passages: bool) -> list[RawCitation]:
-    """Return the entries of a list that numbers count in; none where it is no such list."""
+    """Return the entries of a list that numbers refer to, or an empty list for other values."""
     try:
         entries = _ENTRIES.validate_python([value] if passages and isinstance(value, str) else _listed(value))
     except ValidationError:

@@ -1,4 +1,4 @@
-"""Existing pairs as rows of the pairs table, with what they cite resolved."""
+"""Import existing pairs into the pairs table and resolve their citations."""
 
 from collections.abc import Iterable
 from functools import cache, cached_property
@@ -18,7 +18,7 @@ from qa_pipeline.text.refusals import coverage_of, is_refusal
 
 
 class Texts:
-    """The chunks and documents of a batch, to find which one holds a passage: the first that does."""
+    """The chunks and documents of a batch, to find the first that contains a passage."""
 
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
         self._documents, self._chunks = documents, chunks
@@ -30,9 +30,9 @@ class Texts:
         texts = parsed.select("document_id", "text").iter_rows()
         return {i: _folded(text) for i, text in chunks}, {i: _folded(text) for i, text in texts}
 
-    @cache  # noqa: B019 - lives as long as one import, in which many questions share a context
+    @cache  # noqa: B019 - lives as long as one import, where many questions share a context
     def holder(self, passage: str) -> tuple[str | None, str | None]:
-        """Return the chunk that holds a passage, or the document where no single chunk does."""
+        """Return the first chunk and the first document that contain a passage, each None if missing."""
         folded = _folded(passage)
         chunk_id, document_id = (
             next((i for i, text in texts.items() if folded in text), None) for texts in self._folded
@@ -55,7 +55,7 @@ class Batch:
         self._languages = written.sort("text", descending=True, maintain_order=True)["language"].to_list()
 
     def resolve(self, citation: RawCitation) -> Resolution:
-        """Find what a citation names, else what holds the words that it quotes."""
+        """Find the source that a citation names, else the source that contains its quoted words."""
         if citation.reference:
             return self._sources.resolve(citation.reference)
         quoted = citation.passage or citation.quote
@@ -67,7 +67,7 @@ class Batch:
         return Resolution("unknown_document") if document_id is None else self._sources.resolve(document_id)
 
     def language_of(self, pair: RawPair, cited: Iterable[Resolution]) -> str:
-        """Return the language that a pair names, of what it cites, or of its text if the batch has that."""
+        """Return the language that a pair names, else that of its sources or of its text, if in the batch."""
         owners = (self._language_of.get(resolution.document_id or "") for resolution in cited)
         for language in (pair.language, *owners):
             if language and language in LANGUAGES:
@@ -80,9 +80,9 @@ class Batch:
 def import_pairs(
     raw: Iterable[RawPair], documents: pl.DataFrame, chunks: pl.DataFrame, batch: str
 ) -> pl.DataFrame:
-    """Resolve the citations of raw pairs and give each pair its row; those that cannot be used keep theirs.
+    """Resolve the citations of raw pairs and return a row for each, including unusable pairs.
 
-    A pair may cite in its `citations` field and inside its answer; the same reference counts once.
+    A pair may cite in its `citations` field and inside its answer. The same reference counts once.
     """
     sources = Batch(documents, chunks)
     seen: dict[str, int] = {}
@@ -159,7 +159,7 @@ def _drafted(pair: RawPair, sources: Batch) -> PairColumns:
 
 
 def _distinct(citations: Iterable[RawCitation]) -> list[RawCitation]:
-    """Return the citations in order, without repeated references that have no quote of their own."""
+    """Return the citations in order, without repeated references that lack a quote of their own."""
     distinct: dict[tuple[object, ...], RawCitation] = {}
     references = set[str]()
     for citation in citations:

@@ -1,4 +1,4 @@
-"""Personal data in existing pairs: masked like that of the documents that they cite."""
+"""Mask personal data in existing pairs, consistently with the documents that they cite."""
 
 import json
 import re
@@ -11,17 +11,17 @@ from qa_pipeline.generation.pair_entries import RawCitation, RawPair
 from qa_pipeline.text.references import SOURCE_MARK
 
 MaskTexts = Callable[[Sequence[str]], list[str]]
-"""Masks texts that belong together: one may say what the number in another is."""
+"""Masks related texts together, because words in a text may explain a number in another."""
 MaskReference = Callable[[str], str]
-"""Masks what names a document, so that it still names the document whose path was masked."""
+"""Masks a document reference, so that it still matches the document with the masked path."""
 
 _TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
 _LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')
-"""Texts and numbers of a JSON object, the names of its fields included: a number may be a telephone's."""
+"""Texts, numbers and field names of a JSON object. A number may be a telephone number."""
 
 
 def mask_pairs(raw: Iterable[RawPair], texts: MaskTexts, reference: MaskReference) -> list[RawPair]:
-    """Mask the texts, quotes and references of raw pairs; entries that failed hold none but their detail."""
+    """Mask the texts, quotes and references of raw pairs. Failed entries have only a detail."""
     return [_masked(pair, texts, reference) for pair in raw]
 
 
@@ -37,14 +37,14 @@ def _masked(pair: RawPair, texts: MaskTexts, reference: MaskReference) -> RawPai
 
 
 def _leaf(leaf: str, masked: str | None) -> str:
-    """Return a text or number of a JSON value, unchanged where nothing in it was masked."""
+    """Return a text or number of a JSON value, unchanged if masking had no effect."""
     return leaf if masked == str(json.loads(leaf)) else json.dumps(masked, ensure_ascii=False)
 
 
 def _mask_citation(
     citation: RawCitation, quote: str | None, passage: str | None, reference: MaskReference
 ) -> RawCitation:
-    """Return a masked citation; one without a reference was written as its passage or its quote."""
+    """Return a masked citation. Without a reference, its raw form is its passage or quote."""
     if citation.reference is None:
         return replace(citation, raw=passage or quote or citation.raw, quote=quote, passage=passage)
     raw, name = reference(citation.raw), reference(citation.reference)
@@ -54,9 +54,9 @@ def _mask_citation(
 def _mask_fields(
     fields: Sequence[str | None], texts: MaskTexts, reference: MaskReference
 ) -> Iterator[str | None]:
-    """Yield all fields, masked at once; source marks in them are masked as references.
+    """Yield all fields, masked together. Source marks in them are masked as references.
 
-    Every second piece of a field is a mark.
+    In each list of parts, every second part is a mark.
     """
     marks = [SOURCE_MARK.finditer(field or "") for field in fields]
     parts = [_parted(field or "", of_field) for field, of_field in zip(fields, marks, strict=True)]

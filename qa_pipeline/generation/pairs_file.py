@@ -1,4 +1,4 @@
-"""Files of existing pairs. An entry that cannot be used says why; the others go on."""
+"""Read files of existing pairs. An unusable entry gets a reason, and reading continues."""
 
 import hashlib
 import json
@@ -17,10 +17,10 @@ _LISTS = frozenset({"citations", "sources", "contexts", "messages"})
 
 
 def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
-    """Read a pairs file, with the entries that cannot be used.
+    """Read a pairs file, including entries that cannot be used.
 
     Raises:
-        InputError: the file as a whole cannot be read, or holds nothing.
+        InputError: the file as a whole cannot be read, or is empty.
     """
     raw = _raw_pairs(path, None, limits)
     if not raw:
@@ -29,10 +29,10 @@ def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
 
 
 def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
-    """Read the files of existing pairs beside the documents of a batch.
+    """Read the files of existing pairs next to the documents of a batch.
 
     Raises:
-        InputError: one cannot be read; like a document, it is not followed out of the batch.
+        InputError: a file cannot be read. Links that lead out of the batch are not followed.
     """
     pairs = []
     for file in filter(None, map(files.find, PAIRS_FILES)):
@@ -46,7 +46,7 @@ def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
 
 
 def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawPair]:
-    """Parse the bytes of a pairs file; `name` tells the format and appears in messages.
+    """Parse the bytes of a pairs file. `name` determines the format and appears in messages.
 
     Raises:
         InputError: the file as a whole cannot be read.
@@ -75,7 +75,7 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
 
 
 def _cell(column: str, cell: str | None) -> Any:
-    """Return a cell's text; in columns of lists the list, where it is written as JSON."""
+    """Return a cell's text, parsed if it is JSON in a column of lists."""
     if cell and column in _LISTS and cell.lstrip().startswith(('["', "[{", "{", "[]")):
         try:
             return json.loads(cell)

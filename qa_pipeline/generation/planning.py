@@ -1,9 +1,9 @@
-"""The plan of a batch: which chunks are asked, in which order, and for which types of question.
+"""Plan the questions of a batch: chunks, their order, and question types.
 
-A slot is one question to be written about one chunk. Slots are ordered by turns, so that every section has
-its first before any has its second, and within a turn over the topics of the batch in rotation; a limit on
-questions cuts the list there. Types are dealt to the slots by largest remainder (Hamilton's method), scarce
-ones first: a chunk without a table is never asked for a table, nor one without a link for two hops.
+A slot is a question to be written about a chunk. Slots are ordered by turns: every section gets its first
+question before any gets a second. Within a turn the topics of the batch rotate. A limit on questions cuts
+this list. Types are assigned to the slots by largest remainder (Hamilton's method), scarce types first. Table
+questions are only asked of chunks with a table, and two-hop questions of chunks with a link.
 """
 
 import math
@@ -27,12 +27,12 @@ PLAN = pl.Schema(
     }
 )
 SECTION = ("document_id", "section_start")
-"""The columns that tell one section of a batch from another, in chunks."""
+"""The columns that identify a section of a batch."""
 
 _SUMMARY_CHARACTERS = 400
-"""A shorter passage has nothing to sum up."""
+"""Minimum characters of a passage that is worth summing up."""
 _ROWS = r"(?m)^.*\S \| \S.*$"
-"""A row of a table, as documents have them."""
+"""A row of a table in document text."""
 _ITEMS = r"(?m)^\s*(?:[-*•]|\d{1,3}[.)]|[a-z]\)) \S"
 
 _OFFERED: Mapping[QuestionType, pl.Expr] = {
@@ -41,7 +41,7 @@ _OFFERED: Mapping[QuestionType, pl.Expr] = {
     "table": pl.col("text").str.count_matches(_ROWS) >= 2,
     **{kind: pl.col(scope).is_not_null() for kind, scope in HOP_SCOPES.items()},
 }
-"""The condition on a chunk for a type to be asked of it; other types are asked of any."""
+"""The condition on a chunk for each restricted question type. Other types suit every chunk."""
 
 
 def plan_questions(
@@ -50,18 +50,17 @@ def plan_questions(
     taken: pl.DataFrame,
     links: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Deal out the questions of a batch that are still to be written.
+    """Assign the remaining questions of a batch to chunks and types.
 
     Args:
-        chunks: those to be asked, in any order, with a number in `topic`, equal for chunks of one subject.
-        settings: how many questions, and the mix of types.
-        taken: chunk_id and planned_type of questions that exist; they count in the mix and in the limit.
+        chunks: chunks to ask about, in any order. `topic` is equal for chunks on the same subject.
+        settings: number of questions, and the mix of types.
+        taken: chunk_id and planned_type of existing questions, which count in the mix and the limit.
         links: frame of `LINKS` of the batch.
 
     Returns:
-        PLAN, best first; `partner_id` is the further chunk of two hops, in the order of the links and another
-        each time. A chunk beyond the limit has no row, nor one that the mix asks for two hops only
-        and that has no link.
+        PLAN, best first. `partner_id` is the second chunk of a two-hop question, in rotation over the links.
+        Chunks beyond the limit and two-hop questions without a link have no row.
     """
     chunks = chunks.select("chunk_id", *SECTION, "text", "topic")
     for scope in HOP_SCOPES.values():
@@ -101,9 +100,9 @@ def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
 def deal_types(
     slots: pl.DataFrame, weights: Mapping[QuestionType, float], taken: Mapping[str, int]
 ) -> list[QuestionType]:
-    """Return a type for each slot, as near to the mix as the chunks allow.
+    """Return a type for each slot, as close to the mix as the chunks allow.
 
-    `taken` counts the questions of each type that exist already.
+    `taken` counts the existing questions of each type.
     """
     types = [kind for kind, weight in weights.items() if weight > 0]
     if slots.is_empty():
@@ -119,7 +118,7 @@ def deal_types(
     lots = np.lexsort((np.arange(len(slots)), slots["chunk_id"].to_numpy()))
     dealt: npt.NDArray[np.int64] = np.full(len(slots), -1, dtype=np.int64)
     had = np.zeros((int(chunk.max()) + 1, len(types)), dtype=bool)
-    for twice in (False, True):  # a chunk is asked for one type twice only where there is nothing else to ask
+    for twice in (False, True):  # repeat a type in a chunk only if all other types are used up
         for kind in scarce_first:
             for slot in lots:
                 if quotas[kind] <= 0:
@@ -129,7 +128,7 @@ def deal_types(
                     had[chunk[slot], kind] = True
                     quotas[kind] -= 1
     undealt = np.flatnonzero(dealt < 0)
-    for slot in undealt:  # what scarce types could not take goes to the heaviest that fits, one after another
+    for slot in undealt:  # assign each remaining slot to the heaviest type that fits
         open_kinds = [k for k in range(len(types)) if offered[slot, k]] or list(range(len(types)))
         fresh = [k for k in open_kinds if not had[chunk[slot], k]] or open_kinds
         kind = min(fresh, key=lambda k: (quotas[k] / -weights[types[k]], k))
@@ -139,7 +138,7 @@ def deal_types(
 
 
 def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) -> list[int]:
-    """Return the number of slots of each type, so that those taken and these together have the mix."""
+    """Return the number of slots of each type, so that existing and new questions together match the mix."""
     total = slots + sum(taken)
     missing = np.maximum(weights / weights.sum() * total - np.array(taken), 0.0)
     exact = missing / missing.sum() * slots
@@ -150,14 +149,14 @@ def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) 
 
 
 def topics_of(vectors: Vectors) -> list[int]:
-    """Return a topic for each chunk by spherical k-means; the same every time."""
+    """Assign a topic to each chunk by spherical k-means. The result is deterministic."""
     if len(vectors) < 2:
         return [0] * len(vectors)
     import faiss
 
     clusters = max(2, round(math.sqrt(len(vectors) / 2)))  # Mardia et al. 1979
     means = faiss.Kmeans(vectors.shape[1], clusters, seed=0, spherical=True, min_points_per_centroid=1)
-    with faiss_threads(1):  # sums in one order
+    with faiss_threads(1):  # a fixed order of sums
         means.train(vectors)
         _, nearest = means.index.search(vectors, 1)
     return [int(cluster) for cluster in nearest[:, 0]]

@@ -1,4 +1,4 @@
-"""Requests for questions: which chunks are asked, and how a model is asked about them."""
+"""Build the requests for questions: choose the chunks and fill the prompts."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,13 +29,13 @@ from qa_pipeline.text.doubt import blank_doubts
 QuestionsRequest = Request[QuestionsReply | QuotedReply]
 IN_DOUBT = "in_doubt"
 _SHARE_IN_DOUBT = 0.8
-"""Share of a chunk's text in doubt for which it is not asked: the rest is too little to ask about."""
+"""Share of doubtful text at which a chunk is skipped, because the rest is too short."""
 _FEWEST_WORDS, _MOST_WORDS = 4, 60
-"""Words of a sentence that may answer a question alone."""
+"""Minimum and maximum words of a sentence that may answer a question alone."""
 
 
 def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
-    """Return the reason for each chunk that is not asked: repeated, in doubt, or with nothing to ask."""
+    """Return the reason for each skipped chunk: repeated, doubtful or without usable content."""
     marked = chunks.filter(pl.col("passed_over").is_not_null())
     letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()
     doubtful = chunks.filter(pl.col("doubts").is_not_null())
@@ -45,7 +45,7 @@ def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
 
 
 def _without_doubts(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return the chunks with blanks in place of sentences and rows in doubt: nothing is asked about them."""
+    """Return the chunks with spaces in place of doubtful sentences and rows."""
     columns = ("text", "language", "doubts", "char_start")
     texts = [blank_doubts(*columns) for columns in chunks.select(columns).iter_rows()]
     return chunks.with_columns(text=pl.Series(texts, dtype=pl.String()))
@@ -61,7 +61,7 @@ def plan_requests(
     links: pl.DataFrame | None = None,
     topics: Sequence[int] | None = None,
 ) -> list[QuestionsRequest]:
-    """Return the open requests, best first; `valid` are rows that exist already."""
+    """Return the open requests, best first. `valid` are rows that exist already."""
     chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
     links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
     taken = pl.DataFrame(
@@ -73,7 +73,7 @@ def plan_requests(
         ~pl.col("chunk_id").is_in([*left_out, *taken["chunk_id"]])
     )
     plan = plan_questions(to_ask, settings, taken, links)
-    if settings.max_chunks is not None:  # after the plan, so that those asked are asked as without a limit
+    if settings.max_chunks is not None:  # after the plan, so that drawn chunks get the same questions
         planned = to_ask.filter(pl.col("chunk_id").is_in(plan["chunk_id"].implode()))
         drawn = draw_chunks(planned, settings.max_chunks)
         plan = plan.filter(pl.col("chunk_id").is_in(drawn.implode()))
@@ -91,8 +91,8 @@ def plan_requests(
 
 
 def draw_chunks(chunks: pl.DataFrame, most: int) -> pl.Series:
-    """Return ids of chunks by lot, from as many documents as possible; a longer draw begins with these."""
-    turn = pl.int_range(pl.len()).over("document_id")  # ids are hashes, so their order is a lot
+    """Return random chunk ids from as many documents as possible. A longer draw begins with the same ids."""
+    turn = pl.int_range(pl.len()).over("document_id")  # ids are hashes, so their order is random
     return chunks.sort("chunk_id").with_columns(turn=turn).sort("turn", "chunk_id")["chunk_id"].head(most)
 
 
@@ -105,9 +105,9 @@ def question_request(
     *,
     bridge: str | None = None,
 ) -> QuestionsRequest:
-    """Return the request for questions about a chunk, or two joined ones, with their answers by setting.
+    """Return the request for questions about a chunk or two linked chunks, with answers if set.
 
-    `bridge` is what both chunks speak of.
+    `bridge` is the wording that both chunks share.
     """
     language, visible = passages[0].language, passages
     reply_model: type[QuestionsReply] | type[QuotedReply] = QuestionsReply
@@ -141,7 +141,7 @@ def question_request(
 
 
 def questions_prompt(language: str, settings: GenerationSettings, llm: LLMSettings) -> Prompt:
-    """Return the prompt of a language with all that is the same for every chunk, in its system part."""
+    """Return the prompt of a language. Text that is the same for every chunk is in its system part."""
     quoted = _asks_quoted(settings, llm)
     prompt = load_prompt(language, "questions_quoted" if quoted else "questions", llm)
     if settings.guidance is not None:
@@ -155,7 +155,7 @@ def questions_prompt(language: str, settings: GenerationSettings, llm: LLMSettin
 
 
 def answered_at_once(settings: GenerationSettings, llm: LLMSettings) -> bool:
-    """Return True if questions come with their answers; rules answer from passages alone."""
+    """Return True if questions come with their answers. Rules answer only from passages."""
     return settings.answers in ("with_questions", "quoted") and llm.provider in HOSTED
 
 
@@ -180,13 +180,13 @@ def quotable(passages: Sequence[Passage]) -> list[tuple[Passage, str]]:
 
 
 def _numbered(passage: Passage, passages: Sequence[Passage]) -> str:
-    """Return the quotable sentences of a passage with their numbers among those of all passages."""
+    """Return the quotable sentences of a passage, numbered across all passages."""
     numbered = enumerate(quotable(passages), start=1)
     return "\n".join(f"[{number}] {text}" for number, (of, text) in numbered if of is passage)
 
 
 def is_quoted(quote: str, text: str) -> bool:
-    """Return True if a text holds words as they are, whatever is between them."""
+    """Return True if a text contains a quote verbatim, except for white space."""
     words = " ".join(quote.split())
     return bool(words) and words in " ".join(text.split())
 
@@ -194,6 +194,6 @@ def is_quoted(quote: str, text: str) -> bool:
 def standalone_request(
     row: Question, passages: Sequence[Passage], llm: LLMSettings
 ) -> Request[StandaloneReply]:
-    """Return the request to make the question of a row understood alone."""
+    """Return the request to rewrite the question of a row so that it can be understood alone."""
     prompt = load_prompt(row["language"], "standalone", llm)
     return request_about(row, "standalone", prompt, StandaloneReply, llm, passages)

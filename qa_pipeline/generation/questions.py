@@ -1,4 +1,4 @@
-"""Questions: those planned are asked of their chunks; each must stand alone and find its own chunk again."""
+"""Write the planned questions. Each must be self-contained and retrieve its own chunk."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import cast
@@ -44,11 +44,11 @@ Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]
 """(questions, languages) -> chunk ids and scores for each question, best first."""
 
 MAX_QUESTION = 500
-"""Characters of a question; no person asks a longer one."""
+"""Maximum characters of a question. People do not ask longer questions."""
 NOT_WRITTEN, LANGUAGE_NOT_HANDLED = "not_written", "language_not_handled"
 NOT_STANDALONE = "not_standalone"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
-_MEDIUM = 3  # places of a search for each target: within them it is of medium difficulty
+_MEDIUM = 3  # results per target; a question that finds its targets among them is of medium difficulty
 
 
 def write_questions(
@@ -64,19 +64,18 @@ def write_questions(
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Ask the chunks for the planned questions; keep those that stand alone and retrieve their own chunk.
+    """Ask for the planned questions, and keep questions that are self-contained and retrieve their chunk.
 
-    Questions of `previous` stay while the chunks they ask about exist, whatever has been added to the batch
-    since: they were paid for, and new neighbours do not make them wrong. Where another chunk that the search
-    returned is gone, the search is made again. Chunks whose earlier reply could not be used are asked again.
-    Every planned question has a row, written or not.
+    Questions of `previous` are kept while their chunks exist, even if the batch has grown. They are paid for,
+    and new neighbours do not make them wrong. If another retrieved chunk is gone, the search is repeated.
+    Chunks whose earlier reply was unusable are asked again. Every planned question has a row, written or not.
 
-    `topics` numbers the subject of each chunk. Without `links` no question of several hops is asked.
+    `topics` numbers the subject of each chunk. Without `links` questions of several hops are not asked.
 
     Raises:
-        PermanentModelError: the model can answer no further request.
+        PermanentModelError: the model cannot answer further requests.
     """
-    if settings.max_chunks is not None:  # a plan around earlier questions would ask others than a whole run
+    if settings.max_chunks is not None:  # earlier questions would change the plan of a whole run
         previous = None
     valid = still_valid(previous, chunks, settings, llm, makers(model.name))
     requests = plan_requests(chunks, valid, settings, llm, batch=batch, links=links, topics=topics)
@@ -93,7 +92,7 @@ def write_questions(
     asked_ids = {row["target_chunk_ids"][0] for row in valid + written}
     new = written + _not_asked(chunks, asked_ids, settings, llm, batch, model.name)
     for row in new:
-        # 1 was the round of asking: ids stay what they were, and with them the decisions of people
+        # 1 was the round of asking; ids must not change, since people's decisions refer to them
         parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
         row["question_id"] = hash_parts(*parts, row["prompt_hash"], row["model"])[:32]
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
@@ -111,7 +110,7 @@ def still_valid(
 ) -> list[QuestionRow]:
     """Return earlier rows whose chunks, prompt and model (one of `models`) are unchanged.
 
-    All questions of a request stand or fall together: they came from one reply.
+    All questions of a request are kept or dropped together, since they came from a single reply.
     """
     if previous is None:
         return []
@@ -139,7 +138,7 @@ def _prompt_hashes(chunks: pl.DataFrame, settings: GenerationSettings, llm: LLMS
 def _rows(
     request: QuestionsRequest, reply: Reply[QuestionsReply | QuotedReply] | ModelError, model: str
 ) -> list[QuestionRow]:
-    """Return a row for each planned question: the first draft of its type, else of another, or none."""
+    """Return a row for each planned question, with the first draft of its type, else of another type."""
     reason = NOT_WRITTEN if request.language in LANGUAGES else LANGUAGE_NOT_HANDLED
     drafts = {} if isinstance(reply, ModelError) else _fitting(request.types, _drafts(request, reply.value))
     rows = []
@@ -157,7 +156,7 @@ def _rows(
 
 
 def _drafts(request: QuestionsRequest, reply: QuestionsReply | QuotedReply) -> list[DraftQuestion]:
-    """Return the questions of a reply, as many as asked for, of types that need as many passages as shown."""
+    """Return the questions of a reply, up to the limit, whose type suits the number of passages shown."""
     if isinstance(reply, QuestionsReply):
         of_hops = request.types if len(request.passages) > 1 else ()
         return [
@@ -176,8 +175,8 @@ def _drafts(request: QuestionsRequest, reply: QuestionsReply | QuotedReply) -> l
 def _write(row: QuestionRow, draft: DraftQuestion, passages: Sequence[Passage]) -> None:
     """Put a question into its row.
 
-    Its answer is kept where it covers the question and each of its quotes is in a passage; of several hops
-    each passage is quoted. Any other answer is in doubt, and drafted anew from what the search finds.
+    Its answer is kept if it covers the question and each quote is in a passage. For several hops each passage
+    must be quoted. Other answers are doubtful, and are drafted again from the search results.
     """
     row["question"], row["question_type"] = draft.question.strip(), draft.question_type
     if isinstance(draft, DraftPair) and draft.coverage == "full" and draft.answer.strip():
@@ -195,7 +194,7 @@ def _set_outcome(
 
 
 def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
-    """Return the draft for each planned question, by its place."""
+    """Return the draft for each planned question, by index."""
     remaining, fitting = list(drafts), dict[int, DraftQuestion]()
     for place, question_type in enumerate(types):
         draft = next((draft for draft in remaining if draft.question_type == question_type), None)
@@ -214,7 +213,7 @@ def _not_asked(
     batch: str,
     model: str,
 ) -> list[QuestionRow]:
-    """Return a row for each chunk without a question: repeated, over the limit, or with nothing to ask."""
+    """Return a row for each chunk without a question: repeated, over the limit, or without usable content."""
     left_out, hashes = passed_over(chunks), _prompt_hashes(chunks, settings, llm)
     is_limited = settings.max_questions is not None or settings.max_chunks is not None
     beyond = OVER_LIMIT if is_limited else NOT_OFFERED
@@ -248,7 +247,7 @@ def _make_standalone(
     model: LanguageModel,
     llm: LLMSettings,
 ) -> None:
-    """Have questions rewritten that lean on their passage, each once."""
+    """Ask once for a rewrite of each question that depends on its passage."""
     passages_of = {
         tuple(passage.chunk_id for passage in request.passages): request.passages for request in requests
     }
@@ -262,12 +261,11 @@ def _make_standalone(
 
 
 def _written(rows: Iterable[QuestionRow]) -> list[KeptQuestionRow]:
-    """Return the rows that have a question."""
     return cast("list[KeptQuestionRow]", [row for row in rows if row["question"] is not None])
 
 
 def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], retrieve: Retrieve) -> None:
-    """Search for what each question asks; the title of its document, where quoted, is left out."""
+    """Search for each question, without the quoted title of its document."""
     answerable = [
         row for row in _written(rows) if row["status"] != "failed" and len(row["question"]) <= MAX_QUESTION
     ]
@@ -290,9 +288,9 @@ def _without_title(question: str, title: str) -> str:
 def _with_all_hops(
     passages: Sequence[tuple[str, float]], targets: Sequence[str]
 ) -> Sequence[tuple[str, float | None]]:
-    """Put the chunks of a question of several hops in the last places, where the search finds only some.
+    """Put missing chunks of a multi-hop question last, if the search finds only some of them.
 
-    Such a question names where the path starts, and may name nothing of the chunks that it leads to.
+    Such a question names the start of the path, and may not mention the chunks that it leads to.
     """
     retrieved_ids = [chunk_id for chunk_id, _ in passages]
     missing = [target for target in targets if target not in retrieved_ids]
@@ -304,9 +302,9 @@ def _with_all_hops(
 
 
 def _decide(rows: Iterable[QuestionRow], *, round_trip: bool) -> None:
-    """Keep or drop each question, earlier ones included: what was a repeat may now stand alone.
+    """Keep or drop each question, including earlier questions, whose duplicate may be gone.
 
-    A question that does not find its own chunks would be answered from elsewhere, or not at all.
+    A question that does not find its own chunks would be answered from other chunks, or not at all.
     """
     seen: set[str] = set()
     for row in _written(rows):
@@ -324,7 +322,7 @@ def _decide(rows: Iterable[QuestionRow], *, round_trip: bool) -> None:
 
 
 def _flaw(question: str, language: str) -> tuple[str | None, str | None]:
-    """Return the flaw of a question, whatever its passage, as reason code and words; else nulls."""
+    """Return reason code and words of a question's flaw, independent of its passage, else nulls."""
     if len(question) > MAX_QUESTION:
         return "question_too_long", f"{len(question)} characters, at most {MAX_QUESTION}"
     leaning = leans_on(question, language)

@@ -1,7 +1,7 @@
-"""Retrieved passages held against their question, each by itself, before an answer is drafted from them.
+"""Check each retrieved passage against its question before an answer is drafted.
 
-Corrective retrieval (Yan et al. 2024, CRAG): what does not help to answer is dropped, and where nothing is
-left the question is refused. Off by default: the verification of answers does not rest on it.
+This is corrective retrieval (Yan et al. 2024, CRAG): passages that do not help are dropped, and a question
+without passages is refused. It is off by default, since the verification of answers does not depend on it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.rows import KeptQuestionRow
 
 CHARACTERS = 500
-"""The characters of a passage that the strategy `embedding` reads."""
+"""Number of characters of a passage that the strategy `embedding` reads."""
 ACCEPTED_SIMILARITY = 0.4
-"""Cosine of a question and a passage from which the passage is accepted."""
+"""Minimum cosine between a question and an accepted passage."""
 UNSURE_BELOW = 0.1
-"""The distance below the threshold at which a cosine is unsure and not a no: wider leaves more undecided."""
+"""Distance below the threshold where a cosine is unsure, not rejected. Wider bands leave more undecided."""
 
 Decision = Literal["accept", "reject", "unsure"]
 
@@ -38,13 +38,13 @@ def select_passages(
     model: LanguageModel | None,
     llm: LLMSettings,
 ) -> list[list[int] | ModelError]:
-    """Return the places of each question's accepted passages, best first, up to a limit.
+    """Return the indexes of each question's accepted passages, best first, up to a limit.
 
-    A question has an error instead where the model could not be asked about one of its passages.
+    A question has an error instead if the model failed for any of its passages.
 
     Raises:
-        SettingsError: the strategy asks a model and there is none.
-        PermanentModelError: the model can answer no further request.
+        SettingsError: the strategy needs a model, and it is missing.
+        PermanentModelError: the model cannot answer further requests.
     """
     pairs = [(row, passages[chunk_id]) for row in rows for chunk_id in row["passage_ids"]]
     decisions = iter(validate_references(pairs, settings, encoder, model, llm))
@@ -64,7 +64,7 @@ def validate_references(
     model: LanguageModel | None,
     llm: LLMSettings,
 ) -> list[Decision | ModelError]:
-    """Return a decision on each passage of a question; rationales are dropped."""
+    """Return a decision on each passage of a question, without the rationale."""
     if settings.validation_strategy == "embedding":
         questions = encoder.encode([row["question"] for row, _ in pairs])
         texts = encoder.encode([passage.text[:CHARACTERS] for _, passage in pairs])
@@ -86,7 +86,7 @@ def _decide(cosine: float) -> Decision:
 
 
 def reference_request(row: Question, passage: Passage, llm: LLMSettings) -> Request[ReferenceReply]:
-    """Return the request to a model about one passage, in the passage's language."""
+    """Return the request to a model about a passage, in the passage's language."""
     question: Question = {**row, "language": passage.language}
     prompt = load_prompt(passage.language, "validate_reference", llm)
     return request_about(question, "validate", prompt, ReferenceReply, llm, [passage])

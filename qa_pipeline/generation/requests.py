@@ -1,4 +1,4 @@
-"""The request to a model about one question, as answering, guarding and comparing send it."""
+"""Build requests to a model about a single question, for answering, guarding and comparing."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def request_about(
 ) -> Request[ReplyT]:
     """Return the request to fill a reply model about the question of a row.
 
-    `values` are further untrusted texts; `answer` is that of the row, for providers that work on texts.
+    `values` are further untrusted texts. `answer` is the answer of the row, for providers that work on texts.
     """
     if passages is not None:
         values["passages"] = render_passages(passages)

@@ -1,8 +1,8 @@
-"""A verified pair is solved again: a model answers its question from the quotes of the proof alone.
+"""Solve verified pairs again: a model answers the question from the quotes of the proof alone.
 
-Its answer should agree. It is asked only where a step that weighs decided a claim, since rules have read the
-others from their quotes. A question of two hops is answered from each proving chunk alone as well, and none
-should do. A last call compares what was said with the answer where words differ.
+Its answer should agree. This step is skipped if verbatim rules decided all claims, since they have already
+compared the claims with their quotes. A two-hop question is also answered from each proving chunk alone,
+which should fail. A last call compares answers in other words.
 """
 
 from collections import defaultdict
@@ -36,11 +36,11 @@ from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces, grounded_pairs
 
 Asked = Literal["agrees", "fewer_chunks_answer"]
-"""Columns of what a model is asked."""
+"""Columns of the questions to a model."""
 
 
 class QuotedPairRow(DraftedPairRow):
-    """Hold a pair with the quotes of its proof."""
+    """A pair with the quotes of its proof."""
 
     evidence_chunk_id: list[str]
     evidence_quote: list[str]
@@ -48,13 +48,13 @@ class QuotedPairRow(DraftedPairRow):
 
 
 _PROVING = ("citation", "quotation")
-"""Steps that accept a claim only where nothing sets it apart from its quote."""
+"""Steps that accept a claim only if it matches its quote verbatim."""
 _AGREES = {"same": True, "different": False, "unsure": None}
 
 
 @dataclass(slots=True)
 class RoundTrip:
-    """A pair that is questioned again: its row of the table, and what its answers agree on so far."""
+    """A pair that is asked again: its table row, and the agreement of its answers so far."""
 
     pair: QuotedPairRow
     columns: RoundTripColumns
@@ -67,7 +67,7 @@ class RoundTrip:
         return self.pair["question_type"] in HOP_SCOPES and (self.pair["hops"] or 1) > 1
 
     def fail(self, error: ModelError) -> None:
-        """Note that the model could not be asked."""
+        """Record that the model could not be asked."""
         self.columns |= {"status": "failed", "reason": error.reason, "detail": str(error)}
 
 
@@ -85,11 +85,11 @@ def make_round_trips(
 ) -> pl.DataFrame:
     """Return a row for each generated pair that passed source verification.
 
-    `accept_grounding` is the share of claims that must be supported. With `only_hops` the model is asked
-    about questions of several hops alone.
+    `accept_grounding` is the share of claims that must be supported. With `only_hops` the model is only asked
+    about questions of several hops.
 
     Raises:
-        PermanentModelError: the model can answer no further request.
+        PermanentModelError: the model cannot answer further requests.
     """
     generated = pairs.filter(pl.col("origin") == "generated", pl.col("coverage") != "none")
     passed = grounded_pairs(generated, claims, claim_verdicts, accept_grounding=accept_grounding)
@@ -138,7 +138,7 @@ def _ask(
     llm: LLMSettings,
     notify: ProgressCallback,
 ) -> None:
-    """Have each question answered, and note which answers are in the words of the pair."""
+    """Ask for an answer to each question, and record which answers match the pair verbatim."""
     attempts = [(trip, *attempt) for trip in trips for attempt in _attempts(trip, passages, llm)]
     for trip in trips:
         trip.columns["status"] = "checked"
@@ -161,7 +161,7 @@ def _ask(
 def _attempts(
     trip: RoundTrip, passages: Mapping[str, Passage], llm: LLMSettings
 ) -> Iterator[tuple[Asked, Request[AnswerReply]]]:
-    """Yield what a model is asked about a pair."""
+    """Yield the requests about a pair."""
     pair, ids = trip.pair, trip.pair["evidence_chunk_id"]
     if pair["is_in_doubt"]:
         proofs = [(passages[i], quote) for i, quote in zip(ids, pair["evidence_quote"], strict=True)]
@@ -181,7 +181,7 @@ def _is_same(first: str, second: str) -> bool:
 
 
 def _compare(trips: Sequence[RoundTrip], model: LanguageModel, llm: LLMSettings) -> None:
-    """Have what was said in other words compared with the answer, all of a pair in one call."""
+    """Ask the model to compare answers in other words with the pair's answer, in one call for each pair."""
     open_trips = [trip for trip in trips if trip.in_other_words and trip.columns["status"] == "checked"]
     requests = [
         compare_request(trip.pair, [answer for _, answer in trip.in_other_words], llm) for trip in open_trips
@@ -196,13 +196,13 @@ def _compare(trips: Sequence[RoundTrip], model: LanguageModel, llm: LLMSettings)
 
 
 def solve_request(row: Question, visible: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:
-    """Return the request to answer a question from what is visible."""
+    """Return the request to answer a question from the visible passages."""
     prompt = load_prompt(row["language"], "answer", llm)
     return request_about(row, "solve", prompt, AnswerReply, llm, visible, label="text")
 
 
 def compare_request(row: AnsweredQuestion, answers: Sequence[str], llm: LLMSettings) -> Request[CompareReply]:
-    """Return the request to compare answers with that of the pair."""
+    """Return the request to compare answers with the answer of the pair."""
     prompt = load_prompt(row["language"], "compare", llm)
     reference, others = delimit(row["answer"], "reference"), delimit_all(answers, "answer")
     return request_about(

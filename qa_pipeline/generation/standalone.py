@@ -1,6 +1,6 @@
-"""What a question leans on that its reader does not have: pronouns, "the text", numbers of sections.
+"""Find words of a question that need missing context: pronouns, "the text", numbers of sections.
 
-The rules would rather pass a question than condemn it; a name in quotation marks says what is meant.
+The rules would rather pass a question than reject it. A name in quotation marks resolves a pronoun.
 """
 
 import functools
@@ -14,11 +14,11 @@ from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Token, tokenize
 
 _AHEAD = 7
-"""Words behind a pronoun in which an impersonal construction shows: "does it take … to"."""
+"""Words after a pronoun to search for an impersonal construction, such as "does it take … to"."""
 
 
 def leans_on(question: str, language: str) -> str | None:
-    """Return the words of a question that only its passage explains; None if there are none."""
+    """Return the words of a question that only its passage explains, if any."""
     if match := phrases("backreferences", language).search(question):
         return match[0]
     pronoun = None if QUOTED.search(question) else _unresolved(question, language)
@@ -26,7 +26,7 @@ def leans_on(question: str, language: str) -> str | None:
 
 
 def _unresolved(question: str, language: str) -> Token | None:
-    """Return the first pronoun, if the question names nothing before it."""
+    """Return the first pronoun, unless the question names a subject before it."""
     words, vocabulary = tokenize(question, language), lexicon(language)
     pronouns = vocabulary.pronouns
     for place, word in enumerate(words):

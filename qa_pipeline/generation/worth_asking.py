@@ -1,4 +1,4 @@
-"""Chunks that hold nothing to ask about: they cost a call and give no question, or one that nobody has."""
+"""Mark chunks without content to ask about. They would cost a call and give useless questions."""
 
 import re
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from qa_pipeline.text.blocks import units
 from qa_pipeline.text.lexicon.languages import lexicon
 
 NO_SENTENCE, FRONT_OR_BACK_MATTER = "no_sentence", "front_or_back_matter"
-"""Reason codes of chunks that are not asked."""
+"""Reason codes of skipped chunks."""
 
 _FEWEST_WORDS = 5
-"""Words of the shortest line that states something."""
+"""Minimum words of a line that can be a statement."""
 _SENTENCE_WORDS = 15
-"""Words of a line that is a sentence whatever it ends with, such as a clause before a list."""
+"""Minimum words of a line that counts as a sentence with any ending, such as a clause before a list."""
 _FEWEST_ROWS = 2
-"""Rows of the smallest table, or pairs of a name and a value, that can be asked for an entry."""
+"""Minimum table rows, or name and value pairs, for a question about an entry."""
 _NUMBERING = re.compile(r"^(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}[.)]?\s+)?")
 _DIGITS, _LEADERS = "0123456789", " .\t"
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,4}[.)])\s")
@@ -25,10 +25,10 @@ _ENTRY = re.compile(r"\S \| \S|^[^\s:][^:\n]{0,60}:\s+\S")
 
 
 def mark_not_worth_asking(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Mark chunks that hold nothing to ask about, in `passed_over` where that is null.
+    """Mark chunks without content to ask about, in `passed_over` if it is null.
 
-    A heading such as "Contents" or "Licence" tells front and back matter. Titles, lists of links and code
-    hold no sentence.
+    Headings such as "Contents" or "Licence" identify front and back matter. Titles, lists of links and code
+    contain no sentence.
     """
     columns = chunks.select("language", "section_path", "text").iter_rows()
     reasons = pl.Series([_reason(*row) for row in columns], dtype=pl.String())
@@ -44,7 +44,7 @@ def _reason(language: str, section_path: Sequence[str], text: str) -> str | None
 
 
 def _ends_with_page(line: str) -> bool:
-    """Return True for a line of a list of contents: dots or blanks lead to a number at its end."""
+    """Return True for a line of a table of contents, with dots or spaces before a final number."""
     before = line.rstrip(_DIGITS)
     leaders = before[len(before.rstrip(_LEADERS)) :]
     return before != line and (len(leaders) > 2 or "\t" in leaders)

@@ -1,13 +1,13 @@
-r"""Backslashes in the JSON of a reply that its model did not mean as escapes, as in LaTeX and in paths.
+r"""Double the backslashes in the JSON of a reply that are not escapes, as in LaTeX and paths.
 
 Models copy `\frac` or `C:\temp` from a document into JSON without doubling the backslash. Some of these are
-no JSON at all (`\alpha`), and some are JSON of another text: `\f` is a form feed, `\t` a tab.
+not valid JSON (`\alpha`). Others are valid JSON for another text: `\f` is a form feed, and `\t` a tab.
 """
 
 import re
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-# after the drive, `\n` is part of a path only before a lower-case letter: `A:\nFirst` are two lines
+# after the drive, `\n` is part of a path only before a lower-case letter, since `A:\nFirst` is two lines
 _PATH = re.compile(
     r"""(?:(?<![^\s"'(\[<=,;])|(?<=\\[nrt])) [A-Za-z]:\\(?!["\\]|n(?![a-z])|u[0-9a-fA-F]{4})
         (?:[^\s"<>|*?\\] | \\(?!"|[nrt]\b))*""",
@@ -16,7 +16,7 @@ _PATH = re.compile(
 _NO_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
 _TAB_COMMANDS = r"anh?|au|binom|ext\w*|frac|herefore|heta|hick\w+|hinspace|ilde|imes|op?|riangle\w*"
 _LINE_COMMANDS = "abla|atural|cong|earrow|eq|ewline|leftarrow|leq|geq|otin|rightarrow|subseteq"
-# prose never has `\b` and `\f`, nor `\r` before a letter; \t and \n may begin a command of LaTeX
+# prose never contains `\b` or `\f`, nor `\r` before a letter; \t and \n may begin a LaTeX command
 _ESCAPE_OR_BACKSLASH = re.compile(
     rf"""\\(?: ["\\/] | u[0-9a-fA-F]{{4}} | (?P<quote>') | r(?![a-zA-Z])
             | t(?!(?:{_TAB_COMMANDS})(?![a-zA-Z])) | n(?!(?:{_LINE_COMMANDS})(?![a-zA-Z])) )
@@ -26,9 +26,9 @@ _ESCAPE_OR_BACKSLASH = re.compile(
 
 
 def keep_backslashes(raw: str) -> str:
-    """Return the JSON text with those backslashes in its strings doubled that are no escapes.
+    """Double the backslashes in JSON strings that are not escapes.
 
-    All other escapes stay: a line break before a word is one.
+    All other escapes are kept, such as a line break before a word.
     """
     return _STRING.sub(lambda string: _with_backslashes(string[0]), raw) if "\\" in raw else raw
 

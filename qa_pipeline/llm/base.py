@@ -1,4 +1,4 @@
-"""The one seam to a language model: a typed request in, a typed reply or a typed error out."""
+"""The interface to language models: a typed request in, a typed reply or error out."""
 
 import json
 from dataclasses import dataclass, field
@@ -20,16 +20,16 @@ from qa_pipeline.storage.hashes import hash_text
 ReplyT = TypeVar("ReplyT", bound=ReplyModel)
 ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)
 FAKE = "fake-"
-"""Stands before the name of the model that replies where the server is the one of `make serve-fake`."""
+"""Prefix of the model name in replies of the server of `make serve-fake`."""
 
 
 @dataclass(frozen=True)
 class Request(Generic[ReplyT]):
     """A question to a model.
 
-    `prompt` and `system` are what a hosted model reads. `passages`, `question`, `answer`, `limit` and
-    `types` are the same material unrendered, for providers that work on the text itself;
-    they are already inside the prompt, so the key leaves them out. `batch` is whom the call is for.
+    A hosted model reads `prompt` and `system`. `passages`, `question`, `answer`, `limit` and `types` are the
+    same material unrendered, for providers that work on the text itself. The key leaves them out, because the
+    prompt already contains them. `batch` is the batch that the call is for.
     """
 
     role: Role
@@ -49,8 +49,8 @@ class Request(Generic[ReplyT]):
 
     @cached_property
     def key(self) -> str:
-        """Return the SHA-256 over everything that can change a reply, the reply's schema included."""
-        # as json.dumps(…, sort_keys=True) writes it; the schema's part is made once, being most of the work
+        """Return the SHA-256 of everything that can change a reply, including the reply's schema."""
+        # equals json.dumps(…, sort_keys=True), but caches the schema, which is most of the work
         parts = (
             f'{{"prompt": {json.dumps(self.prompt)}, "role": {json.dumps(self.role)}, '
             f'"schema": {_schema_text(self.reply_model)}, "seed": {json.dumps(self.seed)}, '
@@ -60,13 +60,13 @@ class Request(Generic[ReplyT]):
 
     @property
     def documents(self) -> tuple[str, ...]:
-        """Return the ids of the documents whose text the request shows, each once."""
+        """Return the distinct ids of documents whose text the request shows."""
         return tuple(dict.fromkeys(passage.document_id for passage in self.passages if passage.document_id))
 
 
 @cache
 def json_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
-    """Return the reply model's JSON schema, built once; callers must not change it."""
+    """Return the cached JSON schema of a reply model. Callers must not change it."""
     return reply_model.model_json_schema()
 
 
@@ -77,9 +77,9 @@ def _schema_text(reply_model: type[ReplyModel]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[ReplyT_co]):
-    """A parsed reply, its raw text, and where it came from.
+    """A parsed reply with its raw text and origin.
 
-    `calls` are those it took, in order; none when it was stored or cost nothing.
+    `calls` are the calls it took, in order. It is empty for a stored or free reply.
     """
 
     value: ReplyT_co
@@ -92,26 +92,26 @@ class Reply(Generic[ReplyT_co]):
 
 
 def is_fake(name: str | None) -> bool:
-    """Return True if a model's name, as it replied or as `maker` marks it, is that of `make serve-fake`."""
+    """Return True if a replied model name, or a name marked by `maker`, is from `make serve-fake`."""
     provider, slash, model = (name or "").partition("/")
     return bool(slash) and (provider.startswith(FAKE) or model.startswith(FAKE))
 
 
 def maker(model: str, reply: Reply[Any] | ModelError) -> str:
-    """Return the model that a row names: the one asked, marked where a fake replied in its place."""
+    """Return the model name for a row: the asked model, marked if a fake replied instead."""
     return f"{FAKE}{model}" if is_fake(getattr(reply, "model", None)) else model
 
 
 def makers(model: str) -> tuple[str, str]:
-    """Return the names that rows have whose replies are stored under a model's name."""
+    """Return the names in rows whose replies are stored under a model's name."""
     return model, f"{FAKE}{model}"
 
 
 class LanguageModel(Protocol):
-    """Anything that can fill a reply model.
+    """A model that can fill a reply model.
 
-    `name` identifies provider, model and every fixed parameter: two models that may reply differently
-    have different names.
+    `name` identifies provider, model and every fixed parameter. Models that may reply differently have
+    different names.
     """
 
     @property
@@ -123,14 +123,14 @@ class LanguageModel(Protocol):
         """Fill `request.reply_model`.
 
         Raises:
-            TransientModelError: the adapter's own retries are spent.
-            PermanentModelError: no later call can succeed.
-            UnreadableReplyError: a reply came that cannot be used.
+            TransientModelError: the retries of the adapter failed.
+            PermanentModelError: later calls cannot succeed either.
+            UnreadableReplyError: the reply cannot be used.
         """
         ...
 
 
 async def close_connections(model: LanguageModel) -> None:
-    """Close what the model holds open in the running loop, if it has an `aclose`; it can be used again."""
+    """Close the model's connections in the running loop, if it has an `aclose`. It can be used again."""
     if hasattr(model, "aclose"):
         await model.aclose()

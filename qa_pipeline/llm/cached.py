@@ -1,6 +1,7 @@
-"""Replies are paid for once: every reply is stored before anybody sees it.
+"""Cache model replies, so that each is paid for once.
 
-Replies are stored, and replies that cannot be used as well, since they were paid for. Other errors are not.
+A reply is stored before it is returned. Unusable replies are stored too, since they were paid for. Other
+errors are not.
 """
 
 import asyncio
@@ -18,9 +19,9 @@ from qa_pipeline.llm.store.store import REPLIED, Outcome, ReplyStore
 
 
 class CachedModel:
-    """A model that answers from the store, and asks the wrapped model for the rest.
+    """A model that answers from the store, and asks the wrapped model for missing replies.
 
-    Equal requests in flight in one process share one call.
+    Equal requests in flight in a process share a call.
     """
 
     def __init__(self, model: LanguageModel, store: ReplyStore) -> None:
@@ -36,11 +37,11 @@ class CachedModel:
         """
         request_id = (self.name, request.key)
         while (before := self._store.join(request_id)) is not None:
-            # shielded: who is cancelled while waiting must not cancel the others' future
+            # shielded, since a cancelled waiter must not cancel the shared future
             outcome = await asyncio.shield(asyncio.wrap_future(before))
             if outcome is not None:
                 return self._hit(request, outcome)
-        end: Outcome | Exception | None = None  # cancelled: the next in line asks
+        end: Outcome | Exception | None = None  # if cancelled, the next waiter asks
         try:
             reply, end = await self._first(request)
         except UnreadableReplyError as error:
@@ -54,7 +55,7 @@ class CachedModel:
         return reply
 
     async def aclose(self) -> None:
-        """Pass on to the wrapped model; the store stays open, it belongs to no event loop."""
+        """Close the wrapped model. The store stays open, because it does not belong to an event loop."""
         await close_connections(self._model)
 
     async def _first(self, request: Request[ReplyT]) -> tuple[Reply[ReplyT], Outcome]:
@@ -75,7 +76,7 @@ class CachedModel:
             REPLIED, reply.raw, value, replied_model=reply.model, repair=reply.repair, usage=reply.usage
         )
         stored = await self._store.put(self.name, request, paid, reply.calls)
-        # where another process was faster, its reply counts, so that a rerun gives the same
+        # if another process was faster, its reply counts, so that a rerun gives the same result
         return (reply if stored == paid else self._hit(request, stored)), stored
 
     def _hit(self, request: Request[ReplyT], outcome: Outcome) -> Reply[ReplyT]:

@@ -1,4 +1,4 @@
-"""The record of calls as a table."""
+"""Convert the records of calls into a table."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "thought_tokens")
 
 
 def calls_frame(calls: Sequence[CallRecord], *, keep_prompts: bool) -> pl.DataFrame:
-    """Return the rows of `llm_calls`, in the order in which the calls began."""
+    """Return the rows of `llm_calls`, in the order of starting times."""
     rows = [
         {
             **{name: getattr(call, name) for name in LLM_CALLS.schema if name not in TOKENS},

@@ -1,4 +1,4 @@
-"""Asking a model many requests at once."""
+"""Send many requests to a model concurrently."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,16 +16,17 @@ def complete_all(
     workers: int,
     notify: ProgressCallback = no_progress,
 ) -> list[Reply[ReplyT] | ModelError]:
-    """Ask every request with at most `workers` in flight; replies come back in request order.
+    """Send all requests with at most `workers` in flight, and return replies in request order.
 
-    A request that fails alone is returned as its error, to become a row with a reason. After the first
-    PermanentModelError nothing more is asked; calls in flight may finish, because they are paid for and
-    reach the store of replies, and then the error is raised. Each call of this function has an event loop
-    of its own, so a model's connections are closed before that loop ends; where one runs already, as in a
-    notebook, it has a thread of its own too.
+    A single failed request is returned as its error and becomes a row with a reason. The first
+    PermanentModelError stops further requests. Calls in flight may finish, because they are paid for and
+    stored. Then the error is raised.
+
+    Each call of this function has its own event loop, and the model's connections are closed before it ends.
+    If a loop is already running, as in a notebook, a thread is used.
 
     Raises:
-        PermanentModelError: see above.
+        PermanentModelError: later requests cannot succeed.
     """
     asking = _ask_all(model, requests, workers, notify)
     try:
@@ -44,7 +45,7 @@ async def _ask_all(
     waiting = iter(enumerate(requests))
 
     async def work() -> None:
-        """Take one request after the other; all workers take from the same ones."""
+        """Process requests from the shared iterator."""
         for number, request in waiting:
             try:
                 outcomes[number] = await model.complete(request)
@@ -60,7 +61,7 @@ async def _ask_all(
         async with asyncio.TaskGroup() as group:
             for _ in range(min(workers, len(requests))):
                 group.create_task(work())
-    except BaseExceptionGroup as several:  # the first error stopped the others
+    except BaseExceptionGroup as several:  # the first error cancelled the others
         raise several.exceptions[0] from several.exceptions[0].__cause__
     finally:
         await close_connections(model)

@@ -1,4 +1,4 @@
-"""From settings to models: a provider, and around it tries, limits, accounts and stored replies."""
+"""Build models from settings: a provider with retries, limits, budget and stored replies."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -17,10 +17,10 @@ from qa_pipeline.settings.llm import LLMSettings, ModelSettings
 
 
 class Models:
-    """The models of the settings, each built once, when it is first asked for.
+    """The models of the settings, each built at its first use.
 
-    `place` is the SQLite file of replies where the settings name no other store; `environ` holds the keys;
-    `extractive` are the rules that reply for the provider of that name.
+    `place` is the SQLite file of replies if the settings do not name another store. `environ` has the keys.
+    `extractive` is the rule-based model for the provider of that name.
     """
 
     def __init__(
@@ -41,10 +41,10 @@ class Models:
         self._throttles: dict[str, Throttle] = {}
 
     def of(self, settings: ModelSettings) -> LanguageModel | None:
-        """Return the model of a role; None for the provider `none`. Roles of equal settings share one.
+        """Return the model of a role, or None for the provider "none". Equal settings share a model.
 
         Raises:
-            KeyRejectedError: the provider needs a key and none is set.
+            KeyRejectedError: the provider needs a key, and it is not set.
         """
         if settings not in self._built:
             model = self._provided(settings)
@@ -53,7 +53,7 @@ class Models:
 
     @cached_property
     def replies(self) -> ReplyStore:
-        """Return the store of replies, which all runs of a deployment share."""
+        """Return the store of replies, shared by all runs of a deployment."""
         return ReplyStore(self._settings.store.url or self._place)
 
     @cached_property
@@ -61,13 +61,13 @@ class Models:
         """Return the caps of the run.
 
         Raises:
-            SettingsError: cost is capped and a model has no price.
+            SettingsError: cost is capped and a model lacks a price.
         """
         check_cost_cap(self._settings)
         return Budget(self._settings.budget)
 
     def check(self, models: Iterable[ModelSettings]) -> None:
-        """Build these models, the budget before them; nothing is asked.
+        """Build the budget and these models, without sending requests.
 
         Raises:
             SettingsError: a model or the caps cannot be used.
@@ -78,7 +78,7 @@ class Models:
             self.of(settings)
 
     def close(self) -> None:
-        """Close the store; a later use opens it again."""
+        """Close the store. A later use opens it again."""
         self.replies.close()
 
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
@@ -97,7 +97,7 @@ class Models:
                 from qa_pipeline.llm.openai_compatible import OpenAIProvider
 
                 provider = OpenAIProvider(settings, timeout, self._environ)
-        # roles that ask one model in different ways meet the same limits
+        # roles with different settings for a model share its limits
         throttle = self._throttles.setdefault(provider.name, Throttle(self._settings.requests_per_minute))
         most = settings.max_output_tokens or MOST_OUTPUT
         return HostedModel(provider, self._settings, throttle, self.budget, run=self._run, most_output=most)

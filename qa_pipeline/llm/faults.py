@@ -1,4 +1,4 @@
-"""From what a server refuses, or a line to it loses, to this package's errors. No error holds the key."""
+"""Convert server refusals and connection failures into errors of this package, without the key."""
 
 import re
 import time
@@ -19,29 +19,29 @@ _LENGTH_ADVICE = (
 )
 _PASSING_STATUSES = frozenset({408, 409, 425, *range(500, 600)})
 _WORKED_ON = frozenset({408, 502, 504})
-"""Statuses of a server, or one in front of it, that gave up on a request which may have been worked on."""
+"""Statuses of a server or proxy that gave up on a request that may have been processed."""
 _AWAY = frozenset({502, 503})
-"""Statuses of a server that loads its model, and of one in front of a server that is not there."""
+"""Statuses of a server that is loading its model, and of a proxy whose server is down."""
 _CROWDED = re.compile(
     r"concurren|simultaneous|parallel|in[- ]flight|pending requests|queue|\bslots?\b|\bbusy\b", re.IGNORECASE
 )
-"""Refusals because of the number of requests at a time, as llama.cpp, Ollama, vLLM and proxies word them."""
+"""Refusals because of too many concurrent requests, as worded by llama.cpp, Ollama, vLLM and proxies."""
 _UNPAID = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _TOO_LONG = re.compile(
     r"maximum context length|context[_ ]length|context size|context window|token count.{0,40}exceeds"
     r"|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
-_MOST_LETTERS = 300  # of a server's message: what it says first names the cause, the rest may be a page
+_MOST_LETTERS = 300  # of a server's message; its beginning names the cause, and the rest may be long
 _ENCRYPTION = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
 _SHORTEST_MASKED = 12
-"""Characters of a key that is masked in replies; shorter ones, such as `none` and `ollama`, may be words."""
+"""Minimum characters of a key that is masked in replies. Shorter keys, such as `none`, may be words."""
 
 
 def server_error(
     status: int, message: str, *, code: str, wait_seconds: float, model: str, key: str, key_advice: str
 ) -> ModelError:
-    """Return the error of a server's refusal; `code` is its name for the reason, where it has one."""
+    """Return the error for a server's refusal. `code` is the server's name for the reason, if any."""
     summary = f"{status}: {one_line(message or 'no message', key)}"
     if status in (401, 403) or code.startswith("API_KEY_"):
         return KeyRejectedError(f"the server rejects the key ({summary}); {key_advice}")
@@ -66,13 +66,13 @@ def server_error(
 
 
 def line_error(error: BaseException, key: str, *, is_local: bool) -> ModelError:
-    """Return the error of a failed line; requests sent may have been worked on.
+    """Return the error for a failed connection. Requests already sent may have been processed.
 
-    A reply that a server of this machine does not end in time is asked for once: it would take as long again.
+    A local server that times out is not asked again, because it would take as long again.
     """
     from aiohttp import ClientConnectorError, ClientError, ConnectionTimeoutError
 
-    # an SDK tells a lost connection and a slow one alike
+    # an SDK reports a lost connection and a slow connection alike
     while error.__cause__ is not None and not isinstance(error, (ClientError, ModelError, TimeoutError)):
         error = error.__cause__
     if isinstance(error, ModelError):
@@ -93,9 +93,9 @@ def line_error(error: BaseException, key: str, *, is_local: bool) -> ModelError:
 
 
 def seconds_in(text: str) -> float:
-    """Return the seconds that a server asks to wait, by a number, with or without `s`, or by a date.
+    """Return the waiting time in seconds that a server asks for.
 
-    0 for anything else.
+    It may be a number, with or without `s`, or a date. Other texts give 0.
     """
     match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)s?", text.strip())
     if match:
@@ -106,14 +106,14 @@ def seconds_in(text: str) -> float:
 
 
 def mask_key(text: str, key: str) -> str:
-    """Return a reply without the key wherever a server repeats it."""
+    """Mask the key wherever a server repeats it in a reply."""
     return text if len(key) < _SHORTEST_MASKED else text.replace(key, "[key]")
 
 
 def one_line(message: str, key: str) -> str:
-    """Return one printable line of a message, without an echoed key and what a client says of its encryption.
+    """Return a message on one printable line, without the key and the client's SSL details.
 
-    The latter holds an address in memory, and equal failures have equal details.
+    These details contain a memory address, and equal failures must have equal messages.
     """
     blotted = _ENCRYPTION.sub("", message.replace(key, "[key]") if key else message)
     line = " ".join("".join(c if c.isprintable() else " " for c in blotted).split())

@@ -1,4 +1,4 @@
-"""Gemini over google-genai: one request sent once, with an API key or through Vertex AI."""
+"""Send single requests to Gemini with google-genai, with an API key or through Vertex AI."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ VERTEX_ADVICE = (
 _GOOGLE = "https://generativelanguage.googleapis.com/"
 _VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _FIXED = ("max_output_tokens", "thinking_budget", "thinking_level", "safety")
-"""Settings that change replies and are no part of a request."""
+"""Settings that change replies but are not part of a request."""
 _DELAY = re.compile(r"'retryDelay': '([^']*)'")
 _HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
 _FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
@@ -50,7 +50,7 @@ _REASONS = {
     "MODEL_ARMOR": "blocked_safety",
     "RECITATION": "blocked_recitation",
 }
-"""Reason codes of finish and block reasons; any other is `blocked`, with its name in the detail."""
+"""Reason codes of finish and block reasons. Other reasons are `blocked`, with the name in the detail."""
 
 
 class GeminiProvider(Provider):
@@ -58,13 +58,13 @@ class GeminiProvider(Provider):
 
     Args:
         settings: model, server, thinking and safety.
-        timeout_seconds: of one try.
-        environ: where the key is, in GEMINI_API_KEY or else GOOGLE_API_KEY; it appears in no name, error or
-            log. Vertex AI takes the machine's credentials instead.
-        credentials: others, for Vertex AI.
+        timeout_seconds: limit for a single try.
+        environ: environment with the key in GEMINI_API_KEY or else GOOGLE_API_KEY. The key never appears in a
+            name, error or log. Vertex AI uses the machine's credentials instead.
+        credentials: other credentials for Vertex AI.
 
     Raises:
-        KeyRejectedError: there is no key, or it can be none; or there are no credentials.
+        KeyRejectedError: key or credentials are missing or malformed.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class GeminiProvider(Provider):
         self._lines = PerLoop(self._connect)
 
     async def send(self, request: Request[Any]) -> RawReply:
-        """Send once; see `Provider.send`."""
+        """Send the request once. See `Provider.send`."""
         from aiohttp import ClientError
         from google.auth.exceptions import GoogleAuthError
         from google.genai.errors import APIError
@@ -109,7 +109,7 @@ class GeminiProvider(Provider):
             failure = line_error(error, self._secret, is_local=self._settings.is_local)
         except GoogleAuthError:
             failure = KeyRejectedError(f"Google's credentials are refused; {VERTEX_ADVICE}")
-        # raised out here, where the client's error, whose frames hold the key, is no longer its context
+        # raised outside the except block, so that its context excludes the client's error with the key
         raise failure
 
     async def aclose(self) -> None:
@@ -122,13 +122,13 @@ class GeminiProvider(Provider):
 
     @property
     def _secret(self) -> str:
-        """Return the key or the access token that requests are sent with; empty before the first."""
+        """Return the key or access token of requests, or "" before the first."""
         if self._credentials is not None:
             return self._credentials.token or ""
         return self._key.get_secret_value()
 
     def _refusal(self, error: "APIError") -> ModelError:
-        # a wrong key is a plain 400; only the reason in the details tells it from a bad request
+        # a wrong key is a plain 400, and only the reason in the details distinguishes it from a bad request
         details = str(error.details)
         header = getattr(error.response, "headers", {}).get("Retry-After", "")
         return server_error(
@@ -146,20 +146,20 @@ class GeminiProvider(Provider):
         from google.genai import Client
         from google.genai.types import HttpOptions, HttpRetryOptions
 
-        # the session is ours to close, and without a limit of its own: callers bound what is in flight
+        # we close the session; it has no limit, since callers limit the requests in flight
         session = ClientSession(
             response_class=_capped_responses(), connector=TCPConnector(limit=0), trust_env=True
         )
         options = HttpOptions(
             base_url=self._url,
             timeout=round(self._timeout_seconds * 1000),
-            # given, so that the client does not add a retry of its own after a lost connection
+            # set explicitly, so that the client does not retry after a lost connection
             retry_options=HttpRetryOptions(attempts=1),
             # the key is a header, and a redirect would carry it to another host
             async_client_args={"allow_redirects": False},
             aiohttp_client=session,
         )
-        # vertexai and base_url are always given: no stray environment variable may send documents elsewhere
+        # always pass vertexai and base_url, so that environment variables cannot redirect documents
         client = Client(
             vertexai=self._on_vertex,
             api_key=self._key.get_secret_value() or None,
@@ -172,7 +172,7 @@ class GeminiProvider(Provider):
 
 
 def _capped_responses() -> "type[ClientResponse]":
-    """Return a response class for aiohttp that reads no body beyond a size, decompressed or not."""
+    """Return a response class for aiohttp that limits the size of a body, before and after decompression."""
     from aiohttp import ClientResponse
 
     class CappedResponse(ClientResponse):
@@ -203,10 +203,10 @@ def _vertex_url(location: str) -> str:
 
 
 def _machine_credentials() -> "Credentials":
-    """Return the credentials that Google's own tools leave on a machine.
+    """Return the credentials that Google's tools store on the machine.
 
     Raises:
-        KeyRejectedError: there are none.
+        KeyRejectedError: credentials are missing.
     """
     import google.auth
     from google.auth.exceptions import DefaultCredentialsError
@@ -220,7 +220,7 @@ def _machine_credentials() -> "Credentials":
 
 
 def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
-    """Return everything of a request but its prompt."""
+    """Return all parts of a request except its prompt."""
     from google.genai.types import GenerateContentConfig
 
     thinking = {"thinking_budget": settings.thinking_budget, "thinking_level": settings.thinking_level}
@@ -234,21 +234,21 @@ def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateC
             "max_output_tokens": settings.max_output_tokens,
             "response_mime_type": "application/json",
             "response_json_schema": sent_schema(request.reply_model),  # type: ignore[arg-type]
-            # None leaves these to the model and to the provider
+            # None uses the defaults of model and provider
             "thinking_config": chosen or None,
             "safety_settings": safety if settings.safety is not None else None,
             "automatic_function_calling": {"disable": True},
-            # on, a reply that was cut would be asked on for, unseen and at our cost
+            # otherwise the client would silently pay to continue a truncated reply
             "automatic_continuation": False,
         }
     )
 
 
 def read_response(response: "GenerateContentResponse", asked_model: str, key: str) -> RawReply:
-    """Return the text of a finished reply, in which the key is masked.
+    """Return the text of a finished reply, with the key masked.
 
     Raises:
-        UnreadableReplyError: `truncated`, `blocked…` or `empty`, with the text there is and the tokens taken.
+        UnreadableReplyError: `truncated`, `blocked…` or `empty`, with the received text and the used tokens.
     """
     model = f"gemini/{one_line(response.model_version, key) if response.model_version else asked_model}"
     usage = read_usage(response)
@@ -262,7 +262,7 @@ def read_response(response: "GenerateContentResponse", asked_model: str, key: st
 
 
 def read_usage(response: "GenerateContentResponse") -> Usage:
-    """Return the tokens of a reply; thoughts are written, and paid for, like the reply itself."""
+    """Return the tokens of a reply. Thoughts count as output, since they are paid for too."""
     usage = response.usage_metadata
     if usage is None:
         return Usage()
@@ -277,7 +277,7 @@ def read_usage(response: "GenerateContentResponse") -> Usage:
 def _problem(
     response: "GenerateContentResponse", first: "Candidate | None", text: str
 ) -> tuple[str, str] | None:
-    """Return reason and detail where a reply cannot be used."""
+    """Return reason and detail if a reply cannot be used."""
     feedback = response.prompt_feedback
     if feedback is not None and feedback.block_reason is not None:
         name = feedback.block_reason.name

@@ -1,6 +1,6 @@
-"""A hosted model: a request is sent until a provider answers it, and its text becomes a reply.
+"""Send requests to a hosted model, with retries, and parse its replies.
 
-A reply that cannot be read is repaired as little as works, and asked for once more where that may help.
+An unreadable reply is repaired with the smallest change that works. If that fails, it may be requested again.
 """
 
 import itertools
@@ -34,25 +34,26 @@ from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.text.rendering import first_names
 
 REASKED = frozenset({"not_json", "schema_breach", "empty", "truncated"})
-"""Reason codes of replies worth asking for once more; one that was blocked would be so again."""
+"""Reason codes of replies worth a second request. A blocked reply would be blocked again."""
 REPLIED = "replied"
 _NUMBERS = itertools.count(1)
 LONGEST_WAIT = 120.0
-"""Seconds; who asks to wait longer means a quota of the day, not of a minute: that ends the run."""
+"""Maximum seconds to wait for a server. A longer wait means that a daily quota is spent, and ends the run."""
 _BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}
-_FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
+_FAILING_SECONDS = 600.0  # five times LONGEST_WAIT, so a per-minute quota has been renewed
 MOST_FAILED_CALLS = 10
-"""Calls that fail one after the other, none succeeding between them, at which the run stops."""
-_TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: a short gap is not logged, a long one once a minute
+"""Number of consecutive failed calls at which the run stops."""
+_TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: log only longer gaps, once a minute
 _log = logging.getLogger(__name__)
-stamina.instrumentation.set_on_retry_hooks(())  # a line a retry would bury the others
+stamina.instrumentation.set_on_retry_hooks(())  # logging every retry would hide other messages
 
 
 @dataclass(slots=True)
 class _Asking:
-    """A request on its way: how often it was sent, how it failed, and the calls it took.
+    """The state of a request: how often it was sent, how it failed, and the calls it took.
 
-    Of its faults, `own_faults` are those of a server that answers other requests. Times are steady.
+    `own_faults` counts the faults while the server answers other requests. `started_at` is in Unix seconds,
+    and the other times are monotonic.
     """
 
     request_key: str
@@ -68,8 +69,8 @@ class _Asking:
 class HostedModel:
     """A model behind a provider.
 
-    `run` is its name in the records of calls; `most_output`, the tokens of the longest reply, thoughts
-    included.
+    `run` is the name of the run in the records of calls. `most_output` is the maximum number of tokens of a
+    reply, including thoughts.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class HostedModel:
         self._told_at = -math.inf
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Ask until a reply can be read; see `LanguageModel.complete`. Errors carry the calls they took."""
+        """Ask until a reply can be read. See `LanguageModel.complete`. Errors have the calls they took."""
         calls: list[CallRecord] = []
         try:
             try:
@@ -110,11 +111,11 @@ class HostedModel:
             raise
 
     async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
-        """Send until the provider answers, and read what comes; the record of the call says how that went.
+        """Send until the provider answers, and parse the reply. The record of the call gets the outcome.
 
         Raises:
-            ModelError: see `Provider.send`; a transient one when tries or time are spent.
-            ServerUnavailableError: the server was waited for in vain, or fails call after call.
+            ModelError: see `Provider.send`. A transient error is raised when tries or time run out.
+            ServerUnavailableError: the server did not return in time, or keeps failing.
         """
         asked_again = bool(calls)
         asking = _Asking(key, self._clock.now(), calls)
@@ -138,7 +139,7 @@ class HostedModel:
         await self.provider.aclose()
 
     async def _send(self, request: Request[Any], asking: _Asking) -> RawReply:
-        """Send once; limits and accounts learn how it went."""
+        """Send once, and update throttle and budget."""
         most = most_request_tokens(request)
         reservation = await self._budget.reserve(request, self.name, most, self._most_output)
         charge = partial(self._charge, request, asking, reservation)
@@ -168,11 +169,11 @@ class HostedModel:
                 reservation.cancel()
             raise
         except BaseException:
-            # cut off while the provider was at work, the call may be charged
+            # the call was interrupted, but may still be charged
             reservation.settle(Usage())
             raise
         self._throttle.replied()
-        # before anything is awaited: whatever happens from here on, the call is paid and noted
+        # record the call before the next await, since it is paid for
         charge(REPLIED, raw.model, raw.usage)
         return raw
 
@@ -207,15 +208,14 @@ class HostedModel:
         )
 
     def _wait(self, asking: _Asking, error: Exception) -> float | bool:
-        """Return the seconds that the server asks to wait, and True for the usual backoff.
+        """Return the seconds that the server asks to wait, or True for the usual backoff.
 
-        A fault counts against the request, which has `max_tries`, unless the server is away for everybody:
-        then it is waited for.
+        A fault counts against the `max_tries` of the request. If the server is away for all requests, it is
+        waited for instead.
 
         Raises:
-            TransientModelError: tries or time are spent.
-            PermanentModelError: the server asks for a wait that would stall the run unseen; or it was waited
-                for in vain.
+            TransientModelError: tries or time ran out.
+            PermanentModelError: the server asks for too long a wait, or did not return in time.
         """
         if not isinstance(error, TransientModelError):
             return False
@@ -232,7 +232,7 @@ class HostedModel:
         else:
             is_spent = self._count_fault(asking, error, now, failing_since)
         if is_spent:
-            # a call failed: once too many did in a row, the run ends
+            # the run ends after too many consecutive failed calls
             self._throttle.failed_calls += 1
             if self._throttle.failed_calls >= MOST_FAILED_CALLS:
                 raise self._unavailable(f"{self._throttle.failed_calls} calls in a row failed", error)
@@ -243,7 +243,7 @@ class HostedModel:
     def _count_fault(
         self, asking: _Asking, error: TransientModelError, now: float, failing_since: float
     ) -> bool:
-        """Count a fault; return True if it was the last that the request may have."""
+        """Count a fault, and return True if the request has used up its faults."""
         most, patience = self._settings.max_tries, self._settings.wait_minutes
         has_replied_since = asking.failed_at is not None and failing_since > asking.failed_at
         asking.failed_at = now
@@ -253,7 +253,7 @@ class HostedModel:
             return True
         waited = now - failing_since
         if error.is_away and asking.faults >= most and waited > patience * 60:
-            # the request may be what ends the server
+            # the request itself may crash the server
             if sum(call.outcome == TransientModelError.reason for call in asking.calls) >= most:
                 return True
             raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)

@@ -1,6 +1,6 @@
-"""Chat completions: OpenAI, vLLM, llama.cpp, Ollama and whatever speaks the same.
+"""Use chat completions of OpenAI, vLLM, llama.cpp, Ollama and compatible servers.
 
-Servers know more or less of OpenAI's parameters: what one turns out not to take is not sent to it again.
+Servers support different subsets of OpenAI's parameters. A parameter that a server rejects is not sent again.
 """
 
 import asyncio
@@ -31,17 +31,16 @@ KEY_NAME = "OPENAI_API_KEY"
 KEY_ADVICE = "set OPENAI_API_KEY to a key that the server of llm.base_url takes"
 OPENAI = "https://api.openai.com/v1"
 _LOCAL_CAP, _LOCAL_CAP_OF_LISTS = 1024, 2048
-"""Tokens of a reply on a server of this machine: several times the longest that is useful.
+"""Maximum tokens of a reply of a local server, several times the longest useful reply.
 
-Without a cap a small model that repeats itself runs until the call times out.
-"""
+Without a cap a small model that repeats itself runs until the call times out."""
 _LISTS = frozenset[Role]({"questions", "split", "verify", "compare", "evaluate"})
-_NO_KEY = "none"  # what a local server without keys is sent
+_NO_KEY = "none"  # sent to a local server without keys
 _LIST_SECONDS = 5.0
 _REFUSED_STATUSES = frozenset({400, 422})
 _FAULTS = frozenset({500, 501})
-"""Statuses with which some servers refuse a schema that they cannot turn into a grammar."""
-# what vLLM, llama.cpp, Ollama, LM Studio and gateways before them say of a schema or grammar
+"""Statuses of some servers for a schema that they cannot convert into a grammar."""
+# complaints of vLLM, llama.cpp, Ollama, LM Studio and gateways about a schema or grammar
 _JSON_MODE = re.compile(
     r"response_format|json[ _]?(?:schema|object|mode)|structured output|guided|grammar"
     r"|not supported|unsupported",
@@ -55,11 +54,10 @@ _DISPENSABLE = {
     "schema": _JSON_MODE,
     "object": _JSON_MODE,
 }
-"""What can be done without, and what a server that does not take it complains of, in the order of trying.
+"""Optional parameters with the complaints of servers that reject them, in the order of trying.
 
-Without `system` its text stands before the prompt; without `schema` JSON is asked for as such; without
-`object`, in words alone. Older servers know `max_completion_tokens` as `max_tokens`.
-"""
+Without `system` its text precedes the prompt. Without `schema` JSON mode is used, and without `object` only
+words ask for JSON. Older servers know `max_completion_tokens` as `max_tokens`."""
 _MODES = {"auto": (), "schema": (), "object": ("schema",), "text": ("schema", "object")}
 _IN_WORDS = "Reply with one JSON object and nothing around it. It has to fit this JSON schema:"
 _log = logging.getLogger(__name__)
@@ -69,17 +67,17 @@ class OpenAIProvider(Provider):
     """A model behind chat completions.
 
     Args:
-        settings: model, base_url, json_mode and what is fixed about how it is asked.
-        timeout_seconds: from sending to the last byte.
-        environ: where OPENAI_API_KEY is, and nothing else is read.
+        settings: model, base_url, json_mode and fixed parameters.
+        timeout_seconds: limit from sending to the last byte.
+        environ: environment with OPENAI_API_KEY. Other variables are ignored.
 
     Attributes:
-        left_out: what the server turned out not to take. The name does not tell it, so that stored replies
-            are found again.
+        left_out: parameters that the server rejects. They are not part of the name, so stored replies are
+            still found.
 
     Raises:
-        SettingsError: base_url is no address.
-        KeyRejectedError: no key is set, and the server is not on this machine; or it can be no key.
+        SettingsError: base_url is not an address.
+        KeyRejectedError: the key is malformed, or is missing and the server is not local.
     """
 
     def __init__(self, settings: ModelSettings, timeout_seconds: float, environ: Mapping[str, str]) -> None:
@@ -95,12 +93,12 @@ class OpenAIProvider(Provider):
         self._clients = PerLoop(self._connect)
 
     async def send(self, request: Request[Any]) -> RawReply:
-        """Ask once; once more without what the server says it does not take, which costs nothing."""
+        """Send the request, and resend it without each parameter that the server rejects, which is free."""
         may_change_mode = self._settings.json_mode == "auto"
         while True:
             left_out = self.left_out
             status, headers, payload = await self._post(request, left_out)
-            # gateways send errors as successes
+            # gateways send errors with a status of success
             inner = _object(_object(payload).get("error"))
             if 200 <= status < 300 and not (inner and not _object(payload).get("choices")):
                 return read_reply(payload, self._key.get_secret_value(), self._settings.model)
@@ -126,10 +124,10 @@ class OpenAIProvider(Provider):
     async def _post(
         self, request: Request[Any], left_out: Collection[str]
     ) -> tuple[int, Mapping[str, str], Any]:
-        """Return status, headers and JSON; for an error without JSON, its text.
+        """Return status, headers and JSON, or the text of an error without JSON.
 
         Raises:
-            ModelError: the line failed, or the reply is too large or not JSON.
+            ModelError: the connection failed, or the reply is too large or not JSON.
         """
         from httpx2 import Response
         from openai import APIStatusError, OpenAIError
@@ -152,7 +150,7 @@ class OpenAIProvider(Provider):
             failure = line_error(error, self._key.get_secret_value(), is_local=self._settings.is_local)
         else:
             return response.status_code, response.headers, payload
-        # raised out here, where the client's error, whose frames hold the key, is no longer its context
+        # raised outside the except block, so that its context excludes the client's error with the key
         raise failure
 
     def _refusal(self, status: int, headers: Mapping[str, str], code: str, complaint: str) -> ModelError:
@@ -172,26 +170,26 @@ class OpenAIProvider(Provider):
         from openai import AsyncOpenAI, DefaultAioHttpClient
 
         async def with_key(sent: Sent) -> None:
-            # the client's other headers come from the environment, or tell of this machine
+            # other headers of the client come from the environment or describe this machine
             headers = {name: sent.headers[name] for name in ("host", "content-type", "content-length")}
             authorization = f"Bearer {self._key.get_secret_value()}"
             sent.headers = Headers(headers | {"authorization": authorization, "accept-encoding": "identity"})
 
         http_client = DefaultAioHttpClient(
             event_hooks={"request": [with_key], "response": [_cap_response]},
-            follow_redirects=False,  # one would carry key and documents to another host
-            limits=Limits(max_connections=0),  # none: callers bound what is in flight
-            timeout=None,  # of the whole call, not of each read
+            follow_redirects=False,  # a redirect would send key and documents to another host
+            limits=Limits(max_connections=0),  # unlimited, since callers limit the requests in flight
+            timeout=None,  # `_post` limits the whole call
             trust_env=not is_loopback(self._url),
         )
         return AsyncOpenAI(base_url=self._url, api_key=_NO_KEY, max_retries=0, http_client=http_client)
 
 
 async def _cap_response(response: "Response") -> None:
-    """Read a body up to a size. One that is compressed although nobody asked for that stays so.
+    """Read a body up to a maximum size. A body with unrequested compression stays compressed.
 
     Raises:
-        UnreadableReplyError: `truncated`; the body is larger.
+        UnreadableReplyError: `truncated`, because the body is larger.
     """
     from httpx2 import AsyncByteStream, ByteStream
 
@@ -205,10 +203,10 @@ async def _cap_response(response: "Response") -> None:
 
 
 def served_models(base_url: str, environ: Mapping[str, str]) -> list[str]:
-    """Return the names of the models that a server of this machine lists.
+    """Return the names of the models that a local server lists.
 
     Raises:
-        SettingsError: no server of chat completions replies there.
+        SettingsError: the address has no server of chat completions.
     """
     from httpx2 import Client, HTTPError
 
@@ -235,7 +233,7 @@ def _name(settings: ModelSettings) -> str:
 
 
 def _checked(url: str) -> str:
-    """Return the address without a user: the key identifies the caller."""
+    """Return the address without a user name, since the key identifies the caller."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingsError("llm.base_url has to be an address as http://127.0.0.1:8000/v1")
@@ -251,7 +249,7 @@ def parameters(request: Request[Any], settings: ModelSettings, left_out: Collect
         json_schema = {"name": reply_model.__name__, "strict": True, "schema": schema}
         response_format = {"type": "json_schema", "json_schema": json_schema}
     else:
-        # json_object is refused for want of the word "json" in the messages, which these always hold
+        # json_object needs the word "json" in the messages, which _IN_WORDS contains
         system = f"{system}\n\n{_IN_WORDS}\n{json.dumps(schema, ensure_ascii=False)}"
         response_format = {"type": "json_object"} if mode == "object" else None
     messages = [{"role": "system", "content": system}, {"role": "user", "content": request.prompt}]
@@ -272,12 +270,12 @@ def parameters(request: Request[Any], settings: ModelSettings, left_out: Collect
 
 
 def json_mode(left_out: Collection[str]) -> str:
-    """Return the way JSON is asked for: by a `schema`, as an `object`, or in `text` alone."""
+    """Return the way to request JSON: by a `schema`, as an `object`, or in `text` alone."""
     return next((mode for mode in ("schema", "object") if mode not in left_out), "text")
 
 
 def not_taken(complaint: str, left_out: Collection[str], *, may_change_mode: bool) -> str | None:
-    """Return what a complaint is about and can still be left out; None if nothing is."""
+    """Return the parameter that a complaint is about, if it can still be left out."""
     for name, pattern in _DISPENSABLE.items():
         is_open = name not in left_out and (may_change_mode or pattern is not _JSON_MODE)
         if is_open and pattern.search(complaint):
@@ -286,9 +284,9 @@ def not_taken(complaint: str, left_out: Collection[str], *, may_change_mode: boo
 
 
 def read_complaint(body: object) -> tuple[str, str]:
-    """Return the code and the message of an error's body, in any of the forms of servers.
+    """Return the code and message of an error's body, in any of the formats of servers.
 
-    The parameter that is complained of, where the server names it, stands before the message.
+    If the server names the rejected parameter, it precedes the message.
     """
     payload = _object(body)
     inner = _object(payload.get("error")) or payload
@@ -300,12 +298,12 @@ def read_complaint(body: object) -> tuple[str, str]:
 
 
 def asked_wait(headers: Mapping[str, str]) -> float:
-    """Return the seconds in `retry-after-ms` or `Retry-After`, 0 without either."""
+    """Return the seconds in `retry-after-ms` or `Retry-After`, or 0 without either."""
     return seconds_in(headers.get("retry-after-ms", "")) / 1000 or seconds_in(headers.get("retry-after", ""))
 
 
 def read_reply(payload: Any, key: str, model: str) -> RawReply:
-    """Return the text of a finished reply, in which the key is masked.
+    """Return the text of a finished reply, with the key masked.
 
     Raises:
         UnreadableReplyError: `refused`, `blocked_safety`, `truncated` or `empty`.

@@ -1,4 +1,4 @@
-"""What a hosted provider is: one request sent once, and what came back."""
+"""The interface of hosted providers, which send a single request and return the raw reply."""
 
 import asyncio
 import threading
@@ -15,12 +15,12 @@ from qa_pipeline.records import Usage
 
 ValueT = TypeVar("ValueT")
 MOST_REPLY_BYTES = 16 * 1024**2
-"""Of a reply's body as sent and as decompressed; 65,536 tokens are some 0.3 MB."""
+"""Maximum size of a reply's body, as sent and as decompressed. 65,536 tokens are some 0.3 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawReply:
-    """The text of a finished reply, the model that says it wrote it, and its tokens."""
+    """The text of a finished reply, the model that the server reports, and the used tokens."""
 
     text: str
     model: str
@@ -28,12 +28,12 @@ class RawReply:
 
 
 class Provider(ABC):
-    """A server and how it is asked.
+    """A server and the way to ask it.
 
-    `name` identifies provider, model, server and everything fixed about how it is asked: two providers that
-    may reply differently have different names. It holds no key.
+    `name` identifies provider, model, server and all fixed parameters, but not the key. Providers that may
+    reply differently have different names.
 
-    Connections belong to an event loop, so each loop gets its own; `aclose` ends the running loop's.
+    Connections belong to an event loop, so each loop has its own. `aclose` closes those of the running loop.
     """
 
     name: str
@@ -43,23 +43,23 @@ class Provider(ABC):
         """Send the request once.
 
         Raises:
-            TransientModelError: another try may succeed; says whether the server limits the rate, how long it
-                asks to wait, and whether the call may have been charged.
-            PermanentModelError: no later call can succeed.
-            UnreadableReplyError: the provider blocked, cut or refused the reply, or it is empty, or the
-                request is too long. `usage` of what it took is on the error where the provider tells it.
+            TransientModelError: another try may succeed. The error tells the requested wait, if the rate is
+                limited, and if the call may have been charged.
+            PermanentModelError: later calls cannot succeed either.
+            UnreadableReplyError: the provider blocked, truncated or refused the reply, it is empty, or the
+                request is too long. `usage` has the used tokens if the provider reports them.
         """
 
     @abstractmethod
     async def aclose(self) -> None:
-        """Close the connections of the running loop; the provider can be used again, in any loop."""
+        """Close the connections of the running loop. The provider can be used again in any loop."""
 
 
 def place_of(base_url: str | None) -> str:
-    """Return the part of a provider's name that identifies its server; empty for the provider's own."""
+    """Return the part of a provider's name that identifies its server, or "" for the default server."""
     if base_url is None:
         return ""
-    parts = urlsplit(base_url)  # a URL may hold a password; host and path tell servers apart
+    parts = urlsplit(base_url)  # leave out a password, since host and path identify the server
     port = f":{parts.port}" if parts.port else ""
     return f"@{parts.hostname}{port}{parts.path.rstrip('/')}"
 
@@ -68,7 +68,7 @@ async def read_capped(parts: AsyncIterator[bytes]) -> bytes:
     """Return a body of at most `MOST_REPLY_BYTES`.
 
     Raises:
-        UnreadableReplyError: `truncated`; it is larger.
+        UnreadableReplyError: `truncated`, because the body is larger.
     """
     body = bytearray()
     async for part in parts:
@@ -80,10 +80,10 @@ async def read_capped(parts: AsyncIterator[bytes]) -> bytes:
 
 
 def read_key(environ: Mapping[str, str], names: Sequence[str], advice: str) -> str:
-    """Return the first key that is set under one of the names; empty where none is.
+    """Return the first key that is set under any of the names, or "".
 
     Raises:
-        KeyRejectedError: it holds characters no key has; HTTP errors would quote one with a line break.
+        KeyRejectedError: it contains invalid characters. HTTP errors would quote a key with a line break.
     """
     name, key = next(((name, key) for name in names if (key := environ.get(name, "").strip())), ("", ""))
     if not (key.isascii() and key.isprintable()) or " " in key:
@@ -92,7 +92,7 @@ def read_key(environ: Mapping[str, str], names: Sequence[str], advice: str) -> s
 
 
 class PerLoop(Generic[ValueT]):
-    """A value for each event loop, made at its first use; those of loops that ended are dropped."""
+    """A value for each event loop, made at its first use. Values of ended loops are dropped."""
 
     def __init__(self, make: Callable[[], ValueT]) -> None:
         self._make = make
@@ -110,14 +110,14 @@ class PerLoop(Generic[ValueT]):
             return self.values[loop]
 
     def pop(self) -> ValueT | None:
-        """Return the running loop's value, which is dropped; None if there is none."""
+        """Remove and return the running loop's value, if any."""
         with self._lock:
             return self.values.pop(asyncio.get_running_loop(), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Wall clock in Unix seconds, and a steady one that never jumps."""
+    """Wall clock in Unix seconds, and a monotonic clock."""
 
     now: Callable[[], float] = time.time
     steady: Callable[[], float] = time.monotonic

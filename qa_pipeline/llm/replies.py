@@ -1,7 +1,7 @@
-"""From the text of a reply to its reply model, strictly first and then by the smallest repair that works.
+"""Parse the text of a reply into its reply model, strictly or with the smallest repair that works.
 
-A repair may change marks, never words: a reply whose JSON is repaired keeps every word it had, and one that
-was cut off is not repaired at all, since closing it would make half an answer look whole.
+A repair may change punctuation, never words. A truncated reply is not repaired, since closing it would make
+half an answer look complete.
 """
 
 import json
@@ -20,15 +20,15 @@ from qa_pipeline.records import Repair, ReplyModel
 from qa_pipeline.text.rendering import first_names
 
 LONGEST_MENDED = 200_000
-"""Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
-_NAMED_BREACHES = 3  # enough to correct a reply by; the message goes back to the model
+"""Characters. Longer replies are not repaired, because the time grows with the damage."""
+_NAMED_BREACHES = 3  # enough for a correction; the message goes back to the model
 _UNREAD = frozenset({"$defs", "$ref", "minLength", "maxLength", "pattern", "default"})
 """Keywords that Gemini's subset or OpenAI's strict mode lacks."""
 _TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
 _ONLY_THOUGHTS = re.compile(rf"\A\s*[<\[]{_TAG}[>\]](?!.*[<\[]/{_TAG}[>\]])", re.DOTALL | re.IGNORECASE)
-"""Thoughts that do not end: what they draft is no reply."""
+"""Thoughts that do not end. Their drafts are not replies."""
 _THOUGHTS = re.compile(rf"\A(?:\s*[<\[]{_TAG}[>\]])?.*?[<\[]/{_TAG}[>\]]", re.DOTALL | re.IGNORECASE)
-"""Thoughts before a reply; a server may have cut off the opening tag."""
+"""Thoughts before a reply. A server may have removed the opening tag."""
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_MARK = re.compile(r"\\.")
 _REFUSALS = re.compile(
@@ -41,10 +41,10 @@ _REFUSALS = re.compile(
 
 
 def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
-    """Read a reply, and say what it took.
+    """Parse a reply and return it with the kind of repair.
 
     Raises:
-        UnreadableReplyError: `empty`, `refused`, `not_json` or `schema_breach`; the text is on the error.
+        UnreadableReplyError: `empty`, `refused`, `not_json` or `schema_breach`. The error has the text.
     """
     text = keep_backslashes(raw)
     try:
@@ -64,11 +64,11 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
 
 
 def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
-    """Read the JSON text of a reply as it is.
+    """Parse the JSON text of a reply without repairs.
 
     Raises:
-        UnreadableReplyError: `empty`, `not_json` or `schema_breach`. The detail names places and kinds of
-            the breach and never repeats the reply, which is untrusted text.
+        UnreadableReplyError: `empty`, `not_json` or `schema_breach`. The detail has fields and kinds of the
+            breach. It never repeats the reply, which is untrusted text.
     """
     if not raw.strip():
         raise UnreadableReplyError("empty", "the reply has no text")
@@ -78,7 +78,7 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
         breaches = error.errors(include_url=False, include_context=False, include_input=False)
     if breaches[0]["type"] == "json_invalid":
         raise UnreadableReplyError("not_json", f"the reply of {len(raw)} characters is not one JSON value")
-    # the name of an unknown field is the reply's own text, so only known kinds of places are named
+    # the name of an unknown field is untrusted text of the reply, so it is not repeated
     problems = [
         "unknown field"
         if breach["type"] == "extra_forbidden"
@@ -90,7 +90,7 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
 
 
 def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
-    """Yield the texts that may be the reply's JSON, the least changed first."""
+    """Yield texts that may be the reply's JSON, the least changed first."""
     if _ONLY_THOUGHTS.match(raw):
         return
     for text in dict.fromkeys((_THOUGHTS.sub("", raw), raw)):
@@ -102,7 +102,7 @@ def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
 
 
 def _objects(text: str) -> list[str]:
-    """Return the outermost JSON objects in a text, each distinct: two would leave the reply open."""
+    """Return the distinct outermost JSON objects in a text. The reply is ambiguous with more than one."""
     decoder = json.JSONDecoder()
     objects: dict[str, None] = {}
     start = text.find("{")
@@ -110,7 +110,7 @@ def _objects(text: str) -> list[str]:
         try:
             _, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            # an object that cannot be read may hold others that can; those are parts, not the reply
+            # objects inside an unreadable object are parts, not the reply
             return []
         objects[text[start:end]] = None
         start = text.find("{", end)
@@ -118,7 +118,7 @@ def _objects(text: str) -> list[str]:
 
 
 def _repaired(text: str) -> str | None:
-    """Return the JSON as json_repair repairs it, if that cost no word and nothing was cut off."""
+    """Return the JSON as repaired by json_repair, if all words are kept and the text was not truncated."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start or len(text) > LONGEST_MENDED:
         return None
@@ -140,10 +140,10 @@ def _words(text: str) -> Counter[str]:
 
 @cache
 def sent_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
-    """Return the schema of a reply model as servers read it: references in place, every property required.
+    """Return the schema of a reply model for servers, with resolved references and all properties required.
 
-    Fields keep the model's order, so that reasoning is written before what it leads to. Callers must not
-    change it. The reply is checked against the whole model in any case.
+    Fields keep the order of the model, so that the reasoning precedes the decision. Callers must not change
+    the schema. The reply is always validated with the complete model.
     """
     schema = json_schema(reply_model)
 

@@ -1,4 +1,4 @@
-"""What the calls to one model share: the configured rate, what a server asked to wait, and its health."""
+"""Share the rate limit, requested waits and server health between the calls to a model."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class Throttle:
-    """A throttle that admits calls to one model; any number of loops and threads may share it.
+    """A throttle that admits calls to a model, shared by loops and threads.
 
-    `failing_since` is the steady time of the first failure since the last answer, if there is one;
-    `failed_calls` were given up since then. A rate that somebody set is kept in each loop.
+    `failing_since` is the monotonic time of the first failure since the last answer, if any. `failed_calls`
+    counts the calls given up since then. A configured rate applies to each loop.
     """
 
     def __init__(self, requests_per_minute: int | None = None, clock: Clock | None = None) -> None:
@@ -25,29 +25,29 @@ class Throttle:
         self.failed_calls = 0
 
     async def turn(self) -> None:
-        """Wait until a call may leave."""
+        """Wait until a call may be sent."""
         while (wait := self._held_until - self._clock.steady()) > 0:  # noqa: ASYNC110 - an end that moves
             await asyncio.sleep(wait)
         if self._rate:
             await self._limiters.get().acquire()
 
     def replied(self) -> None:
-        """Note that the server answered, whatever it said: it is there."""
+        """Record that the server answered, with any reply."""
         self.failing_since = None
         self.failed_calls = 0
 
     def failed(self) -> float:
-        """Note that a try failed; return the steady time since which no try succeeded."""
+        """Record a failed try, and return the monotonic time of the first failure since the last answer."""
         if self.failing_since is None:
             self.failing_since = self._clock.steady()
         return self.failing_since
 
     def refused(self, wait_seconds: float) -> None:
-        """Hold every call back for as long as the server asks."""
+        """Delay all calls by the time that the server asks for."""
         self._held_until = max(self._held_until, self._clock.steady() + wait_seconds)
 
     def _new_limiter(self) -> "AsyncLimiter":
         from aiolimiter import AsyncLimiter
 
-        # one by one: a limiter of the whole minute would let all of its calls go at once
+        # admit single calls, since a limiter of the whole minute would admit all its calls at once
         return AsyncLimiter(1, 60 / (self._rate or 1))

@@ -1,8 +1,7 @@
-"""OpenTelemetry spans of our own stages: one for each stage of each batch, where the settings ask for them.
+"""OpenTelemetry spans of the stages of each batch, if the settings enable them.
 
-Only the API is used. Which spans are kept and where they go is said by the process, as
-`opentelemetry-instrument` does from the environment; without a configured SDK they go nowhere. They hold no
-texts.
+Only the API is used. The process configures the export of spans, as `opentelemetry-instrument` does from the
+environment. Without a configured SDK spans are dropped. They contain no texts.
 """
 
 from collections.abc import Iterator
@@ -15,10 +14,10 @@ from qa_pipeline.settings.tree import Settings
 
 @contextmanager
 def stage_span(settings: Settings, batch: str, stage: str) -> Iterator[None]:
-    """Yield a span around the stage of a batch; an error in it is recorded.
+    """Wrap the stage of a batch in a span, which records errors.
 
     Raises:
-        SettingsError: spans are asked for and the package is not installed.
+        SettingsError: spans are enabled and the package is not installed.
     """
     if not settings.monitoring.spans:
         yield

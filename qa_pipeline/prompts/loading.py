@@ -1,14 +1,14 @@
-"""Prompt files, and the way untrusted text gets into them.
+"""Load prompt files and insert untrusted text into them.
 
-What belongs here: loading `prompts/<language>/<name>.md`, literal substitution, and the delimiters around
-documents, questions, answers and claims. What does not: requests (the stages build them), model names
-and temperatures (settings).
+This module loads `prompts/<language>/<name>.md`, substitutes placeholders, and puts delimiters around
+documents, questions, answers and claims. Requests belong to the stages, and model names and temperatures to
+the settings.
 
-A prompt file has a system part and a template part, parted by a line that holds `---` only. `parts.md` has
-texts that are added where they are needed, each below a heading with its name. `{name}` is a placeholder; the
-refusal text of the language replaces `{refusal}` at loading, so the hash covers it. What is the same in all
-prompts of a run comes first, in the system part, since providers ask less for a beginning that they have read
-before; `NAME_small.md` is the prompt for small models.
+A prompt file has a system part and a template part, separated by a line `---`. `parts.md` has optional texts,
+each below a heading with its name. `{name}` is a placeholder. `{refusal}` is replaced by the refusal text of
+the language when the file is loaded, so the hash covers it. The system part has text that is the same in all
+prompts of a run. It comes first, because providers charge less for a prefix that they have seen before.
+`NAME_small.md` is the prompt for small models.
 """
 
 import re
@@ -58,9 +58,9 @@ SYSTEM_PROMPTS = CLOSED_BOOK, WITH_PASSAGES = "system_closed_book", "system_pass
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_NONCE_LENGTH = 8  # hex digits: a document hits on them once in four billion times, and is then met
-_MOST_BYTES = 100_000  # of a prompt in a user's folder; thirty times the longest one here
-_SHOWN_AGAIN = 4000  # characters of a reply that could not be used; its beginning shows what was wrong
+_NONCE_LENGTH = 8  # hex digits: one document in four billion contains them, and then gets another nonce
+_MOST_BYTES = 100_000  # of a prompt in a user's folder; thirty times the longest prompt here
+_SHOWN_AGAIN = 4000  # characters of an unusable reply; its beginning shows the problem
 _OPENING = re.compile(r"<[a-z]+(?:-\d+)?-([0-9a-f]{8})>")
 _SHIPPED = LLMSettings()
 _BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
@@ -68,7 +68,7 @@ _BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 @dataclass(frozen=True)
 class Prompt:
-    """The two parts of a prompt file: `system` is sent as it is, `template` has placeholders."""
+    """The two parts of a prompt file. `system` is sent unchanged, and `template` has placeholders."""
 
     system: str
     template: str
@@ -80,29 +80,29 @@ class Prompt:
 
     @cached_property
     def placeholders(self) -> frozenset[str]:
-        """Return the names that `fill` needs, no more and no fewer."""
+        """Return the exact names that `fill` needs."""
         return frozenset(_PLACEHOLDER.findall(self.template))
 
     def with_part(self, language: str, part: PartName) -> "Prompt":
-        """Return the prompt with a further part behind its template."""
+        """Return the prompt with a further part after its template."""
         return Prompt(self.system, f"{self.template}\n\n{part_text(language, part)}")
 
     def with_constant(self, language: str, part: PartName, **values: str) -> "Prompt":
-        """Return the prompt with a further part behind its system part, its placeholders filled in.
+        """Return the prompt with a further part after its system part, with placeholders filled in.
 
-        Values are of this code or of the user's files, never of documents or replies.
+        Values must come from this code or the user's files, never from documents or replies.
         """
         text = _PLACEHOLDER.sub(lambda match: values[match[1]], part_text(language, part))
         return Prompt(f"{self.system}\n\n{text}", self.template)
 
     def fill(self, **values: "str | Delimited") -> str:
-        """Put the values in, in one pass: a `{name}` inside a value stays what it is.
+        """Insert the values in a single pass. A `{name}` inside a value is not replaced.
 
-        Untrusted values must come out of `delimit` or `render_passages`. All of them get the same delimiters,
-        which none of them holds: a claim can forge no passage, and a passage no question.
+        Untrusted values must come from `delimit` or `render_passages`. All of them get the same delimiters,
+        which do not occur in any of them. A claim therefore cannot forge a passage, nor a passage a question.
 
         Raises:
-            ValueError: a placeholder without a value, or a value without a placeholder.
+            ValueError: a placeholder lacks a value, or a value lacks a placeholder.
         """
         if values.keys() != self.placeholders:
             missing = sorted(self.placeholders - values.keys())
@@ -113,7 +113,7 @@ class Prompt:
             for name, value in sorted(values.items())
             if isinstance(value, Delimited)
         }
-        # named after what comes first: prompts about the same passages begin alike
+        # hash the first value, so that prompts about the same passages have the same prefix
         first = next((name for name in _PLACEHOLDER.findall(self.template) if name in parts), None)
         nonce = _nonce([text for texts in parts.values() for text in texts], parts.get(first or "", []))
         ready = {
@@ -125,7 +125,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Delimited:
-    """Untrusted texts with their labels, one after the other; `Prompt.fill` puts delimiters around each."""
+    """Untrusted texts with their labels, in order. `Prompt.fill` puts delimiters around each."""
 
     parts: tuple[tuple[str, str], ...]
 
@@ -137,14 +137,14 @@ class Delimited:
 def load_prompt(language: str, name: PromptName, llm: LLMSettings = _SHIPPED) -> Prompt:
     """Read a prompt of a language.
 
-    A language without prompts of its own gets the English ones, which ask for the language of the
-    passages: one document in another language must not stop a batch.
+    A language without prompts gets the English prompts, which ask for the language of the passages. A
+    document in another language must not stop a batch.
 
     Args:
         language: ISO 639-1 code.
-        name: of the prompt.
-        llm: the folder of the user's own prompts, laid out like this one, and the profile; what the folder
-            does not hold is read here.
+        name: name of the prompt.
+        llm: settings with the profile and the folder of the user's prompts. Other files are read from this
+            package.
 
     Raises:
         SettingsError: the user's file cannot be used.
@@ -159,7 +159,7 @@ def check_own_prompts(llm: LLMSettings) -> None:
     """Verify that the user's prompts have the placeholders that the pipeline fills in.
 
     Raises:
-        SettingsError: the folder is none, a file in it would never be read, or a file cannot be used.
+        SettingsError: the folder does not exist, a file in it would never be read, or a file cannot be used.
     """
     folder = llm.prompts
     if folder is None:
@@ -180,21 +180,25 @@ def refusal(language: str) -> str:
 
 
 def system_prompt(language: str, name: str) -> str:
-    """Return the system message of training examples, which show passages or not; one of `SYSTEM_PROMPTS`."""
+    """Return a system message for training examples with or without passages.
+
+    `name` is in `SYSTEM_PROMPTS`.
+    """
     return part_text(language, name)
 
 
 def ask_again(prompt: str, language: str, problem: str, reply: str) -> str:
-    """Return a prompt once more, with the reply to it and the problem of that.
+    """Return a prompt again, with the reply to it and the problem of the reply.
 
     Args:
-        prompt: the prompt as it was.
-        language: of the prompt.
-        problem: in words of this code's, never of the reply's.
-        reply: its beginning is shown as data, between delimiters that neither it nor the prompt holds.
+        prompt: the original prompt.
+        language: language of the prompt.
+        problem: description in words of this code, never of the reply.
+        reply: the reply. Its beginning is shown as data, between delimiters that do not occur in it or in the
+            prompt.
     """
     excerpt = reply[:_SHOWN_AGAIN]
-    for opening in _OPENING.findall(prompt):  # so that a reply closes no tag of the prompt's
+    for opening in _OPENING.findall(prompt):  # so that a reply cannot close a tag of the prompt
         excerpt = excerpt.replace(opening, "")
     between = delimit(excerpt, "reply").between(_nonce([prompt, excerpt]))
     again = part_text(language, "again")
@@ -213,7 +217,7 @@ def _parts(language: str) -> dict[str, str]:
 
 
 def delimit_all(texts: Sequence[str], label: str) -> Delimited:
-    """Put untrusted texts between delimiters with their numbers, from 1 on; otherwise as `delimit`."""
+    """Delimit untrusted texts like `delimit`, with labels numbered from 1."""
     return Delimited(tuple((f"{label}-{n}", text) for n, text in enumerate(texts, start=1)))
 
 
@@ -221,21 +225,22 @@ def delimit(text: str, label: str = "text") -> Delimited:
     """Put untrusted text between delimiters that the text cannot close.
 
     Args:
-        text: what the model shall read as data; it stays verbatim.
-        label: what the text is, e.g. question, answer or claim; a word of this code's, never of a document.
+        text: text that the model must read as data, kept verbatim.
+        label: kind of the text, such as question, answer or claim. It must come from this code, never from a
+            document.
     """
     return Delimited(((label, text),))
 
 
 def render_passages(passages: Sequence[Passage]) -> Delimited:
-    """Number passages from 1 and delimit each one, its title and section path inside."""
+    """Number passages from 1 and delimit each, including its title and section path."""
     return Delimited(
         tuple((f"passage-{n}", _passage_body(passage)) for n, passage in enumerate(passages, start=1))
     )
 
 
 def _passage_body(passage: Passage) -> str:
-    # titles and headings come from documents too, so they are inside the delimiters and on one line each
+    # titles and headings are untrusted too, so they are inside the delimiters, each on one line
     head = [f"title: {' '.join(passage.title.split())}"]
     if passage.section_path:
         head.append(f"section: {' '.join(' > '.join(passage.section_path).split())}")
@@ -243,10 +248,10 @@ def _passage_body(passage: Passage) -> str:
 
 
 def _nonce(texts: Sequence[str], named_after: Sequence[str] | None = None) -> str:
-    """Return a short hash of the texts, or of some of them, that occurs in none, however it is written.
+    """Return a short hash of the texts, or of some of them, that does not occur in any of them.
 
-    A text that holds its own hash is met by counting on: equal texts always give equal prompts. Case, width,
-    and whatever is between the letters, seen or unseen, make no difference.
+    If a text contains its own hash, a counter is increased, so equal texts always give equal prompts. The
+    search ignores case, width and all characters between the letters.
     """
     content = "\x00".join(texts)
     origin = content if named_after is None else "\x00".join(named_after)
@@ -272,7 +277,7 @@ def _load_prompt(language: str, name: PromptName, profile: Profile = "standard")
 
 @lru_cache(maxsize=64)
 def _load_own(path: Path, language: str, name: PromptName, changed: int) -> Prompt:
-    """Read a prompt of the user's, again when its file has `changed`."""
+    """Read a prompt of the user, again if its file has `changed`."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise SettingsError(f"llm.prompts: {path} is larger than {_MOST_BYTES} bytes")

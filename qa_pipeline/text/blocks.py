@@ -1,4 +1,4 @@
-"""The parts of canonical text that no sentence crosses: blocks, and the rows, items and paragraphs in them.
+"""Divide canonical text into blocks, rows, items and paragraphs, which sentences do not cross.
 
 Time is linear in the length of the text.
 """
@@ -20,7 +20,7 @@ _KEY_VALUE = re.compile(r"[^\s:.!?|][^:\n.!?|]{0,59}:[ \t]+\S")
 
 
 def units(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield spans that no sentence crosses, with whether each is one sentence whatever it contains."""
+    """Yield spans that sentences do not cross. The flag is True for a span that is a single sentence."""
     for start, end, code in blocks(text):
         if code:
             yield start, end, True
@@ -29,7 +29,7 @@ def units(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield the code blocks, and runs of lines between blank lines, without white space between."""
+    """Yield code blocks, and runs of lines between blank lines. The flag is True for code."""
     lines = line_spans(text)
     fenced = "```" in text or "~~~" in text
     unclosed: dict[str, int] = {}
@@ -50,7 +50,7 @@ def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def line_spans(text: str) -> list[tuple[int, int]]:
-    """Return every line with its line end."""
+    """Return the span of every line, including its line end."""
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     return list(zip(starts, [*starts[1:], len(text)], strict=True))
 
@@ -58,10 +58,10 @@ def line_spans(text: str) -> list[tuple[int, int]]:
 def _closing_fence(
     text: str, lines: list[tuple[int, int]], index: int, mark: str, unclosed: dict[str, int]
 ) -> int | None:
-    """Return the index of the line that closes the fence opened at `index`; None when there is none.
+    """Return the index of the line that closes the fence opened at `index`, or None.
 
-    `unclosed` remembers the shortest fence already known to stay open, so that a text of open fences is
-    not read to its end once for each of them.
+    `unclosed` has the shortest fence that is known to stay open, by its sign. Without it a text of open
+    fences would be read to its end for each of them.
     """
     if len(mark) >= unclosed.get(mark[0], len(text) + 1):
         return None
@@ -74,7 +74,7 @@ def _closing_fence(
 
 
 def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield the units of one block: its lines, those of a paragraph or of one list item joined."""
+    """Yield the units of a block. Lines of a paragraph or list item are joined."""
     if text.find("\n", start, end) in (-1, end - 1):
         yield start, end, _is_whole(text, start, end)
         return

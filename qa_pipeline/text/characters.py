@@ -1,13 +1,13 @@
-"""Characters of canonical text, and the folding by which texts are compared."""
+"""Clean the characters of canonical text, and fold texts for comparison."""
 
 import re
 import unicodedata
 from functools import cache
 
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
-# Control, invisible and direction-changing characters: they hide text from a reader or let a file show
-# another order of words than a program reads. Joiners and variation selectors go with them: the languages
-# handled here need none. Surrogates and non-characters cannot be stored as UTF-8 text.
+# Control, invisible and direction-changing characters hide text from a reader or let a file show
+# another word order than a program reads. Joiners and variation selectors are included, since the languages
+# handled here do not need them. Surrogates and non-characters cannot be stored as UTF-8 text.
 _INVISIBLE_CHARACTERS = (
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
@@ -22,7 +22,7 @@ _ANY_OF_THESE = re.compile(f"[\r\x0b\x0c\x85\u2028\u2029{_ODD_SPACES}{_INVISIBLE
 def clean(text: str) -> str:
     """Normalise to NFC with plain line ends and spaces, and drop invisible characters."""
     if text.isascii():
-        # As most text is; its form is NFC, and it may hold line ends and control characters only.
+        # Most text is ASCII. It is in NFC, and can only contain line ends and control characters.
         return text if text.isprintable() else _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text))
     if _ANY_OF_THESE.search(text):
         text = _ODD_SPACE.sub(" ", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
@@ -36,24 +36,24 @@ _QUOTATION_MARKS = str.maketrans(
     {**dict.fromkeys("“”„«»‟″", '"'), **dict.fromkeys("‘’‚‛′`´", "'"), "…": "...", "\u00ad": None}
 )
 _MAYBE = re.compile("[\u00a0\u0660-\u1fff\u2000-\u2015\u202f\u205f\u2212\u3000-\U0001ffff]")
-"""A few ranges that hold all characters with another form; a text without any is not gone through again."""
+"""Ranges that include all characters with another form, for a quick test."""
 
 
 def fold(text: str) -> str:
-    """Return the form in which texts are compared: on one line, with one form of each sign.
+    """Return the comparable form of a text: on one line, with one form of each sign.
 
-    Folded are Unicode form, digits, widths, dashes, blanks and quotation marks; case is not.
+    Unicode form, digits, widths, dashes, spaces and quotation marks are folded. Case is kept.
     """
     return " ".join(fold_marks(fold_signs(unicodedata.normalize("NFC", text))).split())
 
 
 def fold_marks(text: str) -> str:
-    """Return the text with straight quotation marks, dots for an ellipsis and no soft hyphens."""
+    """Return the text with straight quotation marks, dots for an ellipsis and without soft hyphens."""
     return text.translate(_QUOTATION_MARKS)
 
 
 def fold_signs(text: str) -> str:
-    """Return the text with ASCII digits, widths, dashes and blanks; every offset stays."""
+    """Return the text with plain digits, widths, dashes and spaces. All offsets are preserved."""
     return text if text.isascii() or not _MAYBE.search(text) else text.translate(_signs())
 
 
@@ -70,7 +70,7 @@ def _signs() -> dict[int, str]:
 
 
 def blank(text: str, start: int, end: int) -> str:
-    """Return the text with blanks in place of a span; its line ends and every offset stay."""
+    """Replace a span by spaces. Line ends and all offsets are preserved."""
     return text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
 
 
@@ -78,5 +78,5 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202
 
 
 def reads_otherwise(text: str) -> bool:
-    """Return True if a text is not read as it is shown: its order is turned, or signs are unseen."""
+    """Return True if a text contains hidden signs or signs that change its direction."""
     return _UNSEEN.search(text) is not None

@@ -1,9 +1,9 @@
-"""Doubt: places of a text of which its reader is not sure that they say what the document says.
+"""Doubts mark spans of a text that may differ from the document.
 
-A reader puts the sign of a doubt into the text of a block where it is unsure: of the order of lines, of the
-columns and names of a table, of a formula that no line can hold. Earlier mail that a reply quotes has one,
-too. Canonical text holds no such sign; the places are kept beside it, and nothing that rests on them is
-accepted without a person.
+A reader inserts the sign of a doubt into a block if it is unsure. Examples are the order of lines, the
+columns of a table, or a formula that does not fit a line. Earlier mail quoted by a reply gets a sign too.
+Canonical text does not contain the signs. The spans are stored separately, and claims that depend on them are
+not accepted without a person.
 """
 
 import re
@@ -16,13 +16,13 @@ from qa_pipeline.text.sentences import sentence_spans
 
 Doubt = Literal["order", "table", "formula", "quoted"]
 SIGNS: dict[Doubt, str] = dict(zip(get_args(Doubt), "\ufdd0\ufdd1\ufdd2\ufdd3", strict=True))
-"""Non-characters, which no file holds by chance and `clean` takes out of any text."""
+"""Non-characters, which do not occur in files by chance. `clean` removes them from any text."""
 SIGN = re.compile(f"[{''.join(SIGNS.values())}]")
 KINDS: dict[str, Doubt] = {sign: kind for kind, sign in SIGNS.items()}
 
 
 def doubts_within(doubts: Sequence[DoubtStruct] | None, start: int, end: int) -> list[DoubtStruct]:
-    """Return the doubts about a part of a text, cut to it."""
+    """Return the doubts about a span of a text, cut to the span."""
     return [
         {"kind": doubt["kind"], "start": max(doubt["start"], start), "end": min(doubt["end"], end)}
         for doubt in doubts or ()
@@ -31,14 +31,14 @@ def doubts_within(doubts: Sequence[DoubtStruct] | None, start: int, end: int) ->
 
 
 def kinds_within(doubts: Sequence[DoubtStruct] | None, start: int, end: int) -> str | None:
-    """Return the kinds of doubt about a part of a text, parted by commas; None where there is none."""
+    """Return the kinds of doubt about a span, separated by commas, if any."""
     return ", ".join(sorted({doubt["kind"] for doubt in doubts_within(doubts, start, end)})) or None
 
 
 def blank_doubts(text: str, language: str, doubts: Sequence[DoubtStruct] | None, start: int = 0) -> str:
-    """Return the text with blanks in place of its sentences and rows in doubt, so that every offset stays.
+    """Replace doubtful sentences and rows by spaces, so that all offsets are preserved.
 
-    `start` is where the text begins among the characters that the doubts count.
+    `start` is the offset of the text in the document.
     """
     for first, second in sentence_spans(text, language) if doubts else ():
         if doubts_within(doubts, start + first, start + second):

@@ -1,9 +1,10 @@
-"""Injections: text of a document that speaks to whoever checks it, and not to its reader.
+"""Find injections: text of a document that addresses a model or checker instead of its reader.
 
-Finding them is a second line of defence: nobody can list all wordings. The first is that passages stand
-between delimiters they cannot close. What a model says of a passage with an injection is left to a person.
+Finding them is the second line of defence, since the possible wordings are endless. The first is that
+passages are enclosed in delimiters they cannot close. If a passage contains an injection, a person decides
+about the model's reply.
 
-The patterns of `injections.toml` are tried on every text, whatever its language.
+The patterns of `injections.toml` are tried on every text, in any language.
 """
 
 import functools
@@ -20,7 +21,7 @@ from qa_pipeline.text.sentences import split_sentences
 
 
 def _load() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a pattern of forged replies and delimiters, and one of orders in words."""
+    """Return a pattern of forged replies and delimiters, and a pattern of orders in words."""
     table = tomllib.loads(files("qa_pipeline.text").joinpath("injections.toml").read_text("utf-8"))
     orders = [[f"(?<!\\w)(?:{words})(?!\\w)" for words in order] for order in table["orders"].values()]
     worded = "|".join(r"[^.!?\n]{0,80}?".join(order) for order in orders)
@@ -31,10 +32,10 @@ def _load() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 _FORGED, _WORDED = _load()
 GAP = "[…]"
-"""The text that a model reads in the place of an injection."""
+"""The text that replaces an injection in prompts."""
 
 INJECTION_IN_SOURCE = "injection_in_source"
-"""Reason code of what is left to a person because a passage holds an injection."""
+"""Reason code of decisions left to a person because a passage contains an injection."""
 
 _TAGS = {code: code - 0xE0000 for code in range(0xE0020, 0xE007F)}
 _TURNED = "\u202e"
@@ -43,7 +44,7 @@ _LONGEST_DELIMITED = 2000
 
 
 def find_injections(text: str, language: str) -> list[tuple[int, int]]:
-    """Return the spans of the sentences that hold an injection, in order and disjoint.
+    """Return the spans of sentences that contain an injection, in order and disjoint.
 
     All text between two forged delimiters belongs to the injection.
     """
@@ -53,12 +54,12 @@ def find_injections(text: str, language: str) -> list[tuple[int, int]]:
     worded = [(s, e) for s, e in sentences if _matches(text[s:e], _WORDED) or _HIDDEN.search(text, s, e)]
     forged = [(s, e) for s, e in sentences if _matches(text[s:e], _FORGED)]
     spans = _united([*worded, *_united(forged, _LONGEST_DELIMITED)])
-    # what only shows across sentences: the text as a whole is the injection
+    # an injection found only across sentences covers the whole text
     return spans or [(0, len(text))]
 
 
 def redact_injections(passage: Passage) -> Passage:
-    """Return the passage with a gap in the place of each injection, in its title and headings too."""
+    """Return the passage with a gap for each injection, also in its title and headings."""
     return replace(
         passage,
         title=_withheld(passage.title, passage.language),
@@ -68,7 +69,7 @@ def redact_injections(passage: Passage) -> Passage:
 
 
 def hold_injections(passages: Iterable[Passage]) -> bool:
-    """Return True if any of the passages holds an injection."""
+    """Return True if any of the passages contains an injection."""
     return any(
         is_injection(text)
         for passage in passages
@@ -77,7 +78,7 @@ def hold_injections(passages: Iterable[Passage]) -> bool:
 
 
 def blank_injections(text: str, language: str) -> str:
-    """Return the text with blanks in place of injections, so that every offset stays."""
+    """Replace injections by spaces, so that all offsets are preserved."""
     for start, end in find_injections(text, language):
         text = blank(text, start, end)
     return text
@@ -91,7 +92,7 @@ def _withheld(text: str, language: str) -> str:
 
 @functools.lru_cache(maxsize=16_384)
 def is_injection(text: str) -> bool:
-    """Return True if a text by itself holds an injection."""
+    """Return True if a text contains an injection."""
     return bool(_HIDDEN.search(text)) or _matches(text, _FORGED) or _matches(text, _WORDED)
 
 
@@ -104,7 +105,7 @@ def _matches(text: str, pattern: re.Pattern[str]) -> bool:
 
 
 def _united(spans: Iterable[tuple[int, int]], gap: int = 0) -> list[tuple[int, int]]:
-    """Return spans in order, those at most `gap` characters apart as one."""
+    """Return spans in order, and join spans at most `gap` characters apart."""
     united: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if united and start - united[-1][1] <= gap:

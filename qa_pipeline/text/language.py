@@ -1,6 +1,6 @@
-"""The languages of a document and of its parts.
+"""Identify the languages of a document and of its parts.
 
-Languages without a lexicon are identified too, so that nobody takes French for English.
+Languages without a lexicon are identified too, so that French is not mistaken for English.
 """
 
 import re
@@ -17,24 +17,24 @@ from qa_pipeline.errors import StorageError
 from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS
 
 UNDETERMINED = "und"
-"""ISO 639-2 for a text whose language cannot be identified, such as a table of numbers."""
+"""ISO 639-2 code for a text in an unknown language, such as a table of numbers."""
 
 _LANGUAGES = tuple(dict.fromkeys((
     *LANGUAGES, "da", "no", "fi", "fr", "es", "it", "nl", "pl", "pt", "cs", "hu", "ro", "tr", "ru", "uk",
     "el", "ar", "he", "zh", "ja", "ko",
 )))  # fmt: skip
-"""Languages a document may turn out to be in: the more there are, the oftener a short text is mistaken."""
+"""Languages that can be identified. With more languages, short texts are misidentified more often."""
 _NAMES = {name: code for code, vocabulary in LEXICONS.items() for name in vocabulary.names}
 _SEGMENT = 1200
-_READ = 600  # characters by which the language of a stretch is identified
-_SURE = 0.95  # a segment is in another language than its document
+_READ = 600  # characters read to identify a language
+_SURE = 0.95  # probability for another language than that of the document
 _LIKELY = 0.6
-_NEARBY = 0.9  # among the handled languages, where none of all is likely
-_LIKELIER = 0.5  # than all other handled ones together
+_NEARBY = 0.9  # among the languages with a lexicon, if all are unlikely
+_LIKELIER = 0.5  # more than all other languages with a lexicon together
 _MOST_WORDS = 100
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_SHORTEST = 80  # letters below which a piece is taken to be in its document's language
-_SHORTEST_QUESTION = 20  # letters below which a question is taken to be in the language it should be in
+_SHORTEST = 80  # letters; a shorter part has the language of its document
+_SHORTEST_QUESTION = 20  # letters; a shorter question has the expected language
 QUOTED = re.compile(r"[“”„\"«][^“”„\"«»\n]{1,200}[“”\"»]|`[^`\n]{1,200}`")
 """A name or term in quotation marks, or code."""
 _ENOUGH_TO_OVERRULE = 2
@@ -43,14 +43,14 @@ _CODE = re.compile(r"^(`{3,}+)[^\n]*\n.*?^\1$", re.DOTALL | re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class LanguageShare:
-    """A language and the share of a document's text that is in it."""
+    """A language and its share of a document's text."""
 
     language: str
     share: float
 
 
 def declared_language(value: str | None) -> str | None:
-    """Return the language of a tag such as `de-AT` or a name such as `svenska`, if it is a known one."""
+    """Return the language code of a tag such as `de-AT` or a name such as `svenska`, if known."""
     if not value:
         return None
     tag = value.strip().lower().replace("_", "-")
@@ -59,10 +59,11 @@ def declared_language(value: str | None) -> str | None:
 
 
 def languages_of(text: str, declared: str | None = None, title: str | None = None) -> list[LanguageShare]:
-    """Return the languages of a document with their share of its text, the main one first.
+    """Return the languages of a document with their share of its text, main language first.
 
-    A declared language is the main one, unless the text holds none of it: templates of web sites declare
-    what the page is not in. A table, whose names of columns return in each row, is told by its words.
+    A declared language is the main language, unless the text is clearly in other languages. Templates of web
+    sites often declare a wrong language. A table repeats its column names in each row, so its distinct words
+    decide.
     """
     lengths: Counter[str] = Counter()
     segments = list(_stretches(text))
@@ -81,7 +82,7 @@ def languages_of(text: str, declared: str | None = None, title: str | None = Non
 
 
 def piece_language(text: str, main: str) -> str:
-    """Return the language of a piece of a document: its own where it is certain, else the main one."""
+    """Return the language of a part of a document if certain, else the main language."""
     prose = _CODE.sub("", text)
     if _letters(prose) < _SHORTEST:
         return main
@@ -103,7 +104,7 @@ def _main(segments: Sequence[str], identified: Sequence[tuple[str, float]], decl
 
 
 def _stretches(text: str) -> Iterator[str]:
-    """Yield neighbouring blocks without code, gathered until their language can be identified."""
+    """Yield groups of adjacent blocks without code, long enough for identification."""
     gathered = ""
     for block in _CODE.sub("", text).split("\n\n"):
         gathered += f"{block}\n"
@@ -119,7 +120,10 @@ def _letters(text: str) -> int:
 
 
 def _identify(text: str) -> tuple[str, float]:
-    """Return the likeliest language and its probability; if none is likely, a handled one."""
+    """Return the likeliest language and its probability.
+
+    If all languages are unlikely, only languages with a lexicon are tried.
+    """
     letters = [character for character in text if character.isalpha()]
     if not letters:
         return UNDETERMINED, 0.0
@@ -132,7 +136,7 @@ def _identify(text: str) -> tuple[str, float]:
 
 
 def _by_words(text: str) -> str:
-    """Return the handled language that the words of a text, each counted once, are likeliest in."""
+    """Return the likeliest language with a lexicon for the distinct words of a text."""
     words = " ".join(islice(dict.fromkeys(_WORD.findall(text[:_SEGMENT])), _MOST_WORDS))
     language, certainty = _identifier(LANGUAGES).classify(words)
     likeliest, _ = _identifier(_LANGUAGES).classify(words)
@@ -140,9 +144,10 @@ def _by_words(text: str) -> str:
 
 
 def in_other_language(text: str, language: str) -> str | None:
-    """Return the language of a short text if it is certainly another one; None otherwise.
+    """Return the language of a short text if it is certainly another language.
 
-    Quoted names may be in any language. Stop words must agree: product names are in no language.
+    Quoted names are ignored, since they may be in any language. Stop words must agree, because product names
+    are not in any language.
     """
     unquoted = QUOTED.sub(" ", text)
     if language not in LEXICONS or _letters(unquoted) < _SHORTEST_QUESTION:
@@ -156,17 +161,17 @@ def in_other_language(text: str, language: str) -> str | None:
 
 
 def load_models() -> None:
-    """Load what telling languages needs now: later there may be no right to write the temporary file.
+    """Load the language model now, because writing its temporary file may be forbidden later.
 
     Raises:
-        StorageError: there is no room for that file.
+        StorageError: the temporary folder is full or not writable.
     """
     _model()
 
 
 @cache
 def _identifier(languages: tuple[str, ...]) -> Any:
-    """Return the model, restricted to some languages; all restrictions share its largest lists."""
+    """Return the model restricted to some languages. All restrictions share its largest lists."""
     identifier = copy(_model())
     identifier.set_languages(list(languages))
     return identifier

@@ -1,4 +1,4 @@
-"""Where a quote stands in a text."""
+"""Locate quotes in a text."""
 
 import functools
 import re
@@ -13,15 +13,15 @@ _HYPHENATED = re.compile(r"[-\u2010]\n\s*(?=[^\W\d_A-ZÅÄÖÜ])")
 _NUMBER_BEFORE = re.compile(r"\d[.,]?$")
 _NUMBER_AFTER = re.compile(r"[.,]?\d")
 _MOST_STARTS = 20
-"""Places of the first part of a quote with an ellipsis from which the others are looked for."""
+"""Maximum number of tried occurrences of the first part of a quote with an ellipsis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The place of a quote, and how the quote agrees with the text there.
+    """The span of a quote, and the kind of match.
 
-    `kind` is exact (runs of white space aside), spelling (the same words written otherwise) or ellipsis (its
-    parts, in order).
+    `kind` is "exact" (except for runs of white space), "spelling" (same words, differently written) or
+    "ellipsis" (parts in order).
     """
 
     start: int
@@ -30,11 +30,11 @@ class Located:
 
 
 def locate_quote(quote: str, text: str) -> Located | None:
-    """Find a quote in a text; None where it is not there or would cut a number in two.
+    """Find a quote in a text, without cutting a number in two.
 
-    Tried in order: its characters, runs of white space as one space; the same with case, quotation marks,
-    dashes, markup and hyphens at line ends folded; its parts around an ellipsis, in order and the nearest to
-    each other.
+    Three matches are tried in order. The first is verbatim, with runs of white space as one space. The second
+    also folds case, quotation marks, dashes, markup and hyphens at line ends. The third looks for the parts
+    around an ellipsis, in order and as close together as possible.
     """
     for kind, deep in (("exact", False), ("spelling", True), ("ellipsis", True)):
         folded, places = _folded(text, deep)
@@ -49,7 +49,7 @@ def locate_quote(quote: str, text: str) -> Located | None:
 
 @functools.lru_cache(maxsize=1024)
 def _folded(text: str, deep: bool) -> tuple[str, list[int]]:
-    """Return the comparable form of a text, and the place from which each of its characters comes."""
+    """Return the comparable form of a text, and the original offset of each of its characters."""
     form: list[str] = []
     places: list[int] = []
     hyphens = {match.start(): match.end() for match in _HYPHENATED.finditer(text)} if deep else {}
@@ -73,7 +73,7 @@ def _folded(text: str, deep: bool) -> tuple[str, list[int]]:
 
 
 def _spans(parts: list[str], folded: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans from the first part to the last, all in order."""
+    """Yield the spans from the first part to the last, with all parts in order."""
     start = _find(parts[0], folded, 0)
     for _ in range(1 if len(parts) == 1 else _MOST_STARTS):
         if start < 0:
@@ -89,7 +89,7 @@ def _spans(parts: list[str], folded: str) -> Iterator[tuple[int, int]]:
 
 
 def _find(quote: str, text: str, position: int) -> int:
-    """Return the place of the first occurrence that cuts no number in two; -1 without one."""
+    """Return the offset of the first occurrence that does not cut a number in two, or -1."""
     at = text.find(quote, position)
     while at >= 0:
         before = quote[0].isdigit() and _NUMBER_BEFORE.search(text, max(0, at - 2), at)

@@ -1,6 +1,6 @@
-"""A text read once: its comparable form, its tokens, words and figures.
+"""Read a text once into its comparable form, tokens, words and figures.
 
-The folding here is the only one by which a claim may differ from its source.
+Claims may differ from their source only by the folding here.
 """
 
 import functools
@@ -19,13 +19,13 @@ _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]{1,500}?)(?<=[^\s*]
 _LABEL = re.compile(
     r"(?:[-*+•>] (?:\d{1,3}(?:\.\d{1,3})*[.)] )?)?(?:\[[ xX]\] |\(\w{1,4}\) |(?:\d{1,3}|[A-Za-z])\) )?"
 )
-"""A number before a stop is a label only behind the mark of a list: "3. April" is a date."""
+"""A number before a full stop is a label only after a list mark, since "3. April" is a date."""
 _EDGES = "\"'(),;:!?…[]{}.*"
 _NUMBER = re.compile(r"([+-]?)(\d+(?:[.,]\d+)*)([^\W\d_]{1,3}|[%‰°][CF]?|[€$£])?")
 _SPACED_GROUPS = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
 _PARTS = re.compile(r"(?<=\d)[-/](?=\d)")
 _COUNTED = re.compile(r"^(\d+)-[^\W\d_]+$")
-"""A number before a word: "a 5-person committee"."""
+"""A number before a word, such as "a 5-person committee"."""
 _BRACKETS = re.compile(r"\((?!\))|(?<!\()\)|[\[\]{}=]")
 _COMPARISONS = "<>≤≥~≈±"
 _IDENTIFIER = re.compile(
@@ -38,17 +38,17 @@ _IDENTIFIER = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """A text in one language, as it is written."""
+    """A text in a known language."""
 
     written: str
     language: str
 
     @cached_property
     def folded(self) -> str:
-        """Return the form in which a claim must equal its source, letter by letter.
+        """Return the form for comparing a claim with its source, letter by letter.
 
-        Folded are Unicode form, kinds of quotation marks, dashes and spaces, emphasis, links and note marks,
-        the label of a list item, one opening connective, the capital of the first word and the final stop.
+        It folds Unicode form, quotation marks, dashes, spaces, emphasis, links and note marks. List labels,
+        an opening connective, the capital of the first word and the final stop are dropped too.
         """
         text = _without_markup(self.written)
         text = text[_LABEL.match(text).end() :]  # type: ignore[union-attr]  # matches the empty string
@@ -57,68 +57,68 @@ class Reading:
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
-        """Return the words, numbers and identifiers of the folded form as written, in order."""
+        """Return the words, numbers and identifiers of the folded form in order."""
         return tuple(token for word in self.folded.split() if (token := _bare(word)))
 
     @cached_property
     def words(self) -> tuple[Token, ...]:
-        """Return all words in order; identifiers and compounds come apart."""
+        """Return all words in order. Identifiers and compounds are split."""
         return tokenize(self.written, self.language)
 
     @cached_property
     def lower_tokens(self) -> tuple[str, ...]:
-        """Return the tokens casefolded, to be looked up in word lists."""
+        """Return the tokens casefolded, for lookup in word lists."""
         return tuple(token.casefold() for token in self.tokens)
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
-        """Return the stems of the content words in order, repeats included."""
+        """Return the stems of the content words in order, including repeats."""
         return tuple(word.stem for word in self.words if word.content)
 
     @cached_property
     def stem_set(self) -> Set[str]:
-        """Return the stems of the content words, each once."""
+        """Return the distinct stems of the content words."""
         return frozenset(self.stems)
 
     @cached_property
     def negations(self) -> int:
-        """Count the words that deny."""
+        """Count the negating words."""
         negations = lexicon(self.language).negations
         return sum(word.folded in negations for word in self.words)
 
     @cached_property
     def figures(self) -> Set[str]:
-        """Return numbers and parts of dates by value, and identifiers letter by letter.
+        """Return numbers and parts of dates by value, and identifiers verbatim.
 
-        Number words count as numbers, but for one, which is an article in all three languages.
+        Number words count as numbers, except "one", which is an article in all three languages.
         """
         return frozenset(_figures(_without_markup(self.written), self.language))
 
     def opens_with(self, phrases: Set[str], longest: int = 4) -> bool:
-        """Return True if the text begins with one of the phrases, of at most `longest` words."""
+        """Return True if the text begins with any of the phrases, of at most `longest` words."""
         first = [word.folded for word in self.words[:longest]]
         return any(" ".join(first[:count]) in phrases for count in range(1, len(first) + 1))
 
     def holds_any(self, phrases: Set[str]) -> bool:
-        """Return True if one of the phrases stands in the text."""
+        """Return True if the text contains any of the phrases."""
         line = f" {' '.join(word.folded for word in self.words)} "
         return any(f" {phrase} " in line for phrase in phrases)
 
 
 @functools.lru_cache(maxsize=32_768)
 def read(text: str, language: str) -> Reading:
-    """Return the reading of a text, cached: the claims of a batch cite the same passages."""
+    """Return the cached reading of a text, since the claims of a batch cite the same passages."""
     return Reading(text, language)
 
 
 def is_identifier(token: str) -> bool:
-    """Return True if a token is a name in which every sign counts: an option, path, code or acronym."""
+    """Return True if every sign of a token matters, as in an option, path, code or acronym."""
     joined = any(map(str.isalpha, token)) and ("_" in token or any(map(str.isdigit, token)))
     return joined or (len(token) > 1 and token.isupper()) or _IDENTIFIER.fullmatch(token) is not None
 
 
 def number_value(token: str, language: str) -> str | None:
-    """Return the comparable value of a token that is a number, in figures or in words; None for another."""
+    """Return the comparable value of a number in digits or words, or None for other tokens."""
     worded = lexicon(language).proof.numbers.get(token.casefold())
     if worded is not None:
         return str(worded)
@@ -139,7 +139,7 @@ def _figures(text: str, language: str) -> Iterator[str]:
     for place, word in enumerate(words):
         before, after = words[max(0, place - 1) : place], words[place + 1 : place + 2]
         if word.casefold() in vocabulary.numbers and before and before[0].casefold() in vocabulary.articles:
-            continue  # "all three" points at what is named, and states no number
+            continue  # "all three" refers to named items and does not state a number
         if word.casefold() in months and any(near[:1].isdigit() for near in (*before, *after)):
             yield str(months[word.casefold()])
             continue
@@ -159,7 +159,7 @@ def _without_markup(text: str) -> str:
 
 
 def _without_connective(text: str, language: str) -> str:
-    """Return the text without one opening connective and the comma behind it."""
+    """Return the text without an opening connective and its comma."""
     words = text.split(" ", 4)
     for count in range(min(4, len(words) - 1), 0, -1):
         opening = " ".join(words[:count])
@@ -169,7 +169,7 @@ def _without_connective(text: str, language: str) -> str:
 
 
 def _small_beginning(text: str, language: str) -> str:
-    """Return the text with a small first letter, where its first word is written like a word and no code."""
+    """Return the text with a lower-case first letter, if its first word is an ordinary word."""
     first = _bare(text.partition(" ")[0])
     plain = first[1:].islower() or (len(first) == 1 and first.casefold() in lexicon(language).stop_words)
     at = text.find(first)
@@ -177,7 +177,7 @@ def _small_beginning(text: str, language: str) -> str:
 
 
 def _bare(word: str) -> str:
-    """Return a word without the punctuation around it; the signs of a number or code stay."""
+    """Return a word without surrounding punctuation. The signs of a number or code are kept."""
     bare = word.rstrip(_EDGES)
     if bare.endswith("(") or word.startswith(bare + "()"):
         bare = bare.removesuffix("(") + "()"

@@ -1,6 +1,6 @@
-"""References to sources, and the document, section or chunks that they name.
+"""Resolve references to the document, section or chunks that they name.
 
-A reference is only ever compared with known paths; it never reaches the file system.
+A reference is only compared with known paths. It never reaches the file system.
 """
 
 import functools
@@ -20,13 +20,13 @@ from qa_pipeline.text.lexicon.languages import any_of_all
 
 _SOURCE = any_of_all("sources")
 SOURCE_MARK = re.compile(rf"\[\s*{_SOURCE}\s*:\s*([^\[\]\n]{{1,1000}})\]", re.IGNORECASE)
-"""A citation inside an answer; the group is the reference."""
+"""A citation inside an answer. The group is the reference."""
 
 NUMBER_MARK = re.compile(r"\[\s*\^?[cC]?\d{1,3}(?:\s*[,;–-]\s*[cC]?\d{1,3})*\s*\]")
-"""A numbered citation such as [3], [c3] or [1, 2]; its row says which sources the numbers stand for."""
+"""A numbered citation such as [3], [c3] or [1, 2]. The row of the pair maps numbers to sources."""
 
 FOUND_BY_SEARCH = "found_by_search"
-"""The reason at an imported pair that cites nothing, and at its claims: passages are searched for them."""
+"""Reason of an imported pair without citations, and of its claims. Passages are retrieved for them."""
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -35,14 +35,15 @@ _PREFIX = re.compile(rf"^\s*\[?\s*(?:{_SOURCE}\s*:)?\s*(.*?)\s*\]?\s*$", re.IGNO
 
 
 RESOLVED = ("chunk", "section", "section_not_found", "document")
-"""Kinds of references that name something of the batch."""
+"""Kinds of references that name a document, section or chunk of the batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The target of a reference: `kind` is a code of the citations column, `chunk_ids` in document order.
+    """The target of a reference. `kind` is a code of the citations column.
 
-    `section_not_found` is a known document that has no section of the name given: the whole document counts.
+    `chunk_ids` are in document order. `section_not_found` is a known document without the named section. In
+    this case the whole document counts.
     """
 
     kind: str
@@ -51,7 +52,7 @@ class Resolution:
 
     @property
     def resolved(self) -> bool:
-        """Return True if the target is exactly one chunk, section or document that has text."""
+        """Return True if the target is exactly one chunk, section or document with text."""
         return self.kind in RESOLVED
 
 
@@ -64,13 +65,13 @@ class _Document:
 
 
 def mark_references(text: str) -> list[str]:
-    """Return the references of all source marks in `text`, in order; several in one mark are split."""
+    """Return the references of all source marks in `text`, in order. A mark may contain several."""
     parts = (re.split(rf"[;|]\s*(?:{_SOURCE}\s*:)?", mark[1]) for mark in SOURCE_MARK.finditer(text))
     return [part.strip() for of_mark in parts for part in of_mark if part.strip()]
 
 
 def marked_numbers(text: str) -> list[int]:
-    """Return the numbers of all citations in `text`, in order; [2-4] is three. Code is ignored."""
+    """Return the numbers of all citations in `text`, in order. [2-4] is three numbers. Code is ignored."""
     numbers: list[int] = []
     for mark in NUMBER_MARK.finditer(_CODE.sub(" ", text)):
         for sign, digits in re.findall(r"([–-]?)\s{0,9}[cC]?(\d{1,3})", mark[0]):
@@ -88,25 +89,25 @@ def split_reference(reference: str) -> tuple[str, str | None]:
 
 @functools.lru_cache(maxsize=4096)
 def normalise_path(path: str) -> str:
-    """Fold what people write differently: case, Unicode form, backslashes, `./` and leading slashes."""
+    """Fold common variants of a path: case, Unicode form, backslashes, `./` and leading slashes."""
     folded = unicodedata.normalize("NFC", path).casefold().replace("\\", "/")
     return "/".join(part for part in folded.split("/") if part not in ("", "."))
 
 
 def is_same_path(reference: str, path: str) -> bool:
-    """Return True if two paths are equal but for leading folders, or a suffix, that one of them lacks."""
+    """Return True if two paths are equal, except for leading folders or a suffix missing in either."""
     paths = [normalise_path(split_reference(name)[0]) for name in (reference, path)]
     short, long = sorted(paths, key=len)
     return bool(short) and short in (*_tails(long), *_tails(_without_suffix(long)))
 
 
 def _normalise_address(address: str) -> str:
-    """Fold what does not tell addresses apart: http or https, case of the host, usual port, last slash."""
+    """Fold variants of an address: http or https, case of the host, usual port, last slash."""
     try:
         parts = urlsplit(unquote(address.strip()))
         scheme = "https" if parts.scheme.lower() in ("http", "https") else parts.scheme.lower()
         port = "" if parts.port in (None, 80, 443) else f":{parts.port}"
-    except ValueError:  # no address, such as one with half an IPv6 host
+    except ValueError:  # not an address, such as half an IPv6 host
         return address
     query = f"?{parts.query.strip()}" if parts.query.strip() else ""
     path = unicodedata.normalize("NFC", parts.path).rstrip("/" + string.whitespace)
@@ -143,11 +144,11 @@ class Sources:
                 self._by_stem[_without_suffix(tail)].append(document_id)
 
     def resolve(self, reference: str) -> Resolution:
-        """Find what a reference names.
+        """Find the target of a reference.
 
-        Tried in order: a chunk id, a document id, the path (leading folders may be missing), the path
-        without file suffix, the path without its own extra leading folders. Folders that contradict the
-        document's never match. An address names the document whose source_uri it is, and no other.
+        Chunk ids and document ids are tried first. Then paths are compared (leading folders may be missing),
+        then paths without file suffix, and finally paths without extra leading folders. Different folders
+        never match. An address must equal the source_uri of a document.
         """
         path, section = split_reference(reference)
         if path in self._owner:
@@ -168,7 +169,7 @@ class Sources:
         return Resolution("chunk", owner, (chunk_id,)) if owner else Resolution("unknown_document")
 
     def chunks_of(self, document_id: str) -> tuple[str, ...]:
-        """Return the chunks of a document in order; none for an unknown document."""
+        """Return the chunks of a document in order, or an empty tuple for an unknown document."""
         document = self._documents.get(document_id)
         return tuple(chunk_id for chunk_id, _, _ in document.chunks) if document else ()
 
@@ -186,7 +187,7 @@ class Sources:
         )
 
     def _written(self, path: str, document_ids: Iterable[str]) -> list[str]:
-        """Return the documents whose whole path is `path`, with or without its suffix."""
+        """Return the documents whose complete path is `path`, with or without its suffix."""
         paths = ((i, self._documents[i].path) for i in document_ids)
         return [
             i
@@ -195,7 +196,7 @@ class Sources:
         ]
 
     def _within(self, document: _Document, section: str | None) -> Resolution:
-        """Narrow a document to a section and everything below its heading, where it has that section."""
+        """Narrow a document to a section and its subsections, if it has that section."""
         if not document.chunks:
             return Resolution("no_text", document.document_id)
         chunk_ids = tuple(i for i, _, _ in document.chunks)
@@ -207,7 +208,7 @@ class Sources:
             for heading_path, *span in document.sections
             if any(heading_path[: len(path)] == path for path in paths)
         ]
-        # a chunk of several small sections holds each of them
+        # a chunk may contain several small sections
         inside = tuple(
             chunk_id
             for chunk_id, first, last in document.chunks
@@ -218,7 +219,7 @@ class Sources:
 
 
 def _tails(path: str) -> list[str]:
-    """Return the tails of a path, as `a/b/c`, `b/c`, `c`: the longest first."""
+    """Return the tails of a path, such as `a/b/c`, `b/c` and `c`, longest first."""
     parts = path.split("/")
     return ["/".join(parts[start:]) for start in range(len(parts))]
 
@@ -230,8 +231,8 @@ def _without_suffix(path: str) -> str:
 def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[tuple[str, ...]]:
     """Return the heading paths that a section reference names.
 
-    The anchor as a code host numbers it comes first: `usage-1` is the second "Usage". Then the last
-    heading or the whole path is compared by letters and digits only; equal headings all count.
+    Numbered anchors of code hosts come first: `usage-1` is the second "Usage". Then the last heading or the
+    whole path is compared by letters and digits only. All equal headings count.
     """
     headed = [path for path in paths if path]
     slug_wanted, seen = _slug(section), Counter[str]()
@@ -245,13 +246,13 @@ def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[t
 
 
 def _slug(heading: str) -> str:
-    """Return the anchor of a heading as code hosts build it: lower case, hyphens for blanks."""
+    """Return the anchor of a heading as code hosts build it: lower case, hyphens for spaces."""
     letters = re.sub(r"[^\w\- ]", "", unicodedata.normalize("NFC", heading).strip().casefold())
     return letters.replace(" ", "-")
 
 
 def _letters(text: str) -> set[str]:
-    """Return the letters and digits only, as written, without accents, and with umlauts spelt out."""
+    """Return only the letters and digits: as written, without accents, and with umlauts spelt out."""
     folded = unicodedata.normalize("NFC", text).casefold()
     spelt = folded.translate({ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue", ord("å"): "aa"})
     plain = "".join(c for c in unicodedata.normalize("NFD", folded) if not unicodedata.combining(c))
@@ -259,7 +260,7 @@ def _letters(text: str) -> set[str]:
 
 
 def without_marks(answer: str) -> str:
-    """Return the answer with blanks in place of its citation marks, so that every offset stays."""
+    """Replace citation marks by spaces, so that all offsets are preserved."""
     for pattern in (SOURCE_MARK, NUMBER_MARK):
         answer = pattern.sub(lambda mark: " " * len(mark[0]), answer)
     return answer

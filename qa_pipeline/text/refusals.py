@@ -1,4 +1,4 @@
-"""How a refusal to answer reads, by closed lists of the lexicons."""
+"""Recognise refusals to answer by closed word lists of the lexicons."""
 
 import re
 from collections.abc import Iterable
@@ -8,16 +8,16 @@ from qa_pipeline.text.characters import fold
 from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS
 
 _LONGEST = 600
-"""Characters; a longer answer says more than that there is none."""
+"""Maximum characters of a refusal. A longer answer contains more than a refusal."""
 _MARKS = re.compile(r"\[[^\[\]\n]{1,1000}\]")
 _SENTENCE_ENDS = re.compile(r"(?<![\d.!?])[.!?]++(?=\s|$)|[;:](?=\s|$)|\s-\s|\n")
 
 
 def is_refusal(answer: str) -> bool:
-    """Return True if an answer only says that the sources do not answer the question.
+    """Return True if an answer only states that the sources do not answer the question.
 
-    Every clause must say so or be a courtesy: an answer that goes on to say something else is none. All
-    languages are tried, since that of a short text is often mistaken.
+    Every clause must be a refusal or a courtesy. All languages are tried, since the language of a short text
+    is often misidentified.
     """
     text = _plain(_MARKS.sub(" ", answer))
     if any(text == _plain(refusal(code)) for code in LANGUAGES):
@@ -28,9 +28,9 @@ def is_refusal(answer: str) -> bool:
 
 
 def coverage_of(answer: str, stated: str | None) -> str:
-    """Return the coverage of an answer, `stated` by its writer or unknown.
+    """Return the coverage of an answer. `stated` is the coverage given by its writer, if any.
 
-    Only a refusal keeps the coverage none: an answer that says something counts as partial.
+    Only a refusal keeps the coverage "none". Any other answer with this coverage becomes "partial".
     """
     if stated is not None and stated != "none":
         return stated
@@ -54,7 +54,7 @@ def _refuses(text: str, language: str) -> bool:
 
 
 def _begins(clause: str, beginnings: Iterable[str]) -> bool:
-    """Return True if a word of the clause, or several, begin with one of the beginnings."""
+    """Return True if a word or phrase in the clause starts with any of the beginnings."""
     padded = f" {clause}"
     return any(f" {beginning}" in padded for beginning in beginnings)
 

@@ -1,7 +1,7 @@
-"""Markdown and HTML from templates, in which texts of documents stay texts.
+"""Render Markdown and HTML from templates, and escape texts of documents.
 
-Templates are files of the package: `*.md.j2` and `*.html.j2`, beside the module that fills them. Every value
-is escaped where it is filled in, and none is read as a template. `Markup` marks what is escaped already.
+Templates are package files, `*.md.j2` and `*.html.j2`, next to their module. Every value is escaped when it
+is filled in, and values are never read as templates. `Markup` marks text that is already escaped.
 """
 
 import base64
@@ -17,23 +17,26 @@ from markupsafe import Markup
 
 LONGEST_CELL = 100
 STYLE = "text/page.css"
-"""Style of all pages: colours, light, dark and on paper, tables and pictures."""
+"""Style of all pages: colours, light, dark and print modes, tables and pictures."""
 _MARKUP = re.compile(r"([\\|`*_\[\]<>#~@])")
 _NUMBER = re.compile(r"–|too few|[\d.,]+(%| MB)?( \(.*\))?")
 
 
 def render_markdown(template: str, **values: Any) -> str:
-    """Return a template of the package, filled in as Markdown."""
+    """Render a template of the package as Markdown."""
     return MARKDOWN.get_template(template).render(values)
 
 
 def render_html(template: str, **values: Any) -> str:
-    """Return a template of the package, filled in as HTML whose style and script are files beside it."""
+    """Render a template of the package as HTML."""
     return HTML.get_template(template).render(values)
 
 
 def render_page(template: str, **values: Any) -> str:
-    """Return an HTML page, from a template that extends `text/page.html.j2`; it runs and fetches nothing."""
+    """Render an HTML page without scripts and external files.
+
+    Its template extends `text/page.html.j2`.
+    """
     style = resources.files("qa_pipeline").joinpath(STYLE).read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -41,7 +44,7 @@ def render_page(template: str, **values: Any) -> str:
 
 
 def escape_markdown(value: object, longest: int | None = None) -> Markup:
-    """Return a value as one line of Markdown without markup, links and mentions; `Markup` stays."""
+    """Return a value as a line of Markdown without markup, links and mentions. `Markup` is unchanged."""
     if isinstance(value, Markup):
         return value
     if isinstance(value, float):
@@ -61,19 +64,19 @@ def visible(text: str) -> str:
 
 
 def shorten(text: str, longest: int | None = LONGEST_CELL) -> str:
-    """Return a text on one line, cut at a length."""
+    """Return a text on one line, cut to a maximum length."""
     line = " ".join(visible(text).split())
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def code_span(value: object, longest: int = 160) -> Markup:
-    """Return a value as a code span that fits a cell of a table.
+    """Return a value as a code span that fits a table cell.
 
-    Markdown reads nothing inside it. The two characters that end span and cell become look-alikes.
+    Markdown is inactive inside it. The two characters that end span and cell become look-alikes.
     """
     if value is None:
         return Markup("–")
-    # Ten times the length is enough to find so many visible characters in all but hostile texts.
+    # Ten times the length contains enough visible characters, except in hostile texts.
     text = shorten(str(value)[: longest * 10], longest).replace("`", "ˋ").replace("|", "¦")
     return Markup(f"`{text}`" if text else "(empty)")  # noqa: S704
 
@@ -83,12 +86,12 @@ def markdown_table(
     columns: Sequence[str] | Mapping[str, str],
     longest: int = LONGEST_CELL,
 ) -> Markup:
-    """Return a Markdown table with escaped cells; columns of numbers are on the right.
+    """Return a Markdown table with escaped cells. Columns of numbers are right-aligned.
 
     Args:
         rows: cells in the order of the columns, or by their names.
-        columns: titles, or titles by name; they are not escaped.
-        longest: characters from which on a cell is cut.
+        columns: titles, or titles by name, which are not escaped.
+        longest: maximum characters of a cell.
     """
     lines: list[list[str]] = []
     for row in rows:
@@ -109,23 +112,23 @@ def plural(count: int, noun: str) -> str:
 
 
 def first_names(names: Sequence[str], most: int = 5) -> str:
-    """Return the first names of many, and how many more there are."""
+    """Return the first names of a list, and the number of further names."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def figure(value: float | None) -> str:
-    """Return a figure with three places, a dash where it is unknown."""
+    """Format a figure with three decimals, or a dash if it is unknown."""
     return "–" if value is None else f"{value:.3f}"
 
 
 def share(count: int, total: int) -> str:
-    """Return a share in percent, a dash where it is one of nothing."""
+    """Format a share in percent, or a dash if the total is 0."""
     return f"{count / total:.1%}" if total else "–"
 
 
 def ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Return names and counts, the most first; the order in a file does not matter."""
+    """Return names and counts, largest count first, then by name."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
@@ -134,7 +137,7 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-# The sandbox keeps templates from attributes that begin with an underscore, and from changing what they show.
+# The sandbox denies templates attributes that begin with an underscore, and changes of their values.
 HTML = ImmutableSandboxedEnvironment(
     loader=PackageLoader("qa_pipeline", ""),
     autoescape=True,
@@ -152,5 +155,5 @@ HTML.filters |= {
     "table": markdown_table,
     "words": words,
 }
-# What `finalize` returns is `Markup`, which the escaping of HTML leaves as it is.
+# `finalize` returns `Markup`, which the HTML escaping leaves unchanged.
 MARKDOWN = HTML.overlay(finalize=escape_markdown, keep_trailing_newline=True)

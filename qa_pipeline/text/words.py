@@ -1,4 +1,4 @@
-"""Words of a text: tokens, stems, and the share of one text's words that another holds."""
+"""Tokenize and stem the words of a text, and measure recall of words between texts."""
 
 import functools
 import re
@@ -12,7 +12,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
 
 
 class Token(NamedTuple):
-    """A word: `folded` is its casefolded form, `content` tells it from a function word."""
+    """A word. `folded` is its casefolded form, and `content` is False for a function word."""
 
     folded: str
     stem: str
@@ -23,7 +23,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str, language: str) -> tuple[Token, ...]:
-    """Return the words and digit groups of `text` in order; identifiers and compounds come apart."""
+    """Return the words and digit groups of `text` in order. Identifiers and compounds are split."""
     vocabulary = _known_words(language)
     tokens = []
     for match in _WORD.finditer(text):
@@ -34,7 +34,7 @@ def tokenize(text: str, language: str) -> tuple[Token, ...]:
 
 @functools.cache
 def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
-    """Return a cached function to the folded form, stem, content and negative of a word."""
+    """Return a cached function from a word to its folded form, stem, content flag and negative flag."""
     vocabulary, stem = lexicon(language), stemmer(language)
 
     @functools.lru_cache(maxsize=200_000)
@@ -48,13 +48,13 @@ def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
 
 
 def recall(required: Collection[str], available: Collection[str]) -> float | None:
-    """Return the share of distinct `required` entries in `available`; None when nothing is required."""
+    """Return the share of distinct `required` entries in `available`, or None if `required` is empty."""
     distinct = set(required)
     return len(distinct.intersection(available)) / len(distinct) if distinct else None
 
 
 class Occupied:
-    """The characters of a text that belong to something already."""
+    """A mask of the characters of a text that are already taken."""
 
     def __init__(self, length: int, spans: Iterable[tuple[int, int]] = ()) -> None:
         self._taken = bytearray(length)
@@ -66,5 +66,5 @@ class Occupied:
         self._taken[start:end] = b"\x01" * (end - start)
 
     def free(self, start: int, end: int) -> bool:
-        """Return True if no character of a span is occupied."""
+        """Return True if all characters of a span are free."""
         return self._taken.find(1, start, end) < 0

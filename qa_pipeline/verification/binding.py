@@ -1,7 +1,7 @@
-"""Does a unit of a source speak of what a question asks?
+"""Check that a unit of a source answers the question.
 
 Every content word of the question must be in the unit or near it, in the same order and role. Word forms
-count as the same word where their stems are equal.
+count as equal if they share a stem.
 """
 
 from bisect import bisect_left
@@ -15,22 +15,26 @@ from qa_pipeline.text.words import Token
 
 @dataclass(frozen=True, slots=True)
 class QuestionContext:
-    """A question and everything of the answer and the source that may name what it asks about."""
+    """A question with the texts of the answer and the source that may mention its topic."""
 
     question: Reading
     answer: Reading
     headings: Reading
     introduction: Reading
-    """The term of its line and the lead-ins of the lists that the unit is in."""
+    """The term that begins the line of the unit, and the lead-ins of its lists."""
 
 
 def is_polar(question: Reading) -> bool:
-    """Return True if a question is answered by yes or no."""
+    """Return True if a question asks for yes or no."""
     return question.opens_with(lexicon(question.language).finite_verbs, 1)
 
 
 def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
-    """Return a claim without its opening yes or no, and True for yes, False for no, None for neither."""
+    """Strip an opening yes or no from a claim.
+
+    Returns:
+        the rest of the claim, and True for yes, False for no or None if neither opens it.
+    """
     words = lexicon(language).proof
     first, _, rest = claim.partition(" ")
     opening = first.rstrip(",.!;:–—-").casefold()
@@ -41,7 +45,7 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
 
 
 def asked_words(question: Reading) -> list[Token]:
-    """Return the content words of a question that name what it is about."""
+    """Return the content words that name the topic of a question."""
     words = lexicon(question.language).proof
     topics = []
     before = ""
@@ -54,7 +58,7 @@ def asked_words(question: Reading) -> list[Token]:
 
 
 def unbound(unit: Reading, context: QuestionContext) -> Iterator[str]:
-    """Yield why a unit does not speak of what is asked, in words; nothing if it does or nothing is asked."""
+    """Yield the reasons why a unit may not answer the question."""
     question = context.question
     words = asked_words(question)
     if not question.tokens:
@@ -74,7 +78,7 @@ def unbound(unit: Reading, context: QuestionContext) -> Iterator[str]:
 
 
 def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> Iterator[str]:
-    """Yield what of the words that question and unit share is in another order or role."""
+    """Yield reasons if words shared by question and unit differ in order or role."""
     stated = [word.stem for word in unit.words]
     shared = [word for word in words if word.stem in unit.stem_set]
     places = [stated.index(word.stem) for word in shared]
@@ -97,7 +101,10 @@ def _longest_rise(places: Sequence[int]) -> int:
 
 
 def _prepositions(text: Reading, stem: str) -> Set[str]:
-    """Return the prepositions before a word wherever it is, empty for none; articles between are skipped."""
+    """Return the prepositions before each occurrence of a word, "" for an occurrence without one.
+
+    Articles in between are skipped.
+    """
     vocabulary = lexicon(text.language)
     prepositions = set()
     for place, word in enumerate(text.words):
@@ -111,7 +118,7 @@ def _prepositions(text: Reading, stem: str) -> Set[str]:
 
 
 def only_scope(unit: Reading, spoken: Set[str]) -> str | None:
-    """Return a word of scope that a unit has and the spoken tokens lack; None without one."""
+    """Return the first word of scope (such as "only") that a unit has and the `spoken` tokens lack."""
     scope = lexicon(unit.language).proof.scope
     line = f" {' '.join(unit.lower_tokens)} "
     lacking = (phrase for phrase in sorted(scope) if f" {phrase} " in line and phrase not in spoken)

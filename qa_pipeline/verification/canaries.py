@@ -1,6 +1,7 @@
-"""Canaries: rows whose right verdict is known, by which each batch tests its verifier and its judge.
+"""Canaries: rows with a known verdict, which test the verifier and the judge of each batch.
 
-They are no pairs and never train. They show that both work, and not how many wrong rows a release holds.
+They are never exported as training data. They show that verifier and judge work. They do not estimate the
+share of wrong rows in a release.
 """
 
 import re
@@ -27,29 +28,31 @@ from qa_pipeline.verification.judging import ProvedPairRow
 EDITED, VERBATIM, FOREIGN = "edited", "verbatim", "foreign"
 OTHER_ANSWER, CUT, GOOD = "other_answer", "cut", "good"
 ALONE, JOINED = "alone", "joined"
-"""Mechanisms: a sentence by itself, or behind another one of its chunk, which only a model can decide."""
+"""Mechanisms: a sentence by itself, or joined to another sentence of its chunk. Only a model can decide the
+second kind."""
 PER_KIND = 40
-"""Most canaries of a kind that the local steps verify."""
+"""Maximum number of canaries of each kind that the local steps verify."""
 MODEL_CHUNKS, WRONG_OF_CHUNK = 4, 3
-"""Chunks whose joined sentences a model verifies, each in one call, and how many of each are false."""
+"""Chunks whose joined sentences a model verifies (a call for each chunk), and false sentences per chunk."""
 JUDGED_PAIRS, JUDGED_GOOD = 8, 2
-"""Pairs that a judge reads, and how many are good: the batch asks about those anyway."""
+"""Pairs that a judge reads, and the number of good pairs among them. Good pairs need few extra calls, since
+the batch asks about them anyway."""
 _MOST_SHARED, _MOST_ANSWERED = 0.5, 1 / 3
-"""Share of its content words that a foreign sentence has in common with the passage, and that a question has
-with the answer to another one: with more they may be right."""
+"""Largest share of content words in common: of a foreign sentence with the passage, and of a question with
+another answer. Above these shares the claim may be right."""
 _FEWEST_ASKED, _FEWEST_KEPT, _TRIES = 2, 2, 30
 _PROSE = re.compile(
     rf"[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$()\"“”„]{{38,298}}\."
 )
 _LETTERS = 0.85
-"""Share of letters and blanks of prose; formulas and labels have fewer."""
+"""Smallest share of letters and spaces in prose. Formulas and labels have fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """A row whose right verdict is known; `source` is the sentence or answer that it was made from.
+    """A row with a known verdict.
 
-    `pair` is what a judge reads.
+    `source` is the original sentence or answer. `pair` is the pair that a judge reads.
     """
 
     kind: str
@@ -63,34 +66,34 @@ class Canary:
 
     @property
     def canary_id(self) -> str:
-        """Return the hash of what it is about."""
+        """Return a hash of the kind, chunk, question and claim."""
         return hash_parts(self.kind, self.chunk_id, self.question or "", self.claim)[:32]
 
     @property
     def expected(self) -> str:
-        """Return the right verdict."""
+        """Return the correct verdict, "accepted" or "rejected"."""
         return "accepted" if self.kind in (VERBATIM, GOOD) else "rejected"
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence of prose; `order` looks random and depends on the sentence alone."""
+    """A sentence of prose. `order` is a pseudo-random number that depends only on the seed and the text."""
 
     passage: Passage
     text: str
     order: int
 
     def put(self, kind: str, passage: Passage, mechanism: str = ALONE, claim: str = "") -> Canary:
-        """Return the sentence, or a claim made from it, said to be in a passage."""
+        """Return a canary that attributes the sentence, or a claim made from it, to a passage."""
         return Canary(kind, mechanism, passage.language, passage.chunk_id, self.text, claim or self.text)
 
     def changed(self, seed: int) -> Iterator[Canary]:
-        """Yield the sentence with one thing changed."""
+        """Yield a canary for each way to falsify the sentence."""
         for false in falsehoods(self.text, _full_text(self.passage), self.passage.language, seed):
             yield self.put(EDITED, self.passage, false.kind, false.text)
 
     def is_foreign(self, passage: Passage) -> bool:
-        """Return True for a passage of another document that has few of its words."""
+        """Return True if a passage of another document shares few words with the sentence."""
         if passage.document_id == self.passage.document_id or passage.language != self.passage.language:
             return False
         stems = read(self.text, passage.language).stem_set
@@ -103,9 +106,9 @@ def _full_text(passage: Passage) -> str:
 
 
 def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0) -> list[Canary]:
-    """Draw the claims that the local steps verify: at most `per_kind` of each kind, none twice.
+    """Draw at most `per_kind` distinct claims of each kind for the local steps.
 
-    The same chunks and seed give the same claims, in whatever order the chunks are.
+    The result depends only on the chunks and the seed, not on the order of the chunks.
     """
     sentences = _sentences(chunks, seed)
     tried = sentences[: _TRIES * per_kind]
@@ -126,7 +129,6 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0)
 
 
 def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
-    """Return the first canaries, none twice."""
     drawn: dict[str, Canary] = {}
     for canary in canaries:
         if len(drawn) == most:
@@ -137,9 +139,10 @@ def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
 
 
 def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
-    """Draw claims of two sentences each for a model, from at most `MODEL_CHUNKS` chunks: one call each.
+    """Draw claims of two joined sentences for a model, from at most `MODEL_CHUNKS` chunks.
 
-    Of each chunk one is true; in the others one sentence is changed or stands in another document.
+    A claim of each chunk is true. In the others the second sentence is falsified or taken from another
+    document. The claims of a chunk fit into one call.
     """
     sentences = _sentences(chunks, seed)
     near: dict[str, list[_Sentence]] = defaultdict(list)
@@ -161,7 +164,7 @@ def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
 
 
 def _sentences(chunks: pl.DataFrame, seed: int) -> list[_Sentence]:
-    """Return sentences of prose in a random order: none in doubt, none that repeats another document."""
+    """Return distinct sentences of prose in random order, without doubtful text and injections."""
     sentences: dict[str, _Sentence] = {}
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "doubts", "char_start")
@@ -177,7 +180,7 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> list[_Sentence]:
 
 
 def _is_prose(line: str, language: str) -> bool:
-    """Return True for a whole sentence of prose that does not open with a pronoun."""
+    """Return True for a complete sentence of prose that does not open with a pronoun."""
     letters = sum(letter.isalpha() or letter == " " for letter in line)
     if letters < _LETTERS * len(line) or _PROSE.fullmatch(line) is None:
         return False
@@ -185,7 +188,7 @@ def _is_prose(line: str, language: str) -> bool:
 
 
 def canary_pairs(canaries: Sequence[Canary], batch: str) -> pl.DataFrame:
-    """Return claims as rows of the pairs table, each of which rests on one chunk."""
+    """Return claims as rows of the pairs table. Each row cites one chunk."""
     same = {
         "batch": batch, "question": "", "question_type": "imported", "origin": "imported", "coverage": "full",
         "status": "drafted", "generator": "canary", "citations": [],
@@ -208,14 +211,17 @@ _VERDICTS = {
     "contradicted": "rejected", "unsupported": "rejected", "failed": "failed", "undecided": "undecided",
     "supported": "accepted",
 }  # fmt: skip
-"""Verdicts of canaries by those of their claims, the worst first."""
+"""Verdict of a canary by the verdict of its claim, worst first."""
 _DRAWN = ("canary_id", "kind", "mechanism", "language", "chunk_id", "question", "source", "claim", "expected")
 
 
 def verified_rows(
     canaries: Sequence[Canary], batch: str, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return canaries with the worst verdict of their claims; one without any failed."""
+    """Return canaries with the worst verdict of their claims.
+
+    A canary without a decided claim is "failed".
+    """
     decided = (
         claim_verdicts.join(claims.select("claim_id", "position"), on="claim_id")
         .sort(pl.col("verdict").cast(pl.Enum(list(_VERDICTS))), "position")
@@ -231,7 +237,10 @@ def verified_rows(
 
 
 def judged_rows(canaries: Sequence[Canary], batch: str, decided: pl.DataFrame) -> pl.DataFrame:
-    """Return a judge's canaries; `decided` are their assessments in the same order, with verdicts."""
+    """Return the canaries of a judge.
+
+    `decided` has their assessments with verdicts, in the same order.
+    """
     detail = pl.coalesce("detail", "correctness_reason")
     columns = decided.select("verdict", "reason", "thresholds_id", decided_by=pl.lit("judge"), detail=detail)
     return CANARIES.conform(pl.concat([_rows(canaries, batch, "judge"), columns], how="horizontal"))
@@ -247,10 +256,11 @@ def _rows(canaries: Sequence[Canary], batch: str, asks: str) -> pl.DataFrame:
 def draw_judge_pairs(
     pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, most: int = JUDGED_PAIRS, seed: int = 0
 ) -> list[Canary]:
-    """Draw at most `most` pairs for a judge, a quarter of them good; always the same ones.
+    """Draw at most `most` pairs for a judge, a quarter of them good.
 
-    They are made from pairs that passed source verification; sentences of the batch answer a question wrongly
-    where too few other pairs do.
+    The pairs come from pairs that passed source verification. Wrong pairs have a cut answer or the answer to
+    another question. If these are too few, a sentence of the batch is the answer. The result is
+    deterministic.
     """
     passages = passages_by_id(chunks)
     suited = [pair for pair in pairs if _is_suited(pair, passages)]
@@ -264,7 +274,10 @@ def draw_judge_pairs(
 
 
 def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
-    """Return True for a right and whole pair whose evidence is there and gives no orders."""
+    """Return True for a complete pair in a supported language that is not a test row.
+
+    All its evidence must be present and free of injections.
+    """
     evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"] if chunk_id in passages]
     return (
         pair["expected_verdict"] is None
@@ -277,7 +290,7 @@ def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
 
 
 def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] = ()) -> Canary:
-    """Return a pair with another answer, which a judge reads with the chunks of that answer too."""
+    """Return a pair with another answer. The judge also reads the chunks of that answer."""
     chunk_ids = list(dict.fromkeys([*others, *pair["evidence_chunk_ids"]]))
     canary = Canary(kind, ALONE, pair["language"], chunk_ids[0], pair["answer"], answer, pair["question"])
     read: ProvedPairRow = {**pair, "answer": answer, "evidence_chunk_ids": chunk_ids}
@@ -285,7 +298,7 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] =
 
 
 def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
-    """Yield pairs with the first answer of other passages that surely is none."""
+    """Yield each pair with the first answer of another pair that shares few words with the question."""
     for place, pair in enumerate(pairs):
         for other in [*pairs[place + 1 :], *pairs[:place]][:_TRIES]:
             of_same = set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
@@ -295,7 +308,7 @@ def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
 
 
 def _sentence_answers(pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, seed: int) -> Iterator[Canary]:
-    """Yield pairs answered by sentences of other chunks that surely are no answer."""
+    """Yield pairs with sentences of other chunks that share few words with the question."""
     sentences = _sentences(chunks, seed)
     for pair in pairs:
         for sentence in sentences:
@@ -305,7 +318,7 @@ def _sentence_answers(pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, seed
 
 
 def _is_no_answer(pair: ProvedPairRow, text: str, language: str) -> bool:
-    """Return True for a text in the language of a question that has few of its words."""
+    """Return True if a text shares few words with the question, in the same language."""
     question_stems = read(pair["question"], language).stem_set
     shared = question_stems & read(text, language).stem_set
     is_asking = language == pair["language"] and len(question_stems) >= _FEWEST_ASKED
@@ -313,9 +326,9 @@ def _is_no_answer(pair: ProvedPairRow, text: str, language: str) -> bool:
 
 
 def cut_short(pair: ProvedPairRow) -> str:
-    """Return the beginning of an answer that only repeats its question; empty without one.
+    """Return the beginning of an answer that only repeats its question, or "".
 
-    A question of yes or no has none: its own words answer it.
+    The result is empty for yes-or-no questions, because their own words answer them.
     """
     question_tokens = tokenize(pair["question"], pair["language"])
     if not {token.folded for token in question_tokens[:2]} & lexicon(pair["language"]).question_openers:
@@ -330,7 +343,7 @@ def cut_short(pair: ProvedPairRow) -> str:
 
 
 def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("asks", "expected", "kind")) -> pl.DataFrame:
-    """Return the rates at which canaries of each group were accepted and rejected; failed ones are left out.
+    """Return the shares of accepted and rejected canaries in each group, without failed canaries.
 
     Returns:
         the grouping columns, canaries, rejected, accepted, rejected_share with its 95 % Wilson interval

@@ -1,4 +1,4 @@
-"""The citations of one claim: which chunks it rests on, and whether its quotes are there."""
+"""Resolve the citations of each claim to chunks, and look for its quotes in them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,10 +31,11 @@ _SECTION_NOT_FOUND = "section_not_found"
 
 @dataclass(frozen=True, slots=True)
 class QuoteCheck:
-    """A quote cited for a claim, and what is in the batch of it; offsets are within the chunk.
+    """A quote cited for a claim, and its position in the batch. Offsets are within the chunk.
 
-    `kind` is exact, spelling or ellipsis; misplaced where it is in a chunk of the documents cited
-    that its own citation does not name; missing, without chunk, where it is nowhere in them.
+    `kind` is "exact", "spelling" or "ellipsis" if the quote is in a chunk that its citation names. It is
+    "misplaced" if the quote is in another chunk of the cited documents. It is "missing", without a chunk, if
+    they do not contain the quote.
     """
 
     quote: str
@@ -46,7 +47,7 @@ class QuoteCheck:
 
 @dataclass(frozen=True, slots=True)
 class ClaimCitations:
-    """Status and reason as the claims table has them, the chunks of a claim, and its quotes."""
+    """Citation status and reason of a claim (as in the claims table), its chunks and its quotes."""
 
     status: str
     reason: str | None
@@ -57,11 +58,11 @@ class ClaimCitations:
 def cite_claims(
     pair: DraftedPairRow, claims: Sequence[Claim], sources: Sources, texts: Mapping[str, str]
 ) -> list[ClaimCitations]:
-    """Give each claim of a pair its citations.
+    """Resolve the citations of each claim of a pair.
 
-    A claim with source marks of its own rests on those; any other rests on everything the pair cites. A
-    quote, and an unresolved citation that has one, counts against the one claim whose words it shares most;
-    an unresolved citation without a quote counts against every claim that has no marks of its own.
+    A claim with its own source marks cites only these. Other claims cite all sources of the pair. Quotes, and
+    unresolved citations with a quote, count against the claim that shares most words with the quote.
+    Unresolved citations without a quote count against every claim without marks.
     """
     quotes = [citation["quote"] for citation in pair["citations"]]
     resolutions = [_resolution(citation, pair, sources) for citation in pair["citations"]]
@@ -86,7 +87,6 @@ def cite_claims(
 
 
 def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
-    """Return what a stored citation resolves to, its chunks included."""
     if _names_own_file(citation["raw"] or "", pair):
         return Resolution("unknown_document")
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
@@ -100,7 +100,7 @@ def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources
 def _marked(
     reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int | None, Resolution]
 ) -> list[Resolution]:
-    """Return the citations that a mark in the answer names; none for a number that the pair lacks."""
+    """Return the citations that a mark in the answer names, without numbers that the pair lacks."""
     if NUMBER_MARK.fullmatch(reference):
         return [by_number[number] for number in marked_numbers(reference) if number in by_number]
     return [
@@ -109,7 +109,7 @@ def _marked(
 
 
 def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
-    """Return True if a reference names the file that an imported pair came from: it cannot prove itself."""
+    """Return True if a reference names the file of an imported pair. A file cannot prove itself."""
     cited, generator = (
         PurePosixPath(normalise_path(split_reference(path)[0])).name
         for path in (reference, pair["generator"])
@@ -118,7 +118,7 @@ def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
 
 
 def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | None:
-    """Return the place of the claim that shares most words with a quote; the first of equals."""
+    """Return the index of the claim that shares most words with a quote, the first in a tie."""
     if quote is None or not claims:
         return None
     quote_stems = read(quote, language).stems
@@ -129,7 +129,7 @@ def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | N
 def _check(
     quote: str, own_ids: Sequence[str], cited: Sequence[str], sources: Sources, texts: Mapping[str, str]
 ) -> QuoteCheck:
-    """Find a quote in what its citation names, then in the rest of what is cited and its documents."""
+    """Look for a quote in the chunks of its citation, then in the other cited chunks and their documents."""
     within = [i for i in own_ids if i in texts]
     documents = dict.fromkeys(sources.chunk(i).document_id or "" for i in (*within, *cited))
     rest = dict.fromkeys((*cited, *(i for document in documents for i in sources.chunks_of(document))))

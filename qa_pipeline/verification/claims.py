@@ -1,7 +1,7 @@
-"""Answers become claims, each with its best evidence and every local score.
+"""Split answers into claims, and add the best evidence and all local scores to each.
 
-A claim is compared with the units of the chunks that it cites (`proof.py`). No threshold is applied here:
-`deciding.py` decides.
+Each claim is compared with the units of the chunks that it cites (`proof.py`). Thresholds are applied later,
+in `deciding.py`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,19 +28,19 @@ from qa_pipeline.verification.sources import SourceIndex, Unit, sources_of
 from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, split_claims
 
 _GROUP = 1024
-"""Answers whose texts are embedded in one call: larger groups share more texts and need more memory."""
+"""Answers whose texts are embedded in one call. Larger groups share more texts and need more memory."""
 _MOST_CANDIDATE_CHUNKS = 16
-"""Chunks stored with a claim for the steps that read whole passages, which read fewer still."""
+"""Maximum chunks stored with a claim for the steps that read whole passages. These steps read fewer still."""
 _SEARCHED_CHUNKS = 8
-"""Chunks searched for a claim that nothing was cited for, as many as the cross-encoder reads."""
+"""Chunks retrieved for a claim without citations, as many as the cross-encoder reads."""
 _RRF_K = 60
-"""Constant of reciprocal rank fusion, as published (Cormack, Clarke and Büttcher 2009): a model reads the
-first five chunks, so one that is near the top of both rankings goes before one that leads a single one."""
+"""Constant of reciprocal rank fusion, as published (Cormack, Clarke and Büttcher 2009). A model reads the
+first five chunks. A chunk near the top of both rankings should precede the leader of a single ranking."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer cut into claims, and what each claim cites."""
+    """An answer with its claims, and the citations of each claim."""
 
     row: AnswerRow
     claims: Sequence[Claim]
@@ -49,7 +49,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """The columns of a claim but those of vectors, the text to embed, and its chunks, best by words first."""
+    """Columns of a claim without vector scores, its text to embed, and its chunks, best by words first."""
 
     columns: ClaimColumns
     embedded: str
@@ -66,13 +66,13 @@ def find_claims(
     embeddings: pl.DataFrame | None = None,
     model_claims: Mapping[str, Sequence[Claim]] | None = None,
 ) -> pl.DataFrame:
-    """Split the answers of drafted pairs that do not refuse and compare every claim with what it cites.
+    """Split the answers of drafted pairs and compare every claim with its cited sources.
 
-    Without an embedder similarities stay unknown. `embeddings` has vectors of chunks that are not embedded
-    again, `model_claims` the claims of the pairs whose answers a model cut.
+    Refusals are skipped. Without an embedder the similarities are null. `embeddings` has vectors of chunks
+    that are already embedded. `model_claims` has the claims of answers that a model split, by pair.
 
     Raises:
-        SettingsError: the embedding model gives vectors without a direction.
+        SettingsError: the embedding model returns vectors without a direction.
     """
     index, references = SourceIndex(sources_of(documents, chunks)), Sources(documents, chunks)
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
@@ -86,7 +86,7 @@ def find_claims(
 def _answered(
     pair: DraftedPairRow, model_claims: Sequence[Claim] | None, index: SourceIndex, references: Sources
 ) -> Answered:
-    """Return a pair with its claims and their citations; passages are searched where nothing is cited."""
+    """Return a pair with its claims and citations. Passages are retrieved for claims without citations."""
     language = pair["language"]
     claims = model_claims or split_claims(pair["answer"], language)
     cited = cite_claims(pair, claims, references, index.texts)
@@ -109,10 +109,10 @@ def compare_claims(
     one_corpus: bool = True,
     to_the_question: bool = True,
 ) -> pl.DataFrame:
-    """Compare every claim of answers with the sources that it cites; return the claims table.
+    """Compare every claim with its cited sources and return the claims table.
 
-    In `one_corpus` a chunk that another answer cites may show that a citation is wrong. With
-    `to_the_question` a source must speak of what is asked; that of a fragment always must.
+    With `one_corpus` a chunk cited by another answer may show that a citation is wrong. With
+    `to_the_question` the evidence must answer the question. Evidence of a fragment always must.
     """
     vectors = None if embedder is None else ChunkVectors(embeddings, index.texts, embedder)
     rows: list[ClaimColumns] = []
@@ -151,12 +151,12 @@ def _compare(
         )
         elsewhere = None
         if proof.unit is None and one_corpus:
-            # a chunk that is not cited and proves the claim: the citation is wrong then
+            # if a chunk that is not cited proves the claim, the citation is wrong
             equal = dict.fromkeys(unit.chunk_id for unit in index.equal_to(stated))
             others = (i for i in equal if i not in cited)
             proving = (i for i in others if prove(stated.written, False, context, index, [i]).is_proved)
             elsewhere = next(proving, None)
-        # the evidence of a claim that nothing proves or denies is the unit with most of its words
+        # without proof or denial, the evidence is the unit that shares most words with the claim
         unit = proof.unit or max(
             near, key=lambda unit: len(stated.stem_set & unit.reading.stem_set), default=None
         )
@@ -191,7 +191,7 @@ def _compare(
 def _add_cosines(
     compared: Sequence[_Compared], index: SourceIndex, embedder: Encoder, vectors: ChunkVectors
 ) -> None:
-    """Add the cosines of claims, embedded in one call, and order their chunks by words and cosine."""
+    """Add the cosines of claims, embedded in one call, and rank their chunks by words and cosine."""
     of_documents = []
     for claim in compared:
         document_ids = dict.fromkeys(index.sources[i].document_id for i in claim.chunk_ids)
@@ -230,7 +230,6 @@ def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
 
 
 def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: SourceIndex) -> ClaimColumns:
-    """Return the columns of the evidence and of what it proves of the claim."""
     if unit is None:
         return {"unproved": list(proof.doubts)}
     source = index.sources[unit.chunk_id]

@@ -1,7 +1,7 @@
-"""Decide claims by their stored scores: pure rules over frames, the first that applies deciding.
+"""Decide claims by their stored scores with pure rules over frames. The first rule that applies decides.
 
-Citations come first, then what a source says word for word or denies in one slot, then fitted thresholds of
-entailment. A missing score decides nothing. Deciding again by other thresholds is free.
+Citations come first, then verbatim proof or denial in one slot, then fitted thresholds of entailment. Rules
+skip a missing score. Deciding again with other thresholds needs no model.
 """
 
 import operator
@@ -20,17 +20,17 @@ from qa_pipeline.text.references import FOUND_BY_SEARCH
 from qa_pipeline.verification.splitting import TOO_MANY
 
 QUOTATION = "quotation"
-"""The step that compares a claim with the units of its sources, word for word."""
+"""The step that compares a claim verbatim with the units of its sources."""
 SIMILARITY_ONLY = (
     "Claims decided by similarity_only are not proved: over real documents this policy accepted 29.6 % of "
     "900 sentences with one thing changed and 22.3 % of 900 as they are."
 )
-"""The message to users of the policy; the figures are of `quality.measure_canaries` under it."""
+"""The message to users of the policy. Its figures come from `quality.measure_canaries`."""
 _MOST_EXAMPLES = 3
-"""Differences that a detail names: it is one cell of a table, and the first ones say enough."""
+"""Maximum differences listed in a detail, which is a single table cell."""
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
 NOT_TRUSTED = "verifier_not_trusted"
-"""Reason of what waits because the verifying model accepted false claims made on purpose."""
+"""Reason of claims that wait because the verifying model accepted deliberately false claims."""
 
 REPLIES = pl.Schema(
     {
@@ -43,13 +43,12 @@ REPLIES = pl.Schema(
         "prompt_hash": pl.String(),
     }
 )
-"""The replies of a verifying model: `decision` is accept, reject, unsure, or null where it failed.
+"""Replies of a verifying model. `decision` is accept, reject, unsure, or null if the model failed.
 
-`reason` says why it failed, or why its decision is not taken at its word.
-"""
+`reason` explains a failure, or a decision that is not trusted."""
 
 Rule = tuple[pl.Expr, pl.Expr]
-"""A condition, and the outcome (a struct of verdict, decided_by, reason, detail) of the rows that meet it."""
+"""A condition and the outcome of matching rows, a struct of verdict, decided_by, reason and detail."""
 
 
 def _outcome(
@@ -83,7 +82,7 @@ def _citation_rules() -> list[Rule]:
 
 
 def _cascade_rules(thresholds: Thresholds, words: pl.Expr) -> list[Rule]:
-    """Return the rules of the cascade; thresholds hold for scores of their model."""
+    """Return the rules of the cascade. Thresholds apply only to scores of their own model."""
     missing, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
     searched = pl.col("citation_status") == FOUND_BY_SEARCH
     reason = denied.list.first().str.extract(r"^(\w+): ")
@@ -107,7 +106,7 @@ def _cascade_rules(thresholds: Thresholds, words: pl.Expr) -> list[Rule]:
 
 
 def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr:
-    """Return the outcome of a claim; one that no rule decides is open."""
+    """Return the outcome of a claim, "undecided" if all rules fail."""
     if settings.policy == "cascade":
         doubts = pl.col("unproved")
         scores = pl.format(
@@ -118,7 +117,7 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
         first = doubts.list.head(_MOST_EXAMPLES).list.join("; ")
         words = pl.when(doubts.list.len() > 0).then(first).otherwise(scores)
         rules = _cascade_rules(thresholds, words)
-    else:  # the mean of the best cosines of the pair's claims to the chunks they cite
+    else:  # the mean over the pair's claims of their best cosine to a chunk of the cited documents
         mean = pl.col("chunk_similarity").mean().over("pair_id")
         words = pl.format("mean similarity of the pair {}", mean.round(3))
         step = "similarity_only"
@@ -134,15 +133,15 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
 SideName = Literal["accept", "reject", "contradict"]
 
 CONTRADICTION_GUARD = 0.5
-"""Contradiction from which entailment neither accepts nor rejects: a passage that rather denies the claim.
+"""Contradiction score from which entailment neither accepts nor rejects, because the passage rather denies
+the claim.
 
-No threshold of contradiction lies below it, so that each threshold can be fitted by itself.
-"""
+Every contradiction threshold is at or above it, so that each threshold can be fitted separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedThreshold:
-    """A side of entailment, and the score and threshold by which it decides."""
+    """A side of entailment, with the score and threshold that decide it."""
 
     side: SideName
     score: pl.Expr
@@ -151,10 +150,10 @@ class FittedThreshold:
 
 
 def fitted_thresholds() -> tuple[FittedThreshold, ...]:
-    """Return every fitted threshold, in the order in which they decide.
+    """Return every fitted threshold, in the order of decision.
 
-    A number or identifier that the evidence lacks keeps a claim from being accepted by a score, which
-    hardly moves with it.
+    A claim is not accepted by a score if the evidence lacks one of its numbers or identifiers. Scores hardly
+    change with these.
     """
     entailment, denied = pl.col("entailment"), pl.col("contradiction")
     undenied = pl.when(denied.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
@@ -172,7 +171,7 @@ def fitted_thresholds() -> tuple[FittedThreshold, ...]:
 
 
 def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> int:
-    """Count the scores of entailment by other models than the thresholds are for; they decide nothing."""
+    """Count the entailment scores of models that the thresholds were not fitted for. They are ignored."""
     if not thresholds.band.decides:
         return 0
     return claims.filter(pl.col("entailment").is_not_null() & ~_of_model(thresholds)).height
@@ -190,16 +189,16 @@ def decide_claims(
     replies: pl.DataFrame | None = None,
     thresholds: Thresholds | None = None,
 ) -> pl.DataFrame:
-    """Decide every claim from its stored scores; needs no model, no files of a batch and no Dagster.
+    """Decide every claim from its stored scores, without models, batch files or Dagster.
 
-    What no step decides is passed on to a model. Nothing is accepted by evidence in doubt.
+    Claims that remain open are left to a model. Doubtful evidence never accepts a claim.
 
     Args:
-        claims: rows of the claims table; a score that is null or no number decides nothing.
-        pairs: the pairs they belong to, whose other claims are left out; None decides every claim.
+        claims: rows of the claims table. A score that is null or NaN is ignored.
+        pairs: the pairs to decide, whose claims alone are kept. By default every claim is decided.
         settings: policy and thresholds.
-        replies: what a model replied about borderline claims (`REPLIES`); None when no model was asked.
-        thresholds: fitted bands, those the settings name by default.
+        replies: a model's replies about borderline claims (`REPLIES`), if any.
+        thresholds: fitted bands, by default the bands that the settings name.
 
     Raises:
         TableError: the frame lacks columns.
@@ -213,7 +212,7 @@ def decide_claims(
     thresholds = thresholds or settings.fitted
     local = read.with_columns(decision=_decision(settings, thresholds)).unnest("decision")
     decided = _with_replies(local, pl.DataFrame(schema=REPLIES) if replies is None else replies, settings)
-    # what was accepted by evidence of whose text its reader is not sure is left to a person
+    # a claim accepted by evidence that may be misread is left to a person
     doubtful = (pl.col("verdict") == "supported") & pl.col("evidence_doubt").is_not_null()
     words = pl.format("the reader is not sure of its text: {}", "evidence_doubt")
     changes = {"verdict": pl.lit("undecided"), "reason": pl.lit("evidence_in_doubt"), "detail": words}
@@ -233,7 +232,7 @@ def borderline(claims: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 def _with_replies(
     decided: pl.DataFrame, replies: pl.DataFrame, settings: VerificationSettings
 ) -> pl.DataFrame:
-    """Put a model's reply in place of each open verdict that it was asked about."""
+    """Replace each open verdict with the model's reply about it."""
     names = {"reason": "reply_reason", "detail": "reply_detail", "quotes": "llm_quotes"}
     joined = decided.join(replies.rename(names), on="claim_id", how="left", maintain_order="left")
     is_open = (pl.col("reason") == UNDECIDED_WITHOUT_MODEL).fill_null(value=False)

@@ -1,4 +1,4 @@
-"""How far its passages entail and contradict a claim, whatever its citations are worth."""
+"""Score how far passages entail and contradict a claim, regardless of its citations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ from qa_pipeline.storage.tables import CLAIMS
 
 
 class ClaimWithQuestionRow(ClaimRow):
-    """Hold a claim with the question of its pair."""
+    """A claim with the question of its pair."""
 
     question: str | None
 
 
 _MOST_PASSAGES = 8
-"""Cited passages read for a claim: its evidence, then by shared words. Time grows with each."""
+"""Maximum passages read for a claim: its evidence, then by shared words. Time grows with each passage."""
 _WINDOW_TOKENS, _OVERLAP = 320, 64
-"""Most tokens of a passage in one input, and those that two windows of a longer passage share."""
+"""Maximum tokens of a passage in one input, and the overlap of two windows in tokens."""
 _LEAST_ROOM = 0.5
-"""Share of an input that a claim must leave to the passage."""
+"""Minimum share of an input that a claim must leave to the passage."""
 _GROUP = 256
-"""Claims read together: larger groups fill batches of the model better and need more memory."""
+"""Claims read together. Larger groups fill batches of the model better and need more memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimPassages:
-    """A claim and the texts that should prove it."""
+    """A claim and the passages that should prove it."""
 
     claim: str
     passages: tuple[str, ...]
@@ -39,7 +39,7 @@ class ClaimPassages:
 
 @dataclass(frozen=True, slots=True)
 class ClaimEntailment:
-    """Scores of a claim; None is unknown, and `reason` then names why."""
+    """Scores of a claim. `reason` has a code if a score is unknown."""
 
     entailment: float | None = None
     contradiction: float | None = None
@@ -55,9 +55,9 @@ def search(
 ) -> list[ClaimEntailment]:
     """Score claims against windows of their passages.
 
-    A claim has the largest entailment and the largest contradiction over its windows. It is unknown with the
-    reason `empty_claim`, `claim_too_long`, `no_passage` or `model_nan` (one window without a number leaves
-    the largest of all unknown).
+    A claim gets its largest entailment and its largest contradiction over all windows. The scores are unknown
+    with the reason `empty_claim`, `claim_too_long`, `no_passage` or `model_nan`. A single NaN makes the
+    maximum unknown.
     """
     results: list[ClaimEntailment] = []
     for start in range(0, len(requests), _GROUP):
@@ -73,7 +73,7 @@ def search(
 def _inputs(
     request: ClaimPassages, window_tokens: int, model: EntailmentModel
 ) -> list[tuple[str, str]] | None:
-    """Return each window of the passages with the claim; None if the claim leaves them no room."""
+    """Return each window of the passages with the claim, unless the claim leaves too little room."""
     room = model.room_beside(request.claim)
     if room < _LEAST_ROOM * model.most_tokens:
         return None
@@ -110,7 +110,7 @@ def fill_entailment(
     """Score every claim against the chunk of its evidence and the chunks it cites."""
     if model is None or not claims.height:
         return claims
-    # with the headings, which name what a passage is about
+    # headings name the topic of a passage
     texts = {i: index_text(passage.section_path, passage.text) for i, passage in passages.items()}
     with_question = claims.join(
         pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
@@ -119,7 +119,7 @@ def fill_entailment(
     for row in typed_rows(with_question, ClaimWithQuestionRow):
         evidence = [] if row["evidence_chunk_id"] is None else [row["evidence_chunk_id"]]
         chunk_ids = list(dict.fromkeys([*evidence, *(row["candidate_chunk_ids"] or [])]))[:_MOST_PASSAGES]
-        # a fragment states nothing without the question it answers
+        # a fragment is only a statement together with its question
         claim = f"{row['question'] or ''} {row['text']}".strip() if row["fragment"] else row["text"]
         requests.append(ClaimPassages(claim, tuple(texts[i] for i in chunk_ids)))
     results = search(requests, model, notify)

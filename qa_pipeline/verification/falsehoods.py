@@ -1,6 +1,6 @@
-"""Falsehoods: a sentence with one number, date, unit, name or negation that its passage does not hold.
+"""Falsify a sentence by changing one number, date, unit, name or negation.
 
-Only letters and digits are looked at, so that no rule of the verification decides how it is tested.
+Only letters and digits are compared, so these tests are independent of the rules of the verification.
 """
 
 import functools
@@ -17,7 +17,7 @@ from qa_pipeline.text.words import recall, tokenize
 
 KINDS = ("number", "date", "unit", "name", "negation")
 NUMBER_ADDED = "number_added"
-"""The kind of a probe for which the passages have nothing to change."""
+"""The kind of a probe if the passages contain no value that can be changed."""
 _LONGEST = 300
 _UNITS = {unit: group.split() for group in of_all("proof.unit_groups") for unit in group.split()}
 _YEAR = r"(?:1[5-9]|20)\d\d"
@@ -30,25 +30,25 @@ _VALUES = {
     "name": re.compile(r"(?<![\w.-])([^\W\d_]+-?\d+(?:\.\d+)*)(?![\w-]|\.\d)"),
 }
 _BOUND = re.compile(rf"\b{any_of_all('proof.bounds')}\b|[<>≤≥±~+]", re.IGNORECASE)
-"""Words beside a bound or guess: another value of it need not be false."""
+"""Words of a bound or guess. Another value next to them need not be false."""
 _MOST_SHARED = 0.4
-"""Share of a line's words that are in the claims from which a probe of it may be read as one of them."""
+"""Share of a line's words in the claims. Above it a probe made from the line may be mistaken for a claim."""
 _NEAR, _LARGEST_WORD = 18, 12
-"""Characters that are beside a value, and the largest number that is spelled out as a rule."""
+"""Characters searched on each side of a value, and the largest number that is usually spelled out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Falsehood:
-    """A sentence with one thing changed, and the kind of the change."""
+    """A falsified sentence and the kind of its change."""
 
     text: str
     kind: str
 
 
 def falsehoods(sentence: str, passage: str, language: str, seed: int = 0) -> Iterator[Falsehood]:
-    """Yield the sentence with one thing changed to what the passage does not hold, in each place once."""
+    """Yield the sentence with one change that the passage does not support, once for each position."""
     for kind, (start, end), values in _slots(sentence, language):
-        # a negation changes no value: there the whole sentence is what the passage must not hold
+        # a negation changes no value, so only the whole changed sentence must be absent from the passage
         absent = [value for value in values if kind == "negation" or not holds(passage, value)]
         if absent:
             new = absent[draw_number(seed, sentence, start) % len(absent)]
@@ -58,7 +58,7 @@ def falsehoods(sentence: str, passage: str, language: str, seed: int = 0) -> Ite
 
 
 def holds(passage: str, value: str) -> bool:
-    """Return True if the passage has the value as words of its own, its digits grouped or not."""
+    """Return True if the passage contains the value as separate words, with or without digit grouping."""
     return any(
         text in form and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", form) is not None
         for text in _forms(value)
@@ -73,7 +73,7 @@ def _forms(text: str) -> tuple[str, str]:
 
 
 def _slots(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int], list[str]]]:
-    """Yield kind, span and other values of each thing that can be changed."""
+    """Yield kind, span and alternative values of each part that can be changed."""
     for kind, pattern in _VALUES.items():
         for match in pattern.finditer(sentence):
             start, end = match.span(1)
@@ -94,7 +94,7 @@ def _slots(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int],
 
 
 def _other_units(unit: str) -> list[str]:
-    """Return the other units of a group, written as the unit is."""
+    """Return the other units of a group, in the same letter case."""
     others = [other for other in _UNITS[unit.casefold()] if other != unit.casefold()]
     if unit.istitle():
         return [other.title() for other in others]
@@ -102,7 +102,7 @@ def _other_units(unit: str) -> list[str]:
 
 
 def _other_digits(text: str) -> list[str]:
-    """Return the text with another last digit; a number of one digit gets a second one before it."""
+    """Return the text with another last digit. A number of one digit gets a second digit before it."""
     place = max(at for at, letter in enumerate(text) if letter.isdigit())
     start, others = (0, "123456789") if len(text) == 1 else (1, "0123456789".replace(text[place], ""))
     values = [f"{text[:place]}{digit}{text[place + start :]}" for digit in others]
@@ -110,10 +110,11 @@ def _other_digits(text: str) -> list[str]:
 
 
 def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) -> Falsehood:
-    """Return a claim that the passages do not state, always the same for the same passages and claims.
+    """Return a claim that the passages do not state. The result is deterministic.
 
-    Passages in the `language` of the claims come first: a probe in another one would stand out. It repeats
-    no claim, and shares few words with them where that is possible: it tests the reading, not the claims.
+    Passages in the `language` of the claims are preferred, since a probe in another language is easy to
+    notice. The probe repeats no claim and, if possible, shares few words with the claims. It tests reading
+    alone.
     """
     text = "\n\n".join(text for of in passages for text in (of.title, *of.section_path, of.text))
     folded, seed = "\n".join(claims).casefold(), draw_number(*claims)

@@ -1,6 +1,6 @@
-"""Quality assessment: a language model scores the pairs that passed source verification.
+"""Assess the quality of verified pairs with a language model.
 
-Scores are only ever a judge's own: no judge, or a reply that cannot be read, leaves them null.
+Scores come only from a judge. They are null without a judge, or if its reply cannot be read.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from qa_pipeline.verification.outcomes import decided_claims, evidence_pieces, g
 
 
 class ProvedPairRow(DraftedPairRow):
-    """Hold a pair with the chunks that its supported claims rest on."""
+    """A pair with the chunks that support its claims."""
 
     evidence_chunk_ids: list[str]
 
@@ -39,14 +39,14 @@ def assess_pairs(
     llm: LLMSettings,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Have every pair that passed source verification judged, one call each, in the order of `pairs`.
+    """Judge every pair that passed source verification, with a call for each, in the order of `pairs`.
 
-    The judge reads the chunks the proof rests on, not the passages of the draft. Where those chunks, the
-    question or the answer hold an injection, the row says so (`injection_in_source`): its scores are stored,
-    and accept nothing by themselves. Without a model every row is not_judged.
+    The judge reads the chunks of the evidence, not the passages of the draft. If these chunks, the question
+    or the answer contain an injection, the reason is `injection_in_source`. Scores of such a row are stored
+    but never accept it by themselves. Without a model every row is not_judged.
 
     Raises:
-        PermanentModelError: the judge can answer no further request.
+        PermanentModelError: the judge cannot answer further requests.
     """
     passed = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
     if model is None or not settings.enabled:
@@ -65,7 +65,7 @@ def judge_rows(
     llm: LLMSettings,
     notify: ProgressCallback = no_progress,
 ) -> list[AssessmentColumns]:
-    """Have each pair judged in a call of its own; return its assessment, in the order of `rows`."""
+    """Judge each pair in its own call and return the assessments, in the order of `rows`."""
     judgeable = [
         row for row in rows if row["evidence_chunk_ids"] and passages.keys() >= {*row["evidence_chunk_ids"]}
     ]
@@ -81,7 +81,7 @@ def judge_rows(
 def with_evidence(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> list[ProvedPairRow]:
-    """Return the rows of `pairs` with the chunks that prove their claims, each once, in claim order."""
+    """Return the rows of `pairs` with the distinct chunks that prove their claims, in claim order."""
     chunk_ids = pl.col("evidence_chunk_id").drop_nulls().unique(maintain_order=True)
     evidence = (
         decided_claims(claims, claim_verdicts)
@@ -97,7 +97,7 @@ def with_evidence(
 def judge_request(
     row: ProvedPairRow, passages: dict[str, Passage], settings: JudgingSettings, llm: LLMSettings
 ) -> Request[JudgeReply]:
-    """Return the request to judge a pair; `row` is its row of pairs with the chunks of its evidence."""
+    """Return the request to judge a pair with its evidence."""
     prompt = load_prompt(row["language"], "judge", llm)
     evidence = tuple(redact_injections(passages[chunk_id]) for chunk_id in row["evidence_chunk_ids"])
     return Request(
@@ -121,7 +121,7 @@ def judge_request(
 
 
 def not_judged(pair_id: str, batch: str) -> AssessmentColumns:
-    """Return the assessment of a pair for which there is no judge."""
+    """Return the assessment of a pair without a judge."""
     return {
         "pair_id": pair_id,
         "batch": batch,
@@ -132,7 +132,7 @@ def not_judged(pair_id: str, batch: str) -> AssessmentColumns:
 
 
 def _without_evidence(pair: ProvedPairRow, passages: dict[str, Passage]) -> AssessmentColumns:
-    """Return the assessment of a pair whose evidence cannot be shown: scores without it would mislead."""
+    """Return the assessment of a pair whose evidence is missing. Scores without evidence would mislead."""
     missing = [i for i in pair["evidence_chunk_ids"] if i not in passages]
     reason, detail = "no_evidence", "no supported claim names a chunk as evidence"
     if missing:

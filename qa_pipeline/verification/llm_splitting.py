@@ -1,7 +1,7 @@
-"""Sentences of answers cut into single statements by a language model.
+"""Split sentences of answers into single statements with a language model.
 
-A reply is taken for a sentence only if it loses and adds nothing that rules can tell; otherwise the sentence
-stays one claim, with the reason.
+The statements of a sentence are used only if the rules detect neither lost nor added content. Otherwise the
+sentence stays one claim, with the reason.
 """
 
 import re
@@ -33,13 +33,14 @@ from qa_pipeline.verification.splitting import (
 
 _JOINT = re.compile(r"[;,]\s|\s[|–—]\s")
 _MOST_SENTENCES, _MOST_CHARACTERS = 60, 12_000
-"""Sentences and characters of an answer that one request shows; a longer one stays cut by the rules."""
+"""Maximum sentences and characters of an answer in a request. Longer answers are split by the rules only."""
 _SHORTEST_JOINED = 8
-"""Words of a sentence that may hold two statements."""
+"""Minimum words of a sentence that may contain two statements."""
 _MOST_STATEMENTS = 40
-"""Statements taken of one sentence: a model that finds more repeats itself, and each has to be proved."""
+"""Maximum statements for a sentence. A model that finds more repeats itself, and each needs a proof."""
 _LONGEST_WORDING = 3
-"""Times the words of a sentence that a statement of it may have: names for its pronouns, no essay."""
+"""Maximum words of a statement, as a multiple of its sentence. It allows names for pronouns, but not an
+essay."""
 
 
 def split_answers(
@@ -52,14 +53,14 @@ def split_answers(
     notify: ProgressCallback = no_progress,
     failures: dict[str, str] | None = None,
 ) -> dict[str, list[Claim]]:
-    """Return the claims that a model cut out of the answers of drafted pairs, by pair.
+    """Split the answers of drafted pairs with a model and return the claims by pair.
 
-    Absent answers keep the claims of the rules. Equal questions are asked once. A reply that failed, and a
-    sentence whose statements are not taken, leave the claims of the rules with the reason; reasons of failed
-    replies also come into `failures`, by pair.
+    Refusals and answers that need not be split are absent. Equal requests are sent once. If a reply fails or
+    its statements are not accepted, the claims of the rules are kept with the reason. `failures` collects the
+    reasons of failed replies by pair.
 
     Raises:
-        PermanentModelError: the model can answer no further request.
+        PermanentModelError: the model cannot answer further requests.
     """
     if settings.split_claims == "rules":
         return {}
@@ -94,7 +95,7 @@ def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
 
 
 def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
-    """Return True if a sentence may state several things and no cited text says it word for word."""
+    """Return True if a sentence may contain several statements and is not verbatim in a cited text."""
     spans = ((text, span) for text in cited for span in sentence_spans(text, language))
     stated = {read(text[slice(*span)], language).folded for text, span in spans}
     words = lexicon(language).proof
@@ -114,10 +115,10 @@ def split_request(
     settings: VerificationSettings,
     llm: LLMSettings,
 ) -> Request[SplitReply]:
-    """Return the request to split an answer, whose claims by the rules are shown.
+    """Return the request to split an answer, with its rule-based claims.
 
-    The passages are not shown. They are named, because the answer was drafted from them: the reply is erased
-    together with their document.
+    The prompt does not show the passages. The request lists them because the answer was drafted from them.
+    The stored reply is therefore erased together with their document.
     """
     prompt = load_prompt(answer["language"], "split", llm)
     numbered = tuple((f"sentence-{n}", claim.text) for n, claim in enumerate(claims, start=1))
@@ -138,10 +139,10 @@ def split_request(
 
 
 def taken_claims(answer: AnswerRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
-    """Return the claims of the rules, each in statements where those of the reply are taken.
+    """Replace the claims of the rules by the accepted statements of a reply.
 
-    A claim whose statements are not taken has the reason: `not_split` (nothing proposed), `quote_not_found`,
-    `new_words`, `words_left_out`, `meaning_changed`, `too_many_statements`.
+    A claim that stays whole has the reason `not_split` (empty reply), `quote_not_found`, `new_words`,
+    `words_left_out`, `meaning_changed` or `too_many_statements`.
     """
     written = without_marks(answer["answer"])
     finer: list[Claim] = []
@@ -156,16 +157,18 @@ def taken_claims(answer: AnswerRow, claims: Sequence[Claim], reply: SplitReply) 
 
 
 class _RefusedError(Exception):
-    """A statement that is not taken, with the reason code."""
+    """A statement is not accepted. The message is the reason code."""
 
 
 def _statements(
     claim: Claim, sentence: str, proposed: Sequence[SplitClaim], written_before: Reading
 ) -> list[Claim]:
-    """Return the statements proposed for a sentence as claims in order, which together hold all its words.
+    """Return the statements proposed for a sentence as claims, in order.
+
+    Together they cover its content words.
 
     Raises:
-        _RefusedError: one of them, or all together, cannot be taken.
+        _RefusedError: a statement, or all of them together, cannot be accepted.
     """
     if not proposed:
         raise _RefusedError("not_split")
@@ -199,10 +202,10 @@ def _statements(
 
 
 def _check(worded: Reading, quoted: Reading, sentence: Reading, written_before: Reading) -> None:
-    """Check the wording of a statement against its quote, its sentence and all that was written before.
+    """Check a statement against its quote, its sentence and all text before it.
 
     Raises:
-        _RefusedError: it adds a word, or drops a figure, a negation or what limits the sentence.
+        _RefusedError: it adds a word, or drops a figure, negation or restriction.
     """
     is_essay = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + 8
     is_known = worded.stem_set <= written_before.stem_set | sentence.stem_set

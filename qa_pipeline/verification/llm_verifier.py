@@ -1,7 +1,7 @@
-"""Borderline claims decided by a language model, those about the same passages in one call.
+"""Decide borderline claims with a language model, in one call for claims about the same passages.
 
-The model's reasoning is kept as a detail for people and decides nothing. An accept is taken only with quotes
-that are in the passages and hold the figures and the negation of the claim (`model_quotes.py`).
+The model's reasoning is stored only for people. An accept counts only with quotes that are in the passages.
+They must contain the figures and negation of the claim (`model_quotes.py`).
 """
 
 import hashlib
@@ -37,15 +37,15 @@ from qa_pipeline.verification.sources import Source, sources_of
 
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
-"""Passages of one request, as many as an answer is drafted from: more dilute what each claim is read with."""
+"""Maximum passages in a request, as many as an answer is drafted from. More would be a distraction."""
 _TRIAL = 3
-"""Requests after which a model that accepted the false claim of each is not asked again in the batch."""
+"""Requests after which a model that accepted every false claim is not asked again in the batch."""
 _MOST_CLAIMS = 8
-"""Claims of one request: enough for nearly every answer, few enough to be read one by one."""
+"""Maximum claims in a request: enough for most answers, and few enough to be read one by one."""
 
 
 class PairClaimRow(ClaimRow):
-    """Hold a claim with what its pair says of it."""
+    """A claim with the question, language and chunks of its pair."""
 
     question: str
     language: str
@@ -63,10 +63,10 @@ def verify_claims(
     llm: LLMSettings | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Decide the claims of a batch locally, and have a model, where there is one, decide the borderline ones.
+    """Decide the claims of a batch locally, and the borderline claims with a model if given.
 
     Raises:
-        PermanentModelError: the model can answer no further request.
+        PermanentModelError: the model cannot answer further requests.
     """
     sources = {} if model is None else sources_of(documents, chunks)
     drafted = pairs.filter(pl.col("origin") == "generated")["pair_id"]
@@ -85,10 +85,9 @@ def decide_with_model(
     drafted: Collection[str] = (),
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Decide claims locally, then have the model decide what is left open; None asks nobody.
+    """Decide claims locally, then ask the model, if given, about the open claims.
 
-    Where every claim must be supported, one of the `drafted` pairs with a rejected claim is not asked about
-    further.
+    If every claim must be supported, the model is not asked about `drafted` pairs with a rejected claim.
     """
     if count := scores_of_other_models(claims, settings.fitted):
         _log.warning("%d scores of entailment are of another model than the thresholds; unused", count)
@@ -114,16 +113,16 @@ def ask_verifier(
     *,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Ask about every given claim, in order; a reply that failed is a row with its reason.
+    """Ask a model about every claim and return the replies in order. A failed reply is a row with its reason.
 
-    Claims about the same passages are asked about together, each with its question; equal requests are sent
-    once. The passages shown are those of the evidence, the other candidates, and then those the pair says it
-    used, with gaps where they hold injections. An accept carries a reason, and a person decides, where
+    Claims about the same passages are asked about together, each with its question. Equal requests are sent
+    once. The request shows the evidence, then the other candidates, then the chunks that the pair used. Their
+    injections are cut out. An accept carries a reason, and a person decides, if
 
-    - something in its request holds an injection (`injection_in_source`);
-    - the model accepted the probe among the claims too (`probe_accepted`);
-    - it names no quote, or one that is in none of the passages (`no_quote`, `quote_not_found`);
-    - a number, date or identifier of the claim is missing there (`quote_lacks_figure`), or a negation
+    - its request contains an injection (`injection_in_source`);
+    - the model also accepted the probe among the claims (`probe_accepted`);
+    - the quote is missing, or is not in the passages (`no_quote`, `quote_not_found`);
+    - the quote lacks a number, date or identifier of the claim (`quote_lacks_figure`), or its negation
       (`quote_lacks_negation`).
     """
     pair_columns = pairs.select("pair_id", "question", "language", "used_chunk_ids")
@@ -139,7 +138,7 @@ def ask_verifier(
         trial = [call for call in calls if call.request.key in replies]
         obeyed = [call.decision_on_probe(replies[call.request.key]) == "accept" for call in trial]
         if len(replies) == _TRIAL and all(obeyed):
-            break  # it accepts whatever it is asked
+            break  # it accepts every claim
     verdicts: dict[str, dict[str, Any]] = {}
     for call in calls:
         if call.request.key in replies:
@@ -152,14 +151,14 @@ def ask_verifier(
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """Claims that are asked about in one request; `probe` is the number of the false one among them."""
+    """Claims that share a request. `probe` is the number of the false claim among them."""
 
     rows: Sequence[PairClaimRow]
     request: Request[VerifyReply]
     probe: int | None
 
     def decision_on_probe(self, reply: Reply[VerifyReply] | ModelError) -> str | None:
-        """Return the model's decision about the false claim; None without a probe or a decision."""
+        """Return the model's decision about the false claim, if any."""
         if isinstance(reply, ModelError) or self.probe is None:
             return None
         decided = _by_number(reply.value).get(self.probe)
@@ -168,14 +167,14 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """The passages that a model may be shown, and where they stand in their documents."""
+    """The passages that a model may read, with their positions in the documents."""
 
     sources: Mapping[str, Source]
 
     def passages(self, rows: Sequence[PairClaimRow]) -> list[Passage]:
-        """Return the passages for claims; chunks that follow each other in a document are one passage.
+        """Return the passages for claims. Adjacent chunks of a document form a single passage.
 
-        The chunks are those of the evidence, then of the candidates of the claims in turn, then those used.
+        The order is evidence, then the candidates of the claims in turn, then the chunks used by the pairs.
         """
         evidence = (row["evidence_chunk_id"] for row in rows)
         in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
@@ -192,12 +191,12 @@ class _Shelf:
         return [_joined(group) for group in groups]
 
     def holds_injections(self, rows: Sequence[PairClaimRow]) -> bool:
-        """Return True if claims, their questions or their passages hold an injection."""
+        """Return True if claims, their questions or their passages contain an injection."""
         texts = chain.from_iterable((_stated(row), row["question"]) for row in rows)
         return hold_injections(self.passages(rows)) or any(map(is_injection, texts))
 
     def placed(self, quote: str, passages: Sequence[Passage]) -> dict[str, Any]:
-        """Return a quote with where it stands in its document; alone where that cannot be told."""
+        """Return a quote with its position in the document, or alone if the position is unknown."""
         place = find_quote(quote, passages)
         if place is None:
             return {"quote": quote}
@@ -229,7 +228,7 @@ def _call(
     if settings.probe_passages:
         claims = [_stated(row) for row in rows]
         place = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
-        # after the question of the claim whose place it takes, and as a fragment where that is one
+        # the probe takes the question of the claim at this index, and is a fragment if that claim is
         neighbour = rows[min(place, len(rows) - 1)]
         false = probe_of(passages, claims, language).text
         request_rows.insert(place, {**neighbour, "text": false, "self_contained": None})
@@ -255,10 +254,10 @@ def _call(
 
 
 def _groups(claims: pl.DataFrame, shelf: _Shelf) -> list[list[PairClaimRow]]:
-    """Return the rows for each request, in the order of the first row of each.
+    """Return the rows of each request, in the order of their first rows.
 
-    Claims of one pair stay together, and join those of earlier pairs that are read with the very same
-    passages. What holds an injection is asked about apart, so that it does nothing for claims of other pairs.
+    Claims of one pair stay together, and join earlier pairs with exactly the same passages. A pair with an
+    injection gets its own request, so that it cannot affect other pairs.
     """
     groups: list[list[PairClaimRow]] = []
     latest: dict[tuple[str, ...], list[PairClaimRow]] = {}
@@ -277,7 +276,7 @@ def _groups(claims: pl.DataFrame, shelf: _Shelf) -> list[list[PairClaimRow]]:
 
 
 def _of_pairs(rows: Iterable[PairClaimRow], shelf: _Shelf) -> Iterator[list[PairClaimRow]]:
-    """Yield rows of one pair, with no more evidence than one request shows."""
+    """Yield rows of a pair, with at most as much evidence as a request shows."""
     group: list[PairClaimRow] = []
     for row in rows:
         is_other = bool(group) and row["pair_id"] != group[0]["pair_id"]
@@ -291,7 +290,7 @@ def _of_pairs(rows: Iterable[PairClaimRow], shelf: _Shelf) -> Iterator[list[Pair
 
 
 def _by_number(reply: VerifyReply) -> dict[int, ClaimReply | None]:
-    """Return what a reply says of each claim; None where it decides one twice."""
+    """Return the reply about each claim, or None if the reply decides it twice."""
     replies: dict[int, ClaimReply | None] = {}
     for verdict in reply.verdicts:
         replies[verdict.claim] = None if verdict.claim in replies else verdict
@@ -299,7 +298,7 @@ def _by_number(reply: VerifyReply) -> dict[int, ClaimReply | None]:
 
 
 def _verdicts(call: _Call, reply: Reply[VerifyReply] | ModelError, shelf: _Shelf) -> Iterator[dict[str, Any]]:
-    """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
+    """Yield the columns of `REPLIES` for each row of a request."""
     same: dict[str, Any] = {"prompt_hash": call.request.prompt_hash}
     if isinstance(reply, ModelError):
         yield from ({**same, "reason": reply.reason, "detail": str(reply)} for _ in call.rows)
@@ -334,7 +333,7 @@ def _verdicts(call: _Call, reply: Reply[VerifyReply] | ModelError, shelf: _Shelf
 
 
 def _stated(row: PairClaimRow) -> str:
-    """Return the claim as it is understood alone; a fragment follows the question it answers."""
+    """Return the wording of a claim that can be understood alone. A fragment follows its question."""
     if row["self_contained"] is not None:
         return row["self_contained"]
     return f"{row['question']} — {row['text']}" if row["fragment"] else row["text"]

@@ -1,7 +1,7 @@
-"""Checks of the quotes that a verifying model gives for an accept.
+"""Check the quotes that a verifying model gives for an accept.
 
-They stand in the passages character for character and hold every number, date and identifier of the claim,
-and a negation where the claim has one. What the other words mean is the model's decision.
+They must be in the passages verbatim. They must contain every number, date and identifier of the claim, and a
+negation if the claim has one. The model decides about the meaning of the other words.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from qa_pipeline.text.reading import Reading, read
 
 @dataclass(frozen=True, slots=True)
 class QuotePlace:
-    """A quote of a model where it stands in a passage; offsets are within the passage's text."""
+    """The position of a model's quote in a passage. Offsets are within the passage's text."""
 
     passage: Passage
     start: int
@@ -23,13 +23,13 @@ class QuotePlace:
 
 
 def missing_figures(claim: Reading, texts: Iterable[Reading]) -> list[str]:
-    """Return the numbers, parts of dates and identifiers of a claim that none of the texts holds."""
+    """Return the numbers, date parts and identifiers of a claim that are missing from the texts."""
     figures = frozenset[str]().union(*(text.figures for text in texts))
     return sorted(claim.figures - figures)
 
 
 def find_quote(quote: str, passages: Sequence[Passage]) -> QuotePlace | None:
-    """Find a quote in the passages character for character, runs of white space aside."""
+    """Find a quote in the passages verbatim, except for runs of white space."""
     for passage in passages:
         place = locate_quote(quote, passage.text)
         if place is not None and place.kind == "exact":
@@ -40,9 +40,9 @@ def find_quote(quote: str, passages: Sequence[Passage]) -> QuotePlace | None:
 def unfounded(
     claim: Reading, question: Reading, quotes: Sequence[str], passages: Sequence[Passage]
 ) -> tuple[str, str] | None:
-    """Return the reason code and detail why an accept is not taken at its word; None where it is.
+    """Return the reason code and detail why an accept is not credible, if any.
 
-    Headings of the quoted passages and the question may name a number or identifier too.
+    A number or identifier may also be in the question or in the headings of the quoted passages.
     """
     if not any(quote.strip() for quote in quotes):
         return "no_quote", "the reply accepts the claim and quotes nothing"

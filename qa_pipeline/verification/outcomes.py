@@ -1,4 +1,4 @@
-"""Whether a pair passed source verification: from decided claims to one outcome for each pair."""
+"""Combine the verdicts of claims into an outcome of source verification for each pair."""
 
 import polars as pl
 
@@ -6,14 +6,17 @@ from qa_pipeline.statistics import wilson_interval
 
 SUPPORTED = "supported"
 FLAWED = "flawed"
-"""Status of a pair whose answer is unfit to train on, and its outcome."""
+"""Status and outcome of a pair whose answer is unfit for training."""
 _WORST_FIRST = ("failed", "contradicted", "unsupported", "undecided", SUPPORTED)
 
 _INVENTED = ("fabricated_citation", "unknown_number")
 
 
 def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return every claim with its verdict, in order; failed where it is undecided or of unknown verdict."""
+    """Return every claim with its verdict, in order.
+
+    A claim without a known verdict is "failed" with the reason `no_claim_verdict`.
+    """
     decided = claims.select("claim_id", "pair_id", "position", "start", "end", "text").join(
         claim_verdicts.select("claim_id", "verdict", "reason", "detail"), on="claim_id", how="left"
     )
@@ -25,17 +28,17 @@ def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Dat
 
 
 def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Count for each pair the citations of what does not exist: a source, a number, a passage, a quote.
+    """Count the citations of each pair that name a source, number, passage or quote that does not exist.
 
     Returns:
-        pair_id and fabricated (1 or more); pairs without any are absent.
+        pair_id and fabricated (1 or more). Pairs without such citations are absent.
     """
     resolution = pl.element().struct.field("resolution").str.starts_with("unknown_")
     cited = pairs.select("pair_id", pl.col("citations").list.eval(resolution).list.sum().alias("fabricated"))
     invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
     broken = (pl.col("citation_status") == "quote_not_found") | invented
     claimed = claims.group_by("pair_id").agg(claimed=broken.cast(pl.Int64).sum())
-    # one broken citation shows in the pair and again in each claim it counts against
+    # a broken citation appears in the pair and in each claim that it counts against
     most = pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed")
     counted = cited.join(claimed, on="pair_id", how="left", maintain_order="left").select("pair_id", most)
     return counted.filter(pl.col("fabricated") > 0)
@@ -44,14 +47,14 @@ def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFr
 def ground_pairs(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
 ) -> pl.DataFrame:
-    """Return how source verification of every pair ended, in the order of `pairs`.
+    """Return the outcome of source verification of every pair, in the order of `pairs`.
 
-    `accept_grounding` is the share of a pair's claims that must be supported. It forgives a statement without
-    proof, never a contradicted claim or a fabricated citation. A claim that failed fails the pair.
+    `accept_grounding` is the share of a pair's claims that must be supported. It tolerates unproved claims,
+    but never a contradicted claim or a fabricated citation. A failed claim fails the pair.
 
     Returns:
         pair_id; outcome (not_drafted, flawed, refusal, no_claims, failed, rejected, undecided, grounded);
-        reason and detail of the draft, of the worst claim, or of the first undecided one, whichever decided;
+        reason and detail of the draft, of the worst claim or of the first undecided claim;
         claims, supported_claims, grounding, grounding_low, grounding_high.
     """
     joined = (
@@ -93,14 +96,14 @@ def ground_pairs(
 def grounded_pairs(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
 ) -> pl.DataFrame:
-    """Return the rows of `pairs` that passed source verification, about which a judge is asked."""
+    """Return the rows of `pairs` that passed source verification, ready for a judge."""
     outcomes = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
     passed = outcomes.filter(pl.col("outcome") == "grounded")
     return pairs.join(passed, on="pair_id", how="semi", maintain_order="left")
 
 
 def _draft_fault() -> pl.Expr:
-    """Return the reason why the claims of a pair do not matter; null where they do."""
+    """Return the reason why a pair cannot be verified, or null."""
     return (
         pl.when(pl.col("status") != "drafted")
         .then(pl.coalesce("reason", pl.lit("draft_failed")))
@@ -134,7 +137,7 @@ def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Data
 
 
 def _outcome(accept_grounding: float) -> pl.Expr:
-    # divided, not multiplied out: 4 / 5 is the very number that 0.8 is, whereas 0.07 * 100 is more than 7
+    # divide, since 4 / 5 equals 0.8 exactly, whereas 0.07 * 100 is more than 7
     share = pl.col("supported_claims") / pl.col("claims")
     possible = (pl.col("supported_claims") + pl.col("undecided_claims")) / pl.col("claims")
     rules = [
@@ -150,9 +153,9 @@ def _outcome(accept_grounding: float) -> pl.Expr:
 
 
 def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return claim_id and the evidence columns, a row for each piece of evidence.
+    """Return claim_id and the evidence columns, with a row for each evidence passage.
 
-    The evidence of a claim that the verifying model accepted is what it quotes.
+    If the verifying model accepted a claim, its quotes are the evidence.
     """
     names = [name for name in claims.columns if name.startswith("evidence_")]
     by_model = claim_verdicts.filter(verdict=SUPPORTED, decided_by="llm").select("claim_id", "llm_quotes")

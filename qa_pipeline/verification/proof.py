@@ -1,7 +1,7 @@
-"""Proof of a claim from the units of its sources, without a model.
+"""Prove or deny a claim from the units of its sources, without a model.
 
-A claim is proved where it is a sentence, list item or table row of its source, word for word, and that unit
-speaks of what is asked. It is denied where it differs from a unit in one slot. Anything else is open.
+A claim is proved if it equals a sentence, list item or table row that answers the question. It is denied if
+it differs from a unit in one slot. All other claims stay open.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ from qa_pipeline.verification.surroundings import introduction_of, surroundings,
 
 Kind = Literal["quotation", "fragment", "cell"]
 LONGEST_READ = 2000
-"""Characters; a longer claim is left to a model, since the rules here read sentences."""
+"""Maximum characters of a claim. A longer claim is left to a model, since these rules read sentences."""
 _MOST_TRIED = 8
-"""Equal units that are looked at: a sentence that stands oftener is boilerplate."""
+"""Maximum equal units that are checked. A sentence repeated more often is boilerplate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The outcome of a comparison; the claim is proved where there is a unit and no doubt."""
+    """The result of a comparison. The claim is proved if there is a unit without doubts or denial."""
 
     unit: Unit | None = None
     kind: Kind | None = None
@@ -40,9 +40,9 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The question and the whole answer that a claim belongs to.
+    """The question and the complete answer of a claim.
 
-    `is_bound` is False where it does not matter whether the source speaks of what is asked.
+    If `is_bound` is False, the source need not answer the question.
     """
 
     question: Reading
@@ -53,7 +53,7 @@ class Context:
 def prove(
     claim: str, fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
 ) -> Proof:
-    """Prove a claim from the chunks it cites, or find the one slot in which they deny it."""
+    """Prove a claim from the chunks it cites, or find the single slot that they deny."""
     language = context.question.language
     if len(claim) > LONGEST_READ:
         return Proof(doubts=("longer than the rules read",))
@@ -94,7 +94,7 @@ def _proofs(
 
 
 def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool) -> Iterator[str]:
-    """Yield why a unit may not speak of what is asked, and what around it may take it back."""
+    """Yield reasons why a unit may not answer the question, or may be retracted by its context."""
     source, language = index.sources[unit.chunk_id], unit.reading.language
     at = source.start + unit.start
     around = surroundings(source.document_text, language, at, at + len(unit.text))

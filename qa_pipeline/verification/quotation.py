@@ -1,4 +1,4 @@
-"""Quotation: a claim is a unit of its source word for word, a fragment of one, or a cell of a row."""
+"""Match a claim verbatim with a unit of its source, a fragment of a unit, or a table cell."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from qa_pipeline.verification.binding import only_scope
 from qa_pipeline.verification.sources import Unit
 
 _LONGEST_NAME = 120
-"""Characters before the colon of a cell; more are a sentence."""
+"""Maximum characters before the colon of a cell. Longer texts are sentences."""
 _LONGEST_FRAGMENT = 12
-"""Tokens of a fragment: more are rather a sentence without its stop."""
+"""Maximum tokens of a fragment. Longer texts are rather sentences without a full stop."""
 
 
 def fragment_in(claim: Reading, unit: Unit, question: Reading, headings: Reading) -> bool:
     """Return True if a unit proves a few words in the context of their question.
 
-    They stand once in it, every other content word of the unit is in the question or a heading, and none of
-    the rest is a word of scope that question and headings lack.
+    The unit contains them once. Question or headings must contain every other content word of the unit. Words
+    of scope must be in the question, the headings or the claim.
     """
     if not claim.tokens or len(claim.tokens) > _LONGEST_FRAGMENT or unit.is_row:
         return False
@@ -36,10 +36,10 @@ def fragment_in(claim: Reading, unit: Unit, question: Reading, headings: Reading
 def cell_in(
     claim: Reading, unit: Unit, question: Reading, headings: Reading, neighbours: Sequence[Unit]
 ) -> bool:
-    """Return True if a table row proves one whole cell of its own.
+    """Return True if a table row proves a claim about one of its cells.
 
-    The claim holds the cell, claim, question and headings name its row and its column, the claim holds
-    nothing else but their words, and no other row has the same key.
+    The claim must contain the cell. Together with question and headings it must name row and column. It may
+    contain only their words, and the key of the row must be unique.
     """
     cells = _cells(unit.text)
     if cells is None or claim.negations or question.negations:
@@ -72,9 +72,9 @@ def cell_in(
 
 
 def _is_named(name: str, others: Sequence[str], stems: Set[str], mentioned: Set[str], language: str) -> bool:
-    """Return True if each word of a name is said, and no longer one of the others is: P 2, not P 2 S.
+    """Return True if each word of a name is mentioned, and the name is the longest such name.
 
-    A word is said in any form, or as it is where it has no stem.
+    With "P 2 S" mentioned, "P 2" is not named. Words without a stem must match exactly.
     """
     grammar = mentioned | lexicon(language).proof.articles | lexicon(language).prepositions
     words = read(name, language).words
@@ -86,7 +86,7 @@ def _is_named(name: str, others: Sequence[str], stems: Set[str], mentioned: Set[
 
 
 def _cells(row: str) -> list[tuple[str, str]] | None:
-    """Return the name and value of each cell of a row, its key first; None where columns have no names.
+    """Return the name and value of each cell of a row, key first, unless columns lack names.
 
     A line of a key and its value is a row of two cells.
     """
@@ -101,14 +101,14 @@ def _cells(row: str) -> list[tuple[str, str]] | None:
 
 
 def _runs(run: Sequence[str], tokens: Sequence[str]) -> list[int]:
-    """Return the places where the wanted tokens stand one after another."""
+    """Return the positions where the tokens of `run` follow each other."""
     count = len(run)
     return [at for at in range(len(tokens) - count + 1) if tuple(tokens[at : at + count]) == tuple(run)]
 
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A slot in which a claim denies a unit: the reason code, and what each has in it; empty for nothing."""
+    """A slot where claim and unit differ: the reason code and both values. An absent value is ""."""
 
     reason: str
     claimed: str
@@ -116,19 +116,19 @@ class Denial:
 
     @property
     def words(self) -> str:
-        """Return the difference in words."""
+        """Return a description of the difference."""
         if self.claimed and self.stated:
             return f'"{self.stated}" became "{self.claimed}"'
         return f'"{self.claimed}" added' if self.claimed else f'"{self.stated}" left out'
 
 
 def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial | None:
-    """Return the one slot in which a claim differs from a unit; None where it differs in anything else.
+    """Return the only slot where a claim differs from a unit, or None if they differ elsewhere.
 
     Args:
         claim: the statement.
-        unit: of a cited source.
-        stated: all tokens of the cited sources; what one of them states anywhere denies nothing.
+        unit: a unit of a cited source.
+        stated: all tokens of the cited sources. A token in this set does not deny a unit.
     """
     mine, theirs = claim.tokens, unit.tokens
     if len(mine) == len(theirs):
@@ -152,7 +152,7 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
 
 
 def _slot(first: str, second: str, language: str) -> str | None:
-    """Return the reason code of two tokens that fill the same slot and differ; None for other words."""
+    """Return the reason code if two tokens fill the same slot with different values."""
     vocabulary, both = lexicon(language), (first.casefold(), second.casefold())
     values = number_value(first, language), number_value(second, language)
     if None not in values:
@@ -170,7 +170,7 @@ def _slot(first: str, second: str, language: str) -> str | None:
 
 
 def _differs(first: str | None, second: str | None) -> bool:
-    """Return True if two numbers have other values: 5 and 5.0 may be two versions or one amount."""
+    """Return True if two numbers have different values. 5 and 5.0 may be two versions or one amount."""
     try:
         return float(first or 0) != float(second or 0)
     except ValueError:  # versions and dates, such as 3.10.1

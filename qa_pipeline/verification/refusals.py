@@ -1,7 +1,7 @@
-"""Was it right to refuse? Whether a batch holds an answer to a question that was refused.
+"""Check if a batch contains an answer to a refused question.
 
-The sentences of the likeliest chunks are looked at one by one: on public sets of answerable and unanswerable
-questions the best sentence tells more than the best chunk.
+The sentences of the likeliest chunks are compared individually. On public sets of answerable and unanswerable
+questions the best sentence predicts better than the best chunk.
 """
 
 from collections import Counter
@@ -19,23 +19,23 @@ from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.verification.sources import Source, SourceIndex, units_of
 
 _LOOKED_INTO = 5
-"""Chunks by words and by vectors each whose sentences may answer the question."""
+"""Chunks by words, and as many by vectors, whose sentences may answer the question."""
 _SEARCHED = 0.9
-"""Share of a batch's text in the language of a question from which its words were looked for in the batch."""
+"""Minimum share of the batch's text in the language of the question for a search by words."""
 _ALIEN = 0.20
-"""A refusal is correct when no chunk holds this share of the question's words."""
+"""A refusal is correct if every chunk contains less than this share of the question's words."""
 _FAR, _FEW = 0.40, 0.50
-"""It is also correct when every chunk and sentence is below this cosine, with so few shared words."""
+"""It is also correct if every chunk and sentence is below this cosine, and few words are shared."""
 _NEAR, _NEARLY_ALL = 0.70, 0.80
-"""It is wrong when a sentence reaches this cosine and holds this share of the question's words."""
+"""It is wrong if a sentence reaches this cosine and contains this share of the question's words."""
 _QUESTION_WORDS = 2
-"""Content words without which it is unclear what a question asks."""
+"""Minimum number of content words for a clear question."""
 
 
 def judge_refusals(
     pairs: pl.DataFrame, chunks: pl.DataFrame, embedder: Encoder, *, embeddings: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Weigh every refusal, a drafted pair of coverage none, against all chunks of a batch."""
+    """Compare every refusal (a drafted pair of coverage "none") with all chunks of a batch."""
     refused = pairs.filter(
         pl.col("status") == "drafted", pl.col("coverage") == "none", pl.col("question").is_not_null()
     )
@@ -51,7 +51,7 @@ def judge_refusals(
 
 
 class _Batch:
-    """The chunks of a batch made ready to be searched; injections in them count for nothing."""
+    """The chunks of a batch, indexed for search without their injections."""
 
     def __init__(self, chunks: pl.DataFrame, embedder: Encoder, embeddings: pl.DataFrame | None) -> None:
         self._embedder = embedder
@@ -70,9 +70,9 @@ class _Batch:
         self._vectors.load(sources)
 
     def weigh(self, question: Reading) -> dict[str, Any]:
-        """Return how near the batch comes to answering a question, and what that amounts to.
+        """Return the scores of the best chunk and sentence for a question, and the outcome.
 
-        Words that were looked for in chunks of another language have no recall: it would prove nothing.
+        `token_recall` is null unless nearly all chunks are in the language of the question.
         """
         ids, text = list(self._sentences), question.written
         vector = TextVectors([text], self._embedder).of(text)
@@ -104,7 +104,7 @@ class _Batch:
 
 
 def _outcome(scores: dict[str, Any], question_words: int) -> str:
-    """Return what the scores amount to; a missing one proves nothing."""
+    """Return the outcome of a refusal. A missing score leaves it unproved."""
     words, similarity = scores["token_recall"], scores["similarity"]
     if similarity is None or scores["sentence_similarity"] is None:
         return "unproved_refusal"

@@ -1,4 +1,4 @@
-"""The chunks that claims are compared with, and their units: sentences, list items and table rows."""
+"""Index the chunks that claims are compared with, and their units: sentences, list items and table rows."""
 
 import functools
 import math
@@ -26,7 +26,7 @@ _KEY_VALUE = re.compile(r"(?=.{1,160}$)(?:[-*] )?[^\s:][^:\n]{0,60}: [^\s:][^\n]
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit of a chunk; the offsets are within the chunk's text."""
+    """A unit of a chunk. Offsets are within the chunk's text."""
 
     chunk_id: str
     start: int
@@ -35,7 +35,7 @@ class Unit:
 
     @property
     def text(self) -> str:
-        """Return the unit, verbatim."""
+        """Return the unit verbatim."""
         return self.reading.written
 
     @property
@@ -46,7 +46,7 @@ class Unit:
 
 @functools.lru_cache(maxsize=2048)
 def units_of(chunk_id: str, text: str, language: str) -> tuple[Unit, ...]:
-    """Return the units of a chunk in order; its headings only where it has nothing else."""
+    """Return the units of a chunk in order, without headings. A chunk of headings alone keeps the first."""
     spans = []
     for start, end in sentence_spans(text, language):
         number = NUMBERED_ITEM.match(text, start, end)
@@ -59,10 +59,10 @@ def units_of(chunk_id: str, text: str, language: str) -> tuple[Unit, ...]:
 
 @dataclass(frozen=True)
 class Source:
-    """A chunk and where it stands; `text` has blanks in place of injections, which prove nothing.
+    """A chunk and its position in the document. Injections in `text` are replaced by spaces.
 
-    `headings` begin with the title of the document, whose declared status is `status`; `start` is the
-    chunk's first character in `document_text`. `pages` have the first and last character of each page.
+    `headings` begin with the title of the document, and `status` is the declared status. `start` is the
+    offset of the chunk in `document_text`. `pages` have the start and end offset of each page.
     """
 
     chunk_id: str
@@ -78,7 +78,7 @@ class Source:
     pages: tuple[PageStruct, ...] = ()
 
     def placed(self, start: int, end: int) -> dict[str, Any]:
-        """Return the columns of evidence for a part of the chunk."""
+        """Return the columns of evidence for a span of the chunk."""
         first, last = self.start + start, self.start + end
         pages = (page["number"] for page in self.pages if page["start"] <= first < page["end"])
         return {
@@ -92,12 +92,12 @@ class Source:
         }
 
     def is_followed_by(self, other: "Source") -> bool:
-        """Return True if nothing but blanks stand between two chunks of one document."""
+        """Return True if only blanks separate two chunks of one document."""
         between = self.document_text[self.start + len(self.text) : other.start]
         return self.document_id == other.document_id and not between.strip()
 
     def doubt(self, start: int, end: int) -> str | None:
-        """Return the kinds of doubt about a part of the chunk; None where its reader is sure of it."""
+        """Return the kinds of doubt about a span of the chunk, if any."""
         return kinds_within(self.doubts, self.start + start, self.start + end)
 
 
@@ -131,7 +131,7 @@ class SourceIndex:
     _units: dict[str, tuple[Unit, ...]] = field(default_factory=dict, compare=False)
 
     def units(self, chunk_id: str) -> tuple[Unit, ...]:
-        """Return the units of a chunk; none reaches over an injection."""
+        """Return the units of a chunk, except units that contain an injection."""
         if chunk_id not in self._units:
             source = self.sources[chunk_id]
             text, start = source.document_text, source.start
@@ -143,7 +143,7 @@ class SourceIndex:
         return self._units[chunk_id]
 
     def equal_to(self, claim: Reading, chunk_ids: Sequence[str] | None = None) -> list[Unit]:
-        """Return the units that equal a claim, those of the given chunks or of all."""
+        """Return the units that equal a claim, in the given chunks or in all."""
         units = self._by_text.get(claim.folded, [])
         return units if chunk_ids is None else [unit for unit in units if unit.chunk_id in chunk_ids]
 
@@ -182,7 +182,7 @@ class SourceIndex:
         return math.log(1.0 + (len(self.sources) - count + 0.5) / (count + 0.5))
 
     def best_chunks(self, stems: Collection[str], most: int) -> list[tuple[str, float]]:
-        """Return chunks by the share of the stems they hold, weighted by rarity; best first."""
+        """Rank chunks by their share of the stems, weighted by rarity, best first."""
         weights = {stem: self.rarity(stem) for stem in sorted(set(stems))}
         total = sum(weights.values())
         shares: dict[str, float] = defaultdict(float)

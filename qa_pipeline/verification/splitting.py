@@ -1,4 +1,4 @@
-"""An answer as claims: its sentences, list items and table rows, each with its place and marked sources."""
+"""Split an answer into claims: its sentences, list items and table rows, with their marked sources."""
 
 import re
 import unicodedata
@@ -11,14 +11,14 @@ from qa_pipeline.text.sentences import sentence_spans
 
 _LABEL = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*|#{1,6}\s+)+")
 _FRAGMENT_TERMS = 1
-"""A claim of at most so many content words answers a question, and states nothing without it."""
+"""A claim of at most this many content words is a statement only together with its question."""
 MOST_CLAIMS = 500
-"""Claims of an answer; one with more fails. Checking more of them would let one answer stop a whole run."""
+"""Maximum claims of an answer. An answer with more fails, so that it cannot block a whole run."""
 TOO_MANY = "too_many_claims"
 
 
 class AnswerRow(TypedDict):
-    """Hold an answer, its question and the chunks it was drafted from."""
+    """An answer, its question and the chunks it was drafted from."""
 
     pair_id: str
     batch: str
@@ -30,10 +30,10 @@ class AnswerRow(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A checkable statement: `text` is the answer from start to end without its citation marks.
+    """A checkable statement. `text` is the answer from start to end without citation marks.
 
-    `self_contained` says the same so that it is understood alone, where `text` is not; `split_reason` why
-    the rules had to cut where a model should have.
+    `self_contained` rewords a claim that is unclear alone. `split_reason` tells why the rules split an answer
+    that a model should have split.
     """
 
     text: str
@@ -46,17 +46,17 @@ class Claim:
 
     @property
     def stated(self) -> str:
-        """Return the claim as it is understood alone."""
+        """Return the wording that can be understood alone."""
         return self.text if self.self_contained is None else self.self_contained
 
 
 def split_claims(answer: str, language: str) -> list[Claim]:
     """Return the claims of an answer in order.
 
-    Every word belongs to a claim; only list labels, punctuation and citation marks stand outside.
-    A mark belongs to the claim it is in, else to the last one that begins before it, else to the first.
+    Every word belongs to a claim, except list labels, punctuation and citation marks. A mark belongs to the
+    claim around it. Otherwise it belongs to the last claim that begins before it, or to the first.
 
-    An answer with more than `MOST_CLAIMS` claims has one more that holds the rest, with the reason
+    If an answer has more than `MOST_CLAIMS` claims, an extra claim contains the rest, with the reason
     `too_many_claims`.
     """
     words = without_marks(answer)
@@ -71,10 +71,9 @@ def split_claims(answer: str, language: str) -> list[Claim]:
 
 
 def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
-    """Give each claim the sources marked behind its beginning; a piece without any those of its sentence.
+    """Give each claim the sources marked after its beginning.
 
-    Claims that a model cut out of one sentence have that sentence's sources already, and keep them where they
-    have none of their own.
+    Claims that a model split from a sentence keep the sources of that sentence unless they have their own.
     """
     owned: dict[int, list[str]] = {}
     owner = 0
@@ -90,7 +89,7 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
 
 
 def _trimmed(words: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without list labels and heading signs in front and blanks around."""
+    """Return the span without list labels, heading signs and surrounding blanks."""
     label = _LABEL.match(words, start, end)
     start = label.end() if label else start
     piece = words[start:end]
@@ -98,16 +97,16 @@ def _trimmed(words: str, start: int, end: int) -> tuple[int, int]:
 
 
 def plain(piece: str) -> str:
-    """Return the text of a claim: one line, no gap where a mark stood."""
+    """Return the text of a claim on one line, without gaps before punctuation."""
     return re.sub(r" ([.,;:!?])", r"\1", " ".join(piece.split()))
 
 
 def is_claim(text: str) -> bool:
-    """Return True if a text holds a letter, digit or symbol, and not punctuation and spaces alone."""
+    """Return True if a text contains more than punctuation and spaces."""
     return any(character.isalnum() or unicodedata.category(character) == "So" for character in text)
 
 
 def is_fragment(text: str, terms: int) -> bool:
-    """Return True if a claim states something only with its question: few words, or no whole sentence."""
+    """Return True if a claim needs its question: few content words, or an incomplete sentence."""
     is_complete = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
     return terms <= _FRAGMENT_TERMS or not is_complete

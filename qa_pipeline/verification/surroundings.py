@@ -1,6 +1,6 @@
-"""What stands around a unit in its document and may take back what it says.
+"""Find context around a unit of a document that may retract or restrict the unit.
 
-Reasons found here leave a claim undecided and never reject it.
+The reasons leave a claim undecided and never reject it.
 """
 
 import re
@@ -17,16 +17,16 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
 _LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _FARTHEST_ITEM = 100
-"""Sentences of a list that are passed on the way up to its lead-in: longer lists are mostly registers."""
+"""Maximum sentences between a list item and its lead-in. Longer lists are mostly registers."""
 _LONGEST = 600
-"""Characters of a neighbour that are read: what takes something back says so at its beginning."""
+"""Maximum characters read of a neighbouring sentence. A retraction begins early."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The neighbours of a unit and the lead-ins of its lists; empty where there is none.
+    """The sentences around a unit and the lead-ins of its lists, or empty strings.
 
-    `opens_paragraph` is True where the sentence before is in another paragraph.
+    `opens_paragraph` is True if the sentence before is in another paragraph.
     """
 
     before: str
@@ -37,7 +37,7 @@ class Surroundings:
 
 
 def surroundings(text: str, language: str, start: int, end: int) -> Surroundings:
-    """Return what stands around the characters from `start` to `end` of a document's canonical text."""
+    """Return the context of the characters from `start` to `end` of a document's canonical text."""
     spans = sentence_spans(text, language)
     if not spans:
         return Surroundings("", "", (), is_item=False, opens_paragraph=True)
@@ -51,7 +51,7 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
 
 
 def introduction_of(text: str, at: int, around: Surroundings) -> str:
-    """Return the term before a colon that the line at `at` begins with, and the lead-ins of its lists."""
+    """Return the term before a colon at the start of the line, and the lead-ins of its lists."""
     line = text.rfind("\n", 0, at) + 1
     label = _LABEL.match(text, line, at)
     return "\n".join([*([label[1]] if label else []), *around.lead_ins])
@@ -60,10 +60,10 @@ def introduction_of(text: str, at: int, around: Surroundings) -> str:
 def takes_back(
     unit: Reading, around: Surroundings, headings: Sequence[str], context: QuestionContext, status: str | None
 ) -> Iterator[str]:
-    """Yield every reason why what is around a unit may take it back, in words.
+    """Yield every reason why the context of a unit may retract it.
 
-    `headings` begin with the title of the document, which declares itself to be of a `status`. Question and
-    answer may say themselves what restricts the unit.
+    `headings` begin with the title of the document, and `status` is its declared status. A restriction that
+    the question or answer mentions is not reported.
     """
     yield from _pronoun(unit, around, context)
     yield from _report(unit, around)
@@ -73,9 +73,9 @@ def takes_back(
 
 
 def _pronoun(unit: Reading, around: Surroundings, context: QuestionContext) -> Iterator[str]:
-    """Yield that the unit opens with a pronoun whose sentence is not in the answer.
+    """Yield a reason if the unit opens with a pronoun and its antecedent is not in the answer.
 
-    "This option" is clear where a heading or the lead-in names an option.
+    "This option" is clear if a heading or the lead-in names an option.
     """
     words = lexicon(unit.language).proof
     if not unit.opens_with(words.pronouns) or unit.opens_with(words.impersonal):
@@ -89,7 +89,7 @@ def _pronoun(unit: Reading, around: Surroundings, context: QuestionContext) -> I
 
 
 def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
-    """Yield that the sentence before reports, supposes or announces the unit."""
+    """Yield a reason if the sentence before reports, supposes or announces the unit."""
     words = lexicon(unit.language).proof
     before = read(around.before, unit.language)
     if around.before.endswith(":") and not around.opens_paragraph:
@@ -101,7 +101,7 @@ def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
 
 
 def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
-    """Yield that the sentence behind narrows or denies the unit."""
+    """Yield a reason if the next sentence narrows or denies the unit."""
     words = lexicon(unit.language).proof
     after = read(around.after, unit.language)
     first = around.after.partition(" ")[0]
@@ -115,7 +115,7 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
 def _void(
     unit: Reading, headings: Sequence[str], context: QuestionContext, status: str | None
 ) -> Iterator[str]:
-    """Yield that a heading, the title or the declared status says that nothing here holds."""
+    """Yield a reason if a heading, the title or the declared status voids the text."""
     words = lexicon(unit.language).proof
     mentioned = {*context.question.lower_tokens, *unit.lower_tokens}
     for text in (*headings, status or ""):
@@ -125,9 +125,9 @@ def _void(
 
 
 def _lead_in(unit: Reading, around: Surroundings, context: QuestionContext) -> Iterator[str]:
-    """Yield that the lead-in of the unit's list is said neither by question, answer nor headings.
+    """Yield a reason if the lead-in of the list is not in the question, answer or headings.
 
-    An item that is a sentence needs only those that deny, report, restrict or suppose.
+    For an item that is a sentence, only lead-ins that deny, report, restrict or suppose matter.
     """
     if not around.is_item or not around.lead_ins:
         return
@@ -149,7 +149,7 @@ def _lead_in(unit: Reading, around: Surroundings, context: QuestionContext) -> I
 
 
 def _apart(text: str, spans: Sequence[tuple[int, int]], place: int) -> bool:
-    """Return True if a sentence and the next do not speak of each other: items, rows, headings."""
+    """Return True if two adjacent sentences are unrelated, such as items, rows or headings."""
     both = spans[place : place + 2]
     if any(_HEADING.match(text, *span) or " | " in text[slice(*span)] for span in both):
         return True
@@ -161,7 +161,7 @@ def _cut(text: str, span: tuple[int, int]) -> str:
 
 
 def _lead_ins(text: str, spans: Sequence[tuple[int, int]], place: int) -> Iterator[str]:
-    """Yield what announces the list or table that a sentence is in, the nearest first."""
+    """Yield the lead-ins of the list or table around a sentence, nearest first."""
     depth = _depth(text, spans[place])
     row = " | " in text[slice(*spans[place])]
     if depth is None and not row:
@@ -183,7 +183,7 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], place: int) -> Iterat
 
 
 def _depth(text: str, span: tuple[int, int]) -> int | None:
-    """Return the indentation of the list item that a sentence is in; None outside of lists."""
+    """Return the indentation of the list item around a sentence, if any."""
     line = text.rfind("\n", 0, span[0]) + 1
     item = _ITEM.match(text, line)
     return None if item is None else len(item[0]) - len(item[0].lstrip())

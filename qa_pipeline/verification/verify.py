@@ -1,4 +1,4 @@
-"""Verify answers against the passages that should prove them, without a batch."""
+"""Verify answers against given passages, without a batch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,9 +27,9 @@ from qa_pipeline.verification.splitting import AnswerRow, Claim, split_claims
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A claim, or an answer of several, and the texts that should prove it.
+    """A claim, or an answer of several claims, and the passages that should prove it.
 
-    `question` is what it answers. `headings` has those above each passage, the title first.
+    `question` is optional. `headings` has the headings of each passage, title first.
     """
 
     text: str
@@ -40,22 +40,22 @@ class Statement:
 
     @property
     def statement_id(self) -> str:
-        """Return a hash of all of it: the pair_id of its claims."""
+        """Return a hash of all fields, which is the pair_id of the claims."""
         above = ("\x1e".join(headings) for headings in self.headings)
         return hash_parts(self.language, self.question, self.text, *self.passages, *above)[:32]
 
     @property
     def chunk_ids(self) -> tuple[str, ...]:
-        """Return the ids of the passages that hold text; each ends with the place of its passage."""
+        """Return the ids of non-empty passages. Each ends with the index of its passage."""
         name = self.statement_id[:16]
         return tuple(f"{name}-{place}" for place, text in enumerate(self.passages) if text.strip())
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The claims and claim_verdicts of statements, whose `statement_id` is the pair_id.
+    """The claims and verdicts of statements. Their pair_id is the `statement_id`.
 
-    `failures` has the reason for each statement that a model should have cut into claims and did not.
+    `failures` has the reason for each statement that a model failed to split.
     """
 
     claims: pl.DataFrame
@@ -63,7 +63,7 @@ class Verified:
     failures: Mapping[str, str] = field(default_factory=dict)
 
     def claims_with_verdicts(self) -> pl.DataFrame:
-        """Return the claims with their verdicts, and with the index of the passage that is their evidence."""
+        """Return the claims with their verdicts and `evidence_passage`, the index of the evidence."""
         verdicts = self.verdicts.select("claim_id", "verdict", "decided_by", "reason", "detail")
         index = pl.col("evidence_chunk_id").str.split("-").list.last().cast(pl.Int64())
         claims = self.claims.with_columns(evidence_passage=index)
@@ -72,7 +72,7 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """The settings and models that verify; the steps of a model that is None are left out."""
+    """Settings and models for verification. Steps without a model are skipped."""
 
     settings: VerificationSettings
     embedder: Encoder | None = None
@@ -89,16 +89,16 @@ def verify(
     given_claims: Mapping[str, Sequence[Claim]] | None = None,
     to_the_question: bool = True,
 ) -> Verified:
-    """Verify statements, each against its own passages; equal ones are verified once.
+    """Verify statements, each against its own passages. Equal statements are verified once.
 
-    Marks of citations in an answer are taken off: its passages decide. The rules decide first, then the
-    cross-encoder and the verifying model. A passage without text proves nothing.
+    Citation marks in an answer are removed, because only its passages count. The rules decide first, then the
+    cross-encoder and the verifying model. Passages without text are ignored.
 
-    `given_claims` has claims by statement_id, where a text is cut already. With `to_the_question` a source
-    must speak of what is asked.
+    `given_claims` has claims by statement_id for texts that are already split. With `to_the_question` the
+    evidence must answer the question.
 
     Raises:
-        PermanentModelError: the model can answer no further request.
+        PermanentModelError: the model cannot answer further requests.
     """
     distinct = list({statement.statement_id: statement for statement in statements}.values())
     passages = {passage.chunk_id: passage for statement in distinct for passage in _passages(statement)}
@@ -126,11 +126,10 @@ def verify(
 
 
 BATCH = "statements"
-"""Batch of the claims and calls of statements, which belong to none."""
+"""Batch name for claims and calls of statements outside of batches."""
 
 
 def _pairs(statements: Sequence[Statement]) -> pl.DataFrame:
-    """Return what the steps with models read of each statement."""
     rows = [
         {
             "pair_id": statement.statement_id,
@@ -149,7 +148,6 @@ def _pairs(statements: Sequence[Statement]) -> pl.DataFrame:
 
 
 def _passages(statement: Statement) -> list[Passage]:
-    """Return the passages that hold text."""
     ids, language = iter(statement.chunk_ids), statement.language
     headings = statement.headings or ((),) * len(statement.passages)
     return [

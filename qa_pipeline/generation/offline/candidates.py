@@ -1,4 +1,4 @@
-"""What is asked: headings that are questions, and statements. Answers are words of the passage."""
+"""Ask questions by rules, from headings and statements. Answers are verbatim text of the passage."""
 
 import functools
 import re
@@ -20,20 +20,20 @@ from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import any_of, lexicon
 
 MAX_QUESTION, MIN_ANSWER, MAX_ANSWER = 200, 40, 490
-"""Characters; an answer of 500 that is most of its passage counts as a copy of it."""
+"""Limits in characters. An answer of 500 that is most of its passage would count as a copy."""
 
 _TORN = re.compile(
     r"\s[.,;](?:\s|$)|\(\s*\)(?<!\w\(\))|\\f[BIPR]|\b([^\W\d]{3,}) \1\b|[<>{}\ufffd]"
     r"|[^\W\d_]- (?!and|or|och|und|oder)[^\W\d_]"
 )
-"""What a picture, a link or a line's end left: "click on , then"; a heading that has run into its text."""
+"""Remains of a picture, link or line break ("click on , then"), or a heading joined to its text."""
 _ENDS = '.!?)”"»'
 _BRACKETS = ("()", "[]", "“”", "«»")
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A question that a passage answers; `quote` stands in its text, `answer` is the quote on one line."""
+    """A question that a passage answers. `quote` is verbatim text, and `answer` is the quote on one line."""
 
     question: str
     answer: str
@@ -41,7 +41,7 @@ class Candidate:
 
 
 def find(passage: Passage) -> Iterator[Candidate]:
-    """Yield what the rules ask a passage, best kind first."""
+    """Yield the questions and answers of a passage, best kind first."""
     read = Reading(passage)
     for question, start, end in chain(_asking_headings(read), _statements(read)):
         quote = read.text[start:end]
@@ -62,7 +62,7 @@ def _is_well_formed(question: str, answer: str) -> bool:
 
 
 def _asking_headings(read: Reading) -> Iterator[tuple[str, int, int]]:
-    """Ask the headings that are questions; the text below them answers."""
+    """Yield headings that are questions, with the span of the text below them."""
     for place, unit in enumerate(read.units):
         question = plain(unit.text)
         if unit.kind != "heading" or not _stands_alone(question, read):
@@ -73,7 +73,7 @@ def _asking_headings(read: Reading) -> Iterator[tuple[str, int, int]]:
 
 
 def _stands_alone(question: str, read: Reading) -> bool:
-    """Return True if a heading is one question about a thing that it names, and no talk with its reader."""
+    """Return True if a heading is a single question about a named subject, without addressing the reader."""
     grammar, asked_words = read.grammar, folded(question)
     return (
         question.endswith("?")
@@ -87,7 +87,7 @@ def _stands_alone(question: str, read: Reading) -> bool:
 
 
 def _answer_below(units: Sequence[Unit], read: Reading) -> tuple[int, int] | None:
-    """Return the span of the whole paragraphs below a heading, up to a sentence that points elsewhere."""
+    """Return the span of the whole paragraphs below a heading, up to a sentence that refers elsewhere."""
     start = end = units[0].start if units else 0
     for unit in takewhile(lambda unit: unit.kind == "prose", units):
         sentences = sentences_of(unit, read.passage)
@@ -102,7 +102,7 @@ def _answer_below(units: Sequence[Unit], read: Reading) -> tuple[int, int] | Non
 
 
 def _statements(read: Reading) -> Iterator[tuple[str, int, int]]:
-    """Ask what sentences say of a named subject: what it is, since when, and how much."""
+    """Yield questions about sentences with a named subject: its definition, date or amount."""
     prose = (unit for unit in read.units if unit.kind == "prose")
     for sentence in (line for unit in prose for line in sentences_of(unit, read.passage)):
         for statement, pattern in _patterns(read.passage.language):
@@ -131,7 +131,7 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
 
 
 def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str | None:
-    """Return a subject as a question has it; None unless it is a name, a heading or a class."""
+    """Return a subject in the form for a question, if it is a name, a heading or a class."""
     grammar, written = read.grammar, match["subject"]
     articles, parts = grammar.definite | grammar.indefinite, folded(written)
     has_article = not articles.isdisjoint(parts[:1])

@@ -1,4 +1,4 @@
-"""A passage as the rules read it: its units and sentences, and the names in it."""
+"""Read a passage for the rules: its units, sentences and names."""
 
 import functools
 import re
@@ -40,7 +40,7 @@ class Statement(BaseModel):
 
 
 class Words(BaseModel):
-    """The questions of a language as templates, and closed lists of words: see words.toml."""
+    """Question templates and closed word lists of a language. See words.toml."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     statements: tuple[Statement, ...]
@@ -52,7 +52,7 @@ class Words(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of text that no sentence crosses, on one line; `start` is behind its marker."""
+    """A unit of text on one line, which sentences do not cross. `start` is after its marker."""
 
     kind: UnitKind
     text: str
@@ -62,7 +62,7 @@ class Unit:
 
 @functools.cache
 def words_of(language: str) -> Words:
-    """Return the record of a language."""
+    """Return the templates and word lists of a language."""
     content = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
     return Words.model_validate(content[language])
 
@@ -100,12 +100,12 @@ def plain(heading: str) -> str:
 
 
 def folded(text: str) -> list[str]:
-    """Return the words of a text in small letters."""
+    """Return the words of a text in lower case."""
     return [name.lower() for word in _WORD.findall(text) if (name := word.strip(".'’*`"))]
 
 
 def has(text: str, words: Set[str]) -> bool:
-    """Return True if a text has one of some words."""
+    """Return True if a text contains any of the words."""
     return not words.isdisjoint(folded(text))
 
 
@@ -120,21 +120,21 @@ class Reading:
         self.headings = [plain(heading) for heading in (passage.title, *passage.section_path)]
 
     def leans(self, text: str) -> bool:
-        """Return True if a text has a word that its surroundings explain."""
+        """Return True if a text has a word that only makes sense in its context."""
         return has(text, self.words.leaning | self.words.pointing)
 
     def writes_as_name(self, word: str) -> bool:
-        """Return True if the passage has a word with a capital inside a sentence, and never small."""
+        """Return True if the passage has a word capitalised inside a sentence, and never in lower case."""
         if self.grammar.nouns_capitalised or not word[:1].isupper() or len(word) > LONGEST_NAME:
             return False
         inside = re.search(rf"[{SMALL},] {re.escape(word)}\b", self.text)
         return bool(inside) and not re.search(rf"\b{re.escape(word.lower())}\b", self.text)
 
     def names_in(self, text: str) -> set[str]:
-        """Return the names in a line, in small letters; names of code, which many things have, do not count.
+        """Return the names in a line, in lower case, except identifiers of code, which are ambiguous.
 
-        In a line with capitals throughout, those count that the passage writes so. In German two nouns side
-        by side are names ("Stadtbibliothek Auental"), and a compound with a hyphen.
+        In a title-case line, only words count that the passage always capitalises. In German, two adjacent
+        nouns ("Stadtbibliothek Auental") or a hyphenated compound are names.
         """
         written = [name for word in _WORD.findall(text) if (name := word.strip(".'’*"))]
         closed = self.grammar.stop_words | self.grammar.speakers
@@ -153,14 +153,14 @@ class Reading:
         return {word.lower() for word in names}
 
     def is_named(self, text: str) -> bool:
-        """Return True if a text names something, or has a name of the title."""
+        """Return True if a text contains a name, or a name of the title."""
         names = {name.partition("-")[0] for name in self.names_in(plain(self.passage.title))}
         return bool(self.names_in(text)) or not names.isdisjoint(
             word.partition("-")[0] for word in folded(text)
         )
 
     def is_headed(self, words: str) -> bool:
-        """Return True if the innermost heading or the title has the words."""
+        """Return True if the innermost heading or the title contains the words."""
         needed = self.stems(words)
         return bool(needed) and any(
             needed <= self.stems(line) for line in (self.headings[0], self.headings[-1])
@@ -171,7 +171,7 @@ class Reading:
         return read(text, self.passage.language).stem_set
 
     def small(self, text: str) -> str:
-        """Return a text without the capital that its first word has only as an opening."""
+        """Return a text without the capital letter of a sentence opening."""
         first = text.partition(" ")[0]
         articles = self.grammar.definite | self.grammar.indefinite
         is_noun = self.grammar.nouns_capitalised and first.lower() not in articles

@@ -1,6 +1,6 @@
-"""The offline language model: fixed rules that ask what a passage plainly states.
+"""The offline language model: fixed rules that ask about plain statements of a passage.
 
-It neither verifies nor judges, because a rule that agrees with itself proves nothing.
+It neither verifies nor judges, because rules that agree with themselves prove nothing.
 """
 
 import functools
@@ -19,11 +19,11 @@ from qa_pipeline.text.lexicon.languages import LEXICONS
 
 
 class ExtractiveModel:
-    """A model that asks and answers by rules: no model, no key, no network, no randomness."""
+    """A model that asks and answers by rules, without weights, key, network or randomness."""
 
     @property
     def name(self) -> str:
-        """Return `extractive/` and a hash of the rules' source, so that a changed rule is another model."""
+        """Return `extractive/` and a hash of the rules' source, so that a changed rule is a new model."""
         return f"extractive/{_rules_hash()}"
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
@@ -66,7 +66,7 @@ def _questions(request: Request[Any]) -> dict[str, Any]:
 
 
 def _answer(request: Request[Any]) -> dict[str, Any]:
-    """Answer from the first passage whose rules ask this very question; refuse when none does."""
+    """Answer from the first passage whose rules ask exactly this question, or refuse."""
     for number, passage in enumerate(request.passages, start=1):
         for candidate in find_candidates(passage):
             if candidate.question == request.question:
@@ -81,7 +81,7 @@ def _answer(request: Request[Any]) -> dict[str, Any]:
 
 @functools.cache
 def _rules_hash() -> str:
-    """Hash the source of the rules, and of the text package that they rest on."""
+    """Hash the source of the rules and of the text package that they use."""
     folder = Path(__file__).parent
     folders = (folder, folder.parents[1] / "text")
     files = sorted(file for root in folders for kind in ("*.py", "*.toml") for file in root.rglob(kind))

@@ -1,7 +1,7 @@
-"""Hard caps on what a run spends: room is taken for the worst case before a call, and given back after it.
+"""Enforce hard caps on the spending of a run.
 
-A call waits while those in flight may leave room, and is refused once it would not fit even if they came to
-nothing.
+The worst case of a call is reserved before it, and unused room is returned after it. A call waits while calls
+in flight may free room. It is refused if it would not fit even if these are free.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from qa_pipeline.settings.base import PREFIX
 from qa_pipeline.settings.llm import BudgetSettings
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
-"""Seconds between two looks for room: short beside a call, which takes seconds."""
+"""Shortest and longest pause in seconds between two checks for room. Calls take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,16 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Room taken for one call. It is to be ended once, by either method."""
+    """Room for a call. It must be ended once, with `settle` or `cancel`."""
 
     budget: "Budget"
     price: Price | None
     amount: Amount
 
     def settle(self, usage: Usage) -> Decimal | None:
-        """Count what the call took; return its cost, None where its tokens or the price are not known.
+        """Count the used tokens and return the cost, or None if tokens or price are unknown.
 
-        Where its tokens are not known, all that was reserved counts as spent.
+        If the tokens are unknown, the whole reservation counts as spent.
         """
         cost = self.price.cost(usage, time.time()) if self.price else None
         took, known = self.amount, believed(usage)
@@ -61,14 +61,14 @@ class Reservation:
         return cost
 
     def cancel(self) -> None:
-        """Give the room back: nothing was charged."""
+        """Return all the room, because the call was free."""
         self.budget.close(self, Amount())
 
 
 class Budget:
-    """The caps of one run.
+    """The caps of a run.
 
-    Any thread and event loop may use it. `spent` is what settled calls took.
+    It may be shared by threads and event loops. `spent` is the amount of settled calls.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Budget:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.spent = Amount()
-        # a cost as it was written: 0.1 is a tenth
+        # repr keeps the written decimal, so 0.1 is exactly a tenth
         most_cost = None if settings.max_cost is None else Decimal(repr(settings.max_cost))
         self._caps = {"calls": settings.max_calls, "tokens": settings.max_tokens, "cost": most_cost}
         self._price_by_name = price_by_name
@@ -90,11 +90,11 @@ class Budget:
     async def reserve(
         self, request: Request[Any], asked_model: str, tokens_in: int, most_tokens_out: int
     ) -> Reservation:
-        """Take room for a call, and wait for it while calls in flight may leave some.
+        """Reserve room for a call, and wait while calls in flight may free some.
 
         Raises:
-            BudgetExhaustedError: a cap leaves no room, whatever becomes of the calls in flight.
-            SettingsError: cost is capped and nobody knows the price of the model.
+            BudgetExhaustedError: a cap is exceeded even if the calls in flight are free.
+            SettingsError: cost is capped and the price of the model is unknown.
         """
         price = self._price_by_name(asked_model)
         if price is None and self._caps["cost"] is not None:
@@ -114,13 +114,13 @@ class Budget:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     def close(self, reservation: Reservation, took: Amount) -> None:
-        """Close the reservation and count what was taken."""
+        """Close the reservation and count the amount taken."""
         with self._lock:
             self._reserved -= reservation.amount
             self.spent += took
 
     def _cap_exceeded_by(self, amount: Amount) -> str | None:
-        """Return the unit of the first cap that an amount exceeds; None if it fits."""
+        """Return the unit of the first cap that an amount exceeds, if any."""
         for unit, cap in self._caps.items():
             if cap is not None and getattr(amount, unit) > cap:
                 return unit

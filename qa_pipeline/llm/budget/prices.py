@@ -1,8 +1,7 @@
-"""What a call costs, and what it may cost at most.
+"""Compute the cost and the maximum cost of a call.
 
-Prices are those of the package genai-prices, in USD; its data is never updated over the network, so the same
-release gives the same costs. A model or a number of tokens that is not known gives no cost at all: null,
-never 0.
+Prices come from the package genai-prices, in USD. Its data is never updated over the network, so a release
+always gives the same costs. If a model or a number of tokens is unknown, the cost is null, never 0.
 """
 
 from dataclasses import dataclass
@@ -20,19 +19,19 @@ if TYPE_CHECKING:
     from genai_prices.types import ModelInfo
 
 MOST_TOKENS = 100_000_000
-"""Tokens of a call beyond which its server is not believed: no model reads or writes a hundredth of it."""
+"""Highest plausible token count of a call. Models read and write less than a hundredth of it."""
 CURRENCY = "USD"
 _PROVIDERS = {"gemini": "google", "openai": "openai"}
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of one model. Times are Unix seconds: prices change."""
+    """The price of a model. Times are Unix seconds, because prices change."""
 
     terms: "ModelInfo"
 
     def cost(self, usage: Usage, now: float) -> Decimal | None:
-        """Return the cost of a call with these tokens; None where the provider does not report them."""
+        """Return the cost of a call with these tokens, or None if the provider does not report them."""
         known = believed(usage)
         if known.input_tokens is None or known.output_tokens is None:
             return None
@@ -40,15 +39,15 @@ class Price:
         return self._cost(known.input_tokens, cached, known.output_tokens, now)
 
     def most(self, tokens_in: int, most_tokens_out: int, now: float) -> Decimal:
-        """Return the highest cost of a call: nothing is cached and the reply has full length."""
+        """Return the maximum cost of a call, without cached tokens and with a reply of full length."""
         return self._cost(tokens_in, 0, most_tokens_out, now)
 
     def _cost(self, read: int, cached: int, written: int, now: float) -> Decimal:
         from genai_prices import Usage as Counts
 
         prices = self.terms.get_prices(datetime.fromtimestamp(now, UTC))
-        # replies do not tell what was written to the cache: all that was not read from it counts so,
-        # where that is dearer
+        # replies do not report tokens written to the cache, so all tokens not read from it count
+        # as written if that costs more
         counts = [Counts(input_tokens=read, cache_read_tokens=cached, output_tokens=written)]
         if prices.cache_write_mtok is not None:
             counts.append(counts[0] + Counts(cache_write_tokens=read - cached))
@@ -59,7 +58,7 @@ class Price:
 def price_by_name(name: str) -> Price | None:
     """Return the price of a model by its full name, `provider/model@host?options`.
 
-    None where unknown, as that of a user's own server.
+    It is None if unknown, as for a user's own server.
     """
     from genai_prices.data_snapshot import get_snapshot
 
@@ -80,10 +79,10 @@ def price_of(model: ModelSettings) -> Price | None:
 
 
 def check_cost_cap(settings: LLMSettings) -> None:
-    """Refuse a cap on cost that could not hold.
+    """Check that a cap on cost can be enforced.
 
     Raises:
-        SettingsError: a model in use has no price.
+        SettingsError: a model in use lacks a price.
     """
     for model in settings.hosted_models if settings.budget.max_cost is not None else ():
         if price_of(model) is None:
@@ -91,7 +90,7 @@ def check_cost_cap(settings: LLMSettings) -> None:
 
 
 def unpriced_message(model: str) -> str:
-    """Return what to do about a cap on cost and a model without a price."""
+    """Return advice for a cap on cost and a model without a price."""
     return (
         f"llm.budget.max_cost caps what calls cost, and the price of {model} is not known: cap tokens "
         "(llm.budget.max_tokens) instead"
@@ -99,8 +98,8 @@ def unpriced_message(model: str) -> str:
 
 
 def believed(usage: Usage) -> Usage:
-    """Return the usage, empty where a number in it cannot be true: nothing is known then."""
+    """Return the usage, or an empty usage if any of its numbers is implausible."""
     numbers = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.thought_tokens)
-    # servers are not trusted, and some send text or fractions
+    # servers are untrusted, and some send text or fractions
     told = [number for number in numbers if number is not None]
     return usage if all(type(n) is int and 0 <= n <= MOST_TOKENS for n in told) else Usage()

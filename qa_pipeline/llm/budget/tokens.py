@@ -1,4 +1,4 @@
-"""How many tokens a text comes to, before anybody was asked: an estimate, and a bound."""
+"""Estimate the tokens of a request and give an upper bound, before it is sent."""
 
 import json
 import math
@@ -10,26 +10,26 @@ from qa_pipeline.records import ReplyModel
 from qa_pipeline.text.lexicon.languages import LEXICONS
 
 MOST_OUTPUT = 65_536
-"""Tokens of the longest reply of the models in use, thoughts included, where the settings cap none."""
+"""Maximum tokens of a reply, including thoughts, of the models in use, unless the settings cap it."""
 _AROUND = 64
-"""Tokens that a provider may put around system instruction and prompt, such as those of turns."""
-_TOKEN_BYTES = 3.0  # of a language that was not measured
+"""Tokens that a provider may add to system instruction and prompt, such as turn markers."""
+_TOKEN_BYTES = 3.0  # for a language that was not measured
 
 
 def request_tokens(request: Request[Any]) -> int:
-    """Estimate the tokens of what a request sends, without its schema.
+    """Estimate the tokens that a request sends, without its schema.
 
-    The bytes of a token are those of manuals and law texts of the language by o200k, less a tenth: the
-    estimate leans upwards.
+    Bytes per token were measured with o200k on manuals and law texts of the language. They are reduced by a
+    tenth, so the estimate is rather too high.
     """
     lexicon = LEXICONS.get(request.language)
     return math.ceil(_text_bytes(request) / (lexicon.token_bytes if lexicon else _TOKEN_BYTES))
 
 
 def most_request_tokens(request: Request[Any]) -> int:
-    """Return tokens that no request of this text and schema exceeds: a token is at least one byte.
+    """Return an upper bound of a request's tokens, since a token has at least one byte.
 
-    What it holds too much is given back with the reply.
+    The excess is returned after the reply.
     """
     return _text_bytes(request) + _schema_bytes(request.reply_model) + _AROUND  # type: ignore[arg-type]
 
@@ -40,5 +40,5 @@ def _text_bytes(request: Request[Any]) -> int:
 
 @cache
 def _schema_bytes(reply_model: type[ReplyModel]) -> int:
-    # twice: providers write a schema their own way, with references put in place
+    # doubled, because providers rewrite a schema and resolve its references
     return 2 * len(json.dumps(json_schema(reply_model)).encode())

@@ -1,7 +1,7 @@
-"""The database that the runs of one deployment share: a SQLite file, or Postgres for many machines.
+"""The database shared by the runs of a deployment: a SQLite file, or Postgres for many machines.
 
-SQLite runs in WAL mode with synchronous=NORMAL: any number of threads and processes may use the file, and a
-killed process loses nothing it had committed.
+SQLite runs in WAL mode with synchronous=NORMAL. Any number of threads and processes may use the file, and
+committed data survives a killed process.
 """
 
 import sqlite3
@@ -19,11 +19,11 @@ from qa_pipeline.llm.store.schema import prepare
 
 Done = TypeVar("Done")
 GONE_SECONDS = 180.0
-"""The time a Postgres server may be gone before a run gives up: long enough for a restart or a failover."""
+"""Maximum seconds to wait for a Postgres server, enough for a restart or a failover."""
 BUSY_SECONDS = 60.0
-"""The time another process may hold the SQLite file."""
+"""Maximum seconds to wait for another process that locks the SQLite file."""
 _OPENING_LOCK = 7206135
-"""Any number; that of the advisory lock under which the tables are made."""
+"""Arbitrary number of the advisory lock for creating the tables."""
 _READS = "qa_pipeline_reads"
 _RESTARTING = ("starting up", "shutting down", "recovery", "too many clients")
 _SQLITE_ADVICE = (
@@ -37,16 +37,16 @@ _POSTGRES_ADVICE = (
 
 
 class Database:
-    """A database that is opened at the first use; any thread may use it.
+    """A database that is opened at the first use, for any thread.
 
-    Every method that runs work raises ReplyStoreError when the database cannot be used.
+    Methods that run work raise ReplyStoreError if the database cannot be used.
 
     Args:
-        place: the SQLite file, or a postgresql:// address. A password stays out of every message.
-        busy_seconds: how long to wait for another process that holds the SQLite file.
+        place: the SQLite file, or a postgresql:// address. Messages never contain its password.
+        busy_seconds: maximum seconds to wait for another process that locks the SQLite file.
 
     Raises:
-        SettingsError: the address is none of a Postgres database.
+        SettingsError: the address is not a Postgres database.
     """
 
     def __init__(self, place: Path | str, *, busy_seconds: float = BUSY_SECONDS) -> None:
@@ -60,7 +60,7 @@ class Database:
         self._engine: sa.Engine | None = None
 
     def transact(self, work: Callable[[sa.Connection], Done], *, reads: bool = False) -> Done:
-        """Run the work in one transaction, and again if the server was gone meanwhile.
+        """Run the work in a transaction, and again if the server was gone meanwhile.
 
         The work may run more than once, and must do the same each time.
         """
@@ -77,11 +77,11 @@ class Database:
         raise AssertionError  # retry_context returns or raises
 
     def read(self, work: Callable[[sa.Connection], Done]) -> Done:
-        """Run work that only reads; it waits for no writer."""
+        """Run work that only reads, without waiting for writers."""
         return self.transact(work, reads=True)
 
     def empty_log(self) -> None:
-        """Empty SQLite's log, which holds what was deleted."""
+        """Empty SQLite's log, which still contains deleted text."""
 
         def checkpoint(connection: sa.Connection) -> None:
             connection.exec_driver_sql("ROLLBACK")
@@ -91,7 +91,7 @@ class Database:
             self.read(checkpoint)
 
     def close(self) -> None:
-        """Close its connections; a later use opens it again."""
+        """Close the connections. A later use opens them again."""
         with self._lock:
             if self._engine is not None:
                 self._engine.dispose()
@@ -114,7 +114,7 @@ class Database:
 
     def _new_engine(self) -> sa.Engine:
         if self.is_postgres:
-            # a server that vanished without a word is noticed after half a minute, not after hours
+            # detect a vanished server after half a minute instead of hours
             patience = {"connect_timeout": 10, "keepalives_idle": 20, "tcp_user_timeout": 30_000}
             options = {name: value for name, value in patience.items() if name not in self.url.query}
             try:
@@ -132,12 +132,12 @@ class Database:
         return engine
 
     def _may_return(self, error: Exception) -> bool:
-        """Return True if a server was shut down, restarted or cut off, rather than asked wrongly.
+        """Return True if a server was shut down, restarted or disconnected.
 
-        A server that was never reached is more likely misspelt than gone, unless it says that it is starting.
+        An unreachable server is more likely misspelt than gone, unless it reports that it is starting.
         """
         if not self.is_postgres:
-            # SQLite does not wait where two processes switch a new file to WAL at once
+            # SQLite does not wait if two processes switch a new file to WAL at once
             code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
             return self._engine is None and code == sqlite3.SQLITE_BUSY
         if not isinstance(error, DBAPIError):
@@ -150,7 +150,7 @@ class Database:
         return error.connection_invalidated or isinstance(error, OperationalError)
 
     def _failure(self, error: Exception) -> ReplyStoreError:
-        """Return one message with cause and remedy, without password or statement."""
+        """Return an error with cause and remedy, without password or statement."""
         cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
         reason = " ".join(str(cause).split()).rstrip(".?")
         return ReplyStoreError(
@@ -171,12 +171,12 @@ def _url(place: Path | str) -> sa.URL:
             "llm.store.url has to be an address as postgresql://user@host/database; without it replies are "
             "kept in a SQLite file"
         )
-    # plain postgresql:// would pick whichever driver SQLAlchemy likes at present
+    # postgresql:// alone would use SQLAlchemy's current default driver
     return url.set(drivername="postgresql+psycopg")
 
 
 def _begin(connection: sa.Connection) -> None:
-    # taken at once: a transaction that first reads and then writes would fail when another wrote between
+    # lock at once, since a transaction that reads before it writes fails if another wrote meanwhile
     reads = connection.get_execution_options().get(_READS)
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
@@ -186,7 +186,7 @@ def _set_up(connection: sqlite3.Connection, _: object) -> None:
     try:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute("PRAGMA secure_delete=ON")  # deleted text is overwritten, not only let go
+        connection.execute("PRAGMA secure_delete=ON")  # overwrite deleted text
     except BaseException:
         connection.close()
         raise

@@ -1,7 +1,7 @@
-"""Erasing documents from a store of replies, and reading its journal of calls.
+"""Erase documents from a store of replies, and read its journal of calls.
 
-Calls stay when replies go, since the money was spent; only the text of an erased document's prompts is
-taken from them. Every function raises ReplyStoreError when the store cannot be used.
+Calls are kept when replies are erased, since the money was spent. Only prompts with text of an erased
+document are removed from them. Every function raises ReplyStoreError if the store cannot be used.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,14 +24,14 @@ from qa_pipeline.records import CallRecord
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """The number of erased replies, and of prompts of the journal."""
+    """The number of erased replies, and of erased prompts in the journal."""
 
     replies: int
     prompts: int
 
 
 def erase(database: Database, documents: Sequence[str]) -> Erased:
-    """Delete every reply that saw one of the documents, the prompts that show them, and their names."""
+    """Delete all replies and prompts that depend on any of the documents, and the documents' names."""
     erased = database.transact(lambda connection: _erase(connection, documents))
     if erased.replies or erased.prompts:
         database.empty_log()
@@ -52,7 +52,7 @@ def _erase(connection: sa.Connection, ids: Sequence[str]) -> Erased:
         shows = sa.update(CALLS).where(has_prompt, _requests(CALLS).in_(shown))
         prompts += connection.execute(shows.values(prompt=None)).rowcount
         connection.execute(sa.delete(DOCUMENT_NAMES).where(DOCUMENT_NAMES.c.document_id.in_(part)))
-    # what a prompt in the journal shows must stay known, or it could not be erased
+    # keep the documents of prompts in the journal, or these could not be erased later
     used = sa.select(*_requests(REPLIES)).union(sa.select(*_requests(CALLS)).where(has_prompt))
     connection.execute(sa.delete(REPLY_DOCUMENTS).where(_requests(REPLY_DOCUMENTS).not_in(used)))
     return Erased(replies, prompts)
@@ -63,13 +63,13 @@ DocumentName = tuple[str, str, str]
 
 
 def note_documents(database: Database, names: Iterable[DocumentName]) -> None:
-    """Remember documents by their paths."""
+    """Store the paths of documents."""
     if rows := [dict(zip(("document_id", "batch", "path"), name, strict=True)) for name in names]:
         database.transact(lambda connection: connection.execute(insert_missing(DOCUMENT_NAMES), rows))
 
 
 def versions_of(database: Database, name: str) -> list[DocumentName]:
-    """Return the documents read under a path, or under batch and path, or of this id."""
+    """Return the documents with this id, path, or batch and path."""
     columns = DOCUMENT_NAMES.c
     chosen = sa.select(columns.document_id, columns.batch, columns.path).where(
         sa.or_(
@@ -84,7 +84,7 @@ def versions_of(database: Database, name: str) -> list[DocumentName]:
 
 
 def read_calls(database: Database, batch: str | None = None) -> list[CallRecord]:
-    """Return the calls of a batch, or of all, in the order of time."""
+    """Return the calls of a batch, or of all batches, in order of time."""
     chosen = sa.select(CALLS).order_by(CALLS.c.started_at, CALLS.c.call_id)
     if batch is not None:
         chosen = chosen.where(CALLS.c.batch == batch)

@@ -1,6 +1,6 @@
-"""The tables of the database that the runs of one deployment share, and values that any database can hold.
+"""The tables of the database shared by the runs of a deployment, and storable values.
 
-Times are Unix seconds. `asked_model` and `request_key` together name a request.
+Times are Unix seconds. `asked_model` and `request_key` together identify a request.
 """
 
 import re
@@ -18,20 +18,20 @@ METADATA = sa.MetaData()
 RequestId = tuple[str, str]
 """Name of the asked model, and `Request.key`."""
 KEYS_A_STATEMENT = 500
-"""Keys in one statement; databases take no more than some thousand parameters."""
+"""Maximum keys in a statement. Databases accept only some thousand parameters."""
 
-_LONGEST_NAME = 400  # characters: provider, model, server and every fixed parameter are in a name
+_LONGEST_NAME = 400  # characters: a name contains provider, model, server and every fixed parameter
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class AnyText(sa.TypeDecorator[str]):
-    """Any Python string; characters that no database holds are replaced."""
+    """Any Python string. Characters that databases cannot store are replaced."""
 
     impl = sa.Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """Return the text as it can be stored."""
+        """Return the text with unstorable characters replaced."""
         return None if value is None else _UNSTORABLE.sub("\ufffd", value)
 
 
@@ -42,7 +42,7 @@ def _token_columns() -> Iterator[sa.Column[Any]]:
 REPLIES = sa.Table(
     "replies",
     METADATA,
-    # the key first: it tells more, and an index that begins with the model is read whole for a few keys
+    # the key comes first: it is more selective, and a lookup of keys would scan an index led by the model
     sa.Column("request_key", sa.String(64), primary_key=True),
     sa.Column("asked_model", sa.String(_LONGEST_NAME), primary_key=True),
     sa.Column("role", sa.String(20), nullable=False),
@@ -98,22 +98,22 @@ VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, p
 
 
 def insert_missing(table: sa.Table) -> sa.Insert:
-    """Return an insert that leaves existing rows alone; SQLite reads what Postgres does here."""
+    """Return an insert that skips existing rows. SQLite accepts the Postgres dialect here."""
     return postgresql.insert(table).on_conflict_do_nothing()
 
 
 def prepare(connection: sa.Connection, place: str) -> None:
-    """Make the tables inside the transaction of the connection, where there are none.
+    """Create missing tables in the transaction of the connection.
 
     Raises:
         ReplyStoreError: the tables are of another version.
-        DBAPIError: they are of another program.
+        DBAPIError: they belong to another program.
     """
     version = None
     if sa.inspect(connection).has_table(VERSION.name):
         version = connection.execute(sa.select(sa.func.max(VERSION.c.version))).scalar_one()
     if version is None:
-        # with an error where a table is of another program, or of the first version of this one
+        # fails if a table belongs to another program or to the first version of this program
         METADATA.create_all(connection, checkfirst=False)
         connection.execute(sa.insert(VERSION).values(version=STORE_VERSION))
     elif version != STORE_VERSION:

@@ -1,7 +1,7 @@
-"""The store of replies: one thread writes what arrives together in one transaction.
+"""The store of replies. A single thread writes simultaneous replies in one transaction.
 
-The first reply to a request that is stored is the one that counts. Processes do not wait for each other: two
-that ask the same at the same time may both pay.
+The first stored reply to a request counts. Processes do not wait for each other, so two processes may both
+pay for the same request.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ REPLIED = "replied"
 class Outcome:
     """The outcome of a request: a reply, or a failure that was paid for.
 
-    `outcome` is `replied` or a reason code; `value` is the reply as JSON of its model, None for a failure.
+    `outcome` is `replied` or a reason code. `value` is the reply as JSON of its model, or None for a failure.
     """
 
     outcome: str
@@ -49,12 +49,12 @@ class Outcome:
 
 
 Flight = Future[Outcome | None]
-"""A request in flight and its outcome to come; None lets the next coroutine ask."""
+"""A request in flight and its future outcome. None lets the next coroutine ask."""
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """A request to look up; an outcome and calls to store before."""
+    """A request to look up, with an outcome and calls to store first."""
 
     asked_model: str
     request: Request[Any]
@@ -68,9 +68,9 @@ class _Job:
 
 
 class ReplyStore:
-    """A store that any thread and any event loop may ask. Nothing is opened before the first use.
+    """A store for any thread and event loop. It is opened at the first use.
 
-    Every coroutine raises ReplyStoreError when the store cannot be used.
+    Every coroutine raises ReplyStoreError if the store cannot be used.
 
     Args:
         place: a SQLite file, or a postgresql:// address.
@@ -78,28 +78,28 @@ class ReplyStore:
 
     def __init__(self, place: Path | str) -> None:
         self.database = Database(place)
-        self._lock = threading.RLock()  # a coroutine may be collected, and land, meanwhile
+        self._lock = threading.RLock()  # re-entrant, since a garbage-collected coroutine may land meanwhile
         self._flights: dict[RequestId, Flight] = {}
         self._jobs: list[_Job] = []
         self._writer: ThreadPoolExecutor | None = None
 
     async def find(self, asked_model: str, request: Request[Any]) -> Outcome | None:
-        """Return the stored outcome; the documents that the request shows are noted."""
+        """Return the stored outcome, and record the documents that the request shows."""
         return await self._do(_Job(asked_model, request))
 
     async def put(
         self, asked_model: str, request: Request[Any], outcome: Outcome, calls: Sequence[CallRecord] = ()
     ) -> Outcome:
-        """Store an outcome durably; return the stored one, which another process may have been first with."""
+        """Store an outcome durably, and return the stored outcome, which may be that of a faster process."""
         return await self._do(_Job(asked_model, request, outcome, calls)) or outcome
 
     async def note(self, asked_model: str, request: Request[Any], calls: Sequence[CallRecord]) -> None:
-        """Store calls that gave no outcome and may have been charged."""
+        """Store calls without an outcome that may have been charged."""
         if calls:
             await self._do(_Job(asked_model, request, None, calls))
 
     def join(self, request_id: RequestId) -> Flight | None:
-        """Return the flight of another asker; None makes the caller the first, who has to `land`."""
+        """Return the flight of an equal request, or None for the first caller, which must `land` it."""
         with self._lock:
             before = self._flights.get(request_id)
             if before is None:
@@ -107,7 +107,7 @@ class ReplyStore:
             return before
 
     def land(self, request_id: RequestId, end: Outcome | Exception | None) -> None:
-        """End a flight; an error is raised by all who wait for it."""
+        """End a flight. All waiting callers get the outcome or the error."""
         with self._lock:
             flight = self._flights.pop(request_id)
         if isinstance(end, Exception):
@@ -116,7 +116,7 @@ class ReplyStore:
             flight.set_result(end)
 
     def close(self) -> None:
-        """Write what was submitted and close the database; a later use opens it again."""
+        """Write submitted jobs and close the database. A later use opens it again."""
         with self._lock:
             writer, self._writer = self._writer, None
         if writer is not None:
@@ -129,11 +129,11 @@ class ReplyStore:
             if self._writer is None:
                 self._writer = ThreadPoolExecutor(1, "qa-pipeline-replies")
             self._writer.submit(self._flush)
-        # shielded: what is under way is done although nobody waits for it any more
+        # shielded, so that a job is finished even if its caller is cancelled
         return await asyncio.shield(asyncio.wrap_future(job.done))
 
     def _flush(self) -> None:
-        """Do at once all that was submitted since the last time."""
+        """Process all jobs submitted since the last flush."""
         with self._lock:
             jobs, self._jobs = self._jobs[:KEYS_A_STATEMENT], self._jobs[KEYS_A_STATEMENT:]
         if not jobs:
@@ -144,7 +144,7 @@ class ReplyStore:
             outcomes, unnoted = self.database.read(partial(_look_up, jobs=jobs))
             if unnoted:
                 self.database.transact(partial(_note_documents, documents=unnoted))
-        except Exception as error:  # noqa: BLE001 - raised by who waits for it
+        except Exception as error:  # noqa: BLE001 - raised in the waiting coroutine
             for job in jobs:
                 job.done.set_exception(error)
         else:
@@ -153,7 +153,7 @@ class ReplyStore:
 
 
 def call_of(row: dict[str, Any]) -> CallRecord:
-    """Return the record in a row of `calls`, which is emptied."""
+    """Convert a row of `calls` into its record. The row is modified."""
     return CallRecord(usage=Usage(*(row.pop(name) for name in TOKENS)), **row)
 
 
@@ -164,7 +164,7 @@ def _row(record: Outcome | CallRecord) -> dict[str, Any]:
 
 
 def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
-    """Insert outcomes, their documents and calls; what is there stays."""
+    """Insert outcomes, their documents and calls, and keep existing rows."""
     replies = [
         {
             "asked_model": job.asked_model,
@@ -191,7 +191,7 @@ def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
 def _look_up(
     connection: sa.Connection, jobs: Sequence[_Job]
 ) -> tuple[dict[RequestId, Outcome], set[tuple[str, str, str]]]:
-    """Return the stored outcomes, and the documents that are not noted with them."""
+    """Return the stored outcomes, and the documents not yet recorded with them."""
     keys = list({job.request.key for job in jobs})
     outcomes = {
         (row["asked_model"], row["request_key"]): Outcome(

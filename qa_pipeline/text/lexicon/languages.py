@@ -1,4 +1,4 @@
-"""The word lists of the languages, from `<language>.toml`, and their stems."""
+"""Load the word lists of the languages from `<language>.toml`, and their stemmers."""
 
 import functools
 import re
@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 
 def _casefolded(value: Any) -> Any:
-    """Fold the case: "außer" is compared as "ausser"."""
+    """Fold the case, so that "außer" is compared as "ausser"."""
     if isinstance(value, dict):
         return {word.casefold(): number for word, number in value.items()}
     return [word.casefold() for word in value]
@@ -26,7 +26,7 @@ class _Table(BaseModel):
 
 
 class Pronouns(_Table):
-    """Words that stand for something said elsewhere."""
+    """Pronouns, which refer to other text."""
 
     leaning: Words
     demonstratives: Words
@@ -34,7 +34,7 @@ class Pronouns(_Table):
 
 
 class Proof(_Table):
-    """The words by which a sentence of a source proves a claim."""
+    """Words for comparing a claim with a sentence of its source."""
 
     connectives: Words
     scope: Words
@@ -62,7 +62,7 @@ class Proof(_Table):
 
 
 class Conventions(_Table):
-    """Words and abbreviations by which sentences are told apart."""
+    """Words and abbreviations for finding the ends of sentences."""
 
     never_final: frozenset[str]
     often_final: frozenset[str]
@@ -90,7 +90,7 @@ class Layout(_Table):
 
 
 class Refusing(_Table):
-    """Beginnings of the words by which an answer refuses, and of what may stand beside them."""
+    """Beginnings of words in refusals, and of words that may accompany them."""
 
     documents: Words
     denials: Words
@@ -102,7 +102,7 @@ class Refusing(_Table):
 
 
 class Lexicon(_Table):
-    """The closed word classes of one language; its file says what each is for."""
+    """The closed word classes of a language. Its file describes each class."""
 
     code: str
     names: tuple[str, ...]
@@ -148,17 +148,17 @@ def _load(language: str) -> Lexicon:
 
 
 LEXICONS: Mapping[str, Lexicon] = {language: _load(language) for language in ("en", "sv", "de")}
-"""Words by language code: another language takes its file, its code here and a folder of prompts."""
+"""Words by language code. A new language needs a file, its code here and a folder of prompts."""
 LANGUAGES = tuple(LEXICONS)
 
 
 def lexicon(language: str) -> Lexicon:
-    """Return the words of a language; English for one that has none of its own."""
+    """Return the words of a language, by default English words."""
     return LEXICONS.get(language, LEXICONS["en"])
 
 
 def of_all(field: str) -> tuple[str, ...]:
-    """Return what the lexicons have in a field such as `sources` or `layout.of`, each once, in order."""
+    """Return the distinct values of all lexicons in a field such as `sources` or `layout.of`, in order."""
     values: list[Any] = list(LEXICONS.values())
     for part in field.split("."):
         values = [of[part] if isinstance(of, dict) else getattr(of, part) for of in values]
@@ -166,18 +166,18 @@ def of_all(field: str) -> tuple[str, ...]:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Return a pattern that matches any of the words, the longest first."""
+    """Return a pattern that matches any of the words, longest first."""
     return f"(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})"
 
 
 def any_of_all(field: str) -> str:
-    """Return a pattern that matches what any language has in a field."""
+    """Return a pattern that matches the values of all languages in a field."""
     return any_of(of_all(field))
 
 
 SMALL = "a-z" + "".join(of_all("letters"))
 CAPITALS = "A-Z" + "".join(letter.upper() for letter in of_all("letters") if letter != "ß")
-"""Letters of all languages, as they are written between the brackets of a pattern."""
+"""Letters of all languages, for use between the brackets of a pattern."""
 
 
 @functools.cache
