@@ -398,7 +398,6 @@ class CallRecord:
         usage: tokens.
         cost: in `currency`; None where model or tokens are unknown.
         currency: of the price table; None without a price.
-        prompt: what was asked, only where the settings want it kept.
     """
 
     call_id: str

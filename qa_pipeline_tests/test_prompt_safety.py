@@ -163,7 +163,7 @@ def verify(attack: Attack, model: LanguageModel) -> object:
     pairs = rows.pairs(
         rows.pair("p", question=attack.text, language=attack.language, used_chunk_ids=["c0", "c1"])
     )
-    settings = VerificationSettings(probe_passages=False)
+    settings = VerificationSettings()
     sources = {
         i: Source(i, i, passage.text, passage.language, (passage.title, *passage.section_path), passage.text)
         for i, passage in passages_by_id(attack.chunks).items()

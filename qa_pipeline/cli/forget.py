@@ -57,7 +57,7 @@ def forget(
             batches = set(occurrences.rows["batch"])  # rows of these may show a passage of the document
             releases = [path for path, manifest in manifests.items() if batches & manifest.batches.keys()]
             erased = erase_documents(layout, occurrences, database) if yes else None
-        replies = None if erased is None else erased.replies
+        replies = erased
         found = {
             "documents": occurrences.paths,
             "contents": occurrences.contents,

@@ -11,8 +11,8 @@ import polars as pl
 from qa_pipeline.curation.withdrawals import files_of_batch, forgotten_documents, withdraw_forgotten
 from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.maintenance import Erased, versions_of
 from qa_pipeline.llm.store.maintenance import erase as erase_replies
+from qa_pipeline.llm.store.maintenance import versions_of
 from qa_pipeline.storage.files import delete, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -94,7 +94,7 @@ def unknown_document(documents: pl.DataFrame, name: str) -> InputError:
     return InputError(f"no document is called {name!r}; {advice}")
 
 
-def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> Erased:
+def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> int:
     """Delete what holds the documents, in an order in which a killed command is finished by running it again.
 
     Raises:
@@ -106,7 +106,7 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
     hashes = sorted({*forgotten_documents(layout), *occurrences.contents})
     lines = (f"{json.dumps({'content_sha256': content_hash})}\n" for content_hash in hashes)
     write_bytes(layout.forgotten, "".join(lines).encode())
-    erased = Erased(0, 0) if database is None else erase_replies(database, occurrences.ids)
+    erased = 0 if database is None else erase_replies(database, occurrences.ids)
     for batch in occurrences.batches:
         _drop_decisions(layout, batch, occurrences)
         withdraw_forgotten(layout, batch)

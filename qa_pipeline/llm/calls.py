@@ -11,14 +11,13 @@ from qa_pipeline.storage.tables import LLM_CALLS
 TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "thought_tokens")
 
 
-def calls_frame(calls: Sequence[CallRecord], *, keep_prompts: bool) -> pl.DataFrame:
+def calls_frame(calls: Sequence[CallRecord]) -> pl.DataFrame:
     """Return the rows of `llm_calls`, in the order of starting times."""
     rows = [
         {
             **{name: getattr(call, name) for name in LLM_CALLS.schema if name not in TOKENS},
             **{name: getattr(call.usage, name) for name in TOKENS},
             "started_at": datetime.fromtimestamp(call.started_at, UTC),
-            "prompt": call.prompt if keep_prompts else None,
         }
         for call in calls
     ]

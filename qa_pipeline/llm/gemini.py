@@ -35,10 +35,9 @@ VERTEX_ADVICE = (
 )
 _GOOGLE = "https://generativelanguage.googleapis.com/"
 _VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-_FIXED = ("max_output_tokens", "thinking_budget", "thinking_level", "safety")
+_FIXED = ("max_output_tokens", "thinking_budget", "thinking_level")
 """Settings that change replies but are not part of a request."""
 _DELAY = re.compile(r"'retryDelay': '([^']*)'")
-_HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
 _FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
 _REASONS = {
     "MAX_TOKENS": "truncated",
@@ -225,7 +224,6 @@ def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateC
 
     thinking = {"thinking_budget": settings.thinking_budget, "thinking_level": settings.thinking_level}
     chosen = {name: value for name, value in thinking.items() if value is not None}
-    safety = [{"category": f"HARM_CATEGORY_{harm}", "threshold": settings.safety} for harm in _HARMS]
     return GenerateContentConfig.model_validate(
         {
             "system_instruction": request.system,
@@ -236,7 +234,6 @@ def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateC
             "response_json_schema": sent_schema(request.reply_model),  # type: ignore[arg-type]
             # None uses the defaults of model and provider
             "thinking_config": chosen or None,
-            "safety_settings": safety if settings.safety is not None else None,
             "automatic_function_calling": {"disable": True},
             # otherwise the client would silently pay to continue a truncated reply
             "automatic_continuation": False,

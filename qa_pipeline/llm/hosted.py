@@ -203,7 +203,6 @@ class HostedModel:
                 usage=usage,
                 cost=None if cost is None else float(cost),
                 currency=None if cost is None else CURRENCY,
-                prompt=request.prompt if self._settings.store.keep_prompts else None,
             )
         )
 

@@ -1,7 +1,7 @@
-"""Models that read two texts together: a question and a passage to rank, a passage and a claim to compare.
+"""The entailment model, a cross-encoder that compares a passage with a claim.
 
-A `sentence_transformers.CrossEncoder` behind a cache of its logits. Loaded from safetensors, without code
-of its own or hub.
+It is a `sentence_transformers.CrossEncoder` with a cache of its logits. It loads from safetensors, without
+remote code or the hub.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from qa_pipeline.models.devices import (
 )
 from qa_pipeline.models.files import PICKLED_WEIGHTS, ModelFolder, find_folder
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace, compute_cached
-from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
+from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline.storage.hashes import hash_parts
 
@@ -46,8 +46,10 @@ MEANINGS = ("entailment", "neutral", "contradiction", "not_entailment")
 
 
 @dataclass(frozen=True, eq=False)
-class PairModel(ModelFolder):
-    """A folder of a cross-encoder; its weights load at the first pair that was not computed before.
+class EntailmentModel(ModelFolder):
+    """A model whose classes say how far a passage entails and contradicts a claim.
+
+    Its weights load at the first pair without stored logits.
 
     Args:
         setting: the setting that names it.
@@ -55,9 +57,9 @@ class PairModel(ModelFolder):
         cache: logits computed before.
     """
 
-    setting: str = ""
-    precision: TorchPrecision = "float32"
-    cache: VectorCache | None = None
+    setting: str
+    precision: TorchPrecision
+    cache: VectorCache
 
     kind: ClassVar[str] = "model"
 
@@ -112,8 +114,6 @@ class PairModel(ModelFolder):
             SettingsError: the model cannot be loaded.
             StorageError: the cache cannot be used.
         """
-        if self.cache is None:
-            return self.compute(pairs)
         space = VectorSpace(self.name, self.revision, self.precision)
         keys = [hash_parts(*pair) for pair in pairs]
         inputs = dict(zip(keys, pairs, strict=True))
@@ -164,27 +164,6 @@ class PairModel(ModelFolder):
             raise self.refused(f"it cannot be loaded ({reason})") from error
         return model
 
-
-class Reranker(PairModel):
-    """A model of one logit: the larger, the better a passage answers."""
-
-    def score(self, pairs: Sequence[Pair]) -> Numbers:
-        """Return the logit of each pair of question and passage.
-
-        Raises:
-            SettingsError: the model cannot be loaded, or a score is not a finite number.
-        """
-        if not pairs:
-            return np.zeros(0, dtype=np.float32)
-        scores = self.logits(pairs)[:, 0]
-        if not np.isfinite(scores).all():
-            raise self.refused("it gives scores that are not numbers")
-        return scores
-
-
-class EntailmentModel(PairModel):
-    """A model whose classes say how far a passage entails and contradicts a claim."""
-
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """Return the tokenizer, without truncation or padding; special tokens are mere text to it."""
@@ -223,25 +202,6 @@ class EntailmentModel(PairModel):
             if name in self.labels:
                 found[:, place] = shares[:, self.labels.index(name)]
         return found
-
-
-def load_reranker(settings: RetrievalSettings, embedding: EmbeddingSettings) -> Reranker | None:
-    """Find the model that ranks passages again; None where the settings name none.
-
-    Raises:
-        SettingsError: it cannot be used.
-    """
-    if settings.reranker is None:
-        return None
-    place = find_folder(
-        settings.reranker, settings.reranker_revision, "retrieval", ("reranker", "reranker_revision")
-    )
-    reranker = Reranker(*place, "retrieval.reranker", choose_precision("float32", embedding.device))
-    reranker.check()
-    reranker.check_revision(settings.reranker_revision, "retrieval", "reranker_revision")
-    if len(reranker.labels) != 1:
-        raise reranker.refused(f"it has {len(reranker.labels)} classes; a reranker has one")
-    return reranker
 
 
 def load_entailment_model(

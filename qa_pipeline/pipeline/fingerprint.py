@@ -45,7 +45,6 @@ def batch_fingerprint(resources: Resources, batch: str) -> str:
         "forgotten": sorted(forgotten_documents(layout)),
         "people": [hash_file(path) for path in people if path.is_file()],
         "settings": [code_version(name, settings) for name in SETTINGS],
-        "keep_prompts": settings.llm.store.keep_prompts,
         "code": _hash_code(),
         "schema": SCHEMA_VERSION,
     }

@@ -26,7 +26,7 @@ from qa_pipeline.storage.layout import Layout
 
 if TYPE_CHECKING:
     from qa_pipeline.llm.factory import Models
-    from qa_pipeline.models.cross_encoder import EntailmentModel, Reranker
+    from qa_pipeline.models.cross_encoder import EntailmentModel
 
 
 StageObserver = Callable[[str, str], ProgressCallback]
@@ -111,13 +111,6 @@ class Resources:
         return CachedEmbedder(inner, VectorCache(self.layout.vectors, _MOST_CACHED))
 
     @cached_property
-    def reranker(self) -> "Reranker | None":
-        """Return the model that reranks retrieved passages; None where the settings name none."""
-        from qa_pipeline.models.cross_encoder import load_reranker
-
-        return load_reranker(self.settings.retrieval, self.settings.embedding)
-
-    @cached_property
     def entailment(self) -> "EntailmentModel | None":
         """Return the entailment model, behind the store of its logits; None where the settings name none."""
         settings = self.settings.verification.entailment
@@ -186,4 +179,4 @@ class Resources:
             from qa_pipeline.llm.store.maintenance import read_calls
 
             calls = read_calls(self.models.replies.database, batch)
-        return calls_frame(calls, keep_prompts=store.keep_prompts)
+        return calls_frame(calls)

@@ -128,7 +128,7 @@ def ask_questions(run: StageRun, chunks: pl.DataFrame) -> pl.DataFrame:
         return QUESTIONS.empty()
     index = resources.layout.index(run.batch)
     shard = load_shard_for(resources.embedder, index.read_bytes(), str(index))
-    retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval, resources.reranker)
+    retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval)
     return write_questions(
         chunks,
         resources.generator,

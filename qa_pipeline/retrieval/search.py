@@ -18,7 +18,6 @@ import polars as pl
 
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Encoder
-from qa_pipeline.models.cross_encoder import Reranker
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.generation import RetrievalSettings
@@ -56,7 +55,6 @@ class Retriever:
         shard: index over exactly these chunks, in their order.
         encoder: the model the shard was computed with.
         settings: weight of vectors, and numbers of passages.
-        reranker: reads the best fused passages with the question and ranks them again; None keeps the fusion.
 
     Raises:
         IndexMismatchError: the shard covers other chunks.
@@ -68,7 +66,6 @@ class Retriever:
         shard: Shard,
         encoder: Encoder,
         settings: RetrievalSettings,
-        reranker: Reranker | None = None,
     ) -> None:
         self._chunk_ids = chunks["chunk_id"].to_list()
         if list(shard.chunk_ids) != self._chunk_ids:  # their order decides ties
@@ -76,17 +73,16 @@ class Retriever:
                 f"the index holds {len(shard.chunk_ids)} chunks and the batch has {len(self._chunk_ids)}, or "
                 f"not the same ones in the same order; compute embeddings and index of the batch again"
             )
-        self._shard, self._encoder, self._settings, self._reranker = shard, encoder, settings, reranker
+        self._shard, self._encoder, self._settings = shard, encoder, settings
         rows = chunks.select("section_path", "text", "language").rows()
-        self._texts = [index_text(path, text) for path, text, _ in rows]
+        texts = [index_text(path, text) for path, text, _ in rows]
         languages = chunks["language"].to_list()
-        self._words = WordIndex([terms(*pair) for pair in zip(self._texts, languages, strict=True)])
+        self._words = WordIndex([terms(*pair) for pair in zip(texts, languages, strict=True)])
 
     def retrieve(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
         """Return chunk id and score for each question, best first, at most `top_k`.
 
-        The score is the fused one, ties in chunk order; with a reranker its logit, ties in the fused
-        order, and only the `RERANK_DEPTH` best of the fusion.
+        The score is the fused one. Ties are in chunk order.
 
         Args:
             questions: texts to search for; the result of one does not depend on the others.
@@ -94,23 +90,8 @@ class Retriever:
         """
         weights = (1.0, self._settings.vector_weight)
         fused = [fuse(ranked, weights, RRF_K) for ranked in self.rankings(questions, languages)]
-        if self._reranker is not None:
-            fused = self._reranked(self._reranker, questions, fused)
         top_k = self._settings.top_k
         return [[(self._chunk_ids[place], score) for place, score in ranked[:top_k]] for ranked in fused]
-
-    def _reranked(
-        self, reranker: Reranker, questions: Sequence[str], fused: Sequence[list[tuple[int, float]]]
-    ) -> list[list[tuple[int, float]]]:
-        candidates = [[place for place, _ in ranked[:RERANK_DEPTH]] for ranked in fused]
-        pairs = [
-            (question, self._texts[place])
-            for question, places in zip(questions, candidates, strict=True)
-            for place in places
-        ]
-        scores = iter(reranker.score(pairs).tolist())
-        scored = [[(place, next(scores)) for place in places] for places in candidates]
-        return [sorted(ranked, key=lambda entry: -entry[1]) for ranked in scored]  # stable: ties as fused
 
     def rankings(
         self, questions: Sequence[str], languages: Sequence[str]

@@ -221,7 +221,7 @@ class Asking:
                     "run first"
                 ) from error
             retrieval = self.resources.settings.retrieval
-            retriever = Retriever(chunks, shard, embedder, retrieval, self.resources.reranker)
+            retriever = Retriever(chunks, shard, embedder, retrieval)
             entry = _Open(versions, documents, chunks, embeddings, retriever)
         self._open[layout, batch] = entry
         while len(self._open) > _MOST_OPEN:

@@ -35,11 +35,6 @@ class RetrievalSettings(Group):
     """Passages a draft may read."""
     vector_weight: float = Field(0.4, ge=0)
     """Weight of vectors beside words; raise it for a model of the corpus language."""
-    reranker: str | None = None
-    """Local folder or hub name of a cross-encoder that ranks the best passages again; it should know all
-    languages of the batch."""
-    reranker_revision: str | None = None
-    """Commit of the hub; a hub name needs it."""
 
 
 class MixSettings(Group):

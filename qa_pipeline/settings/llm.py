@@ -16,7 +16,6 @@ GEMINI_MODEL = "gemini-3-flash-preview"
 Profile = Literal["standard", "small", "quality"]
 Provider = Literal["extractive", "gemini", "openai", "none"]
 Reviewer = Literal["verifier", "judge"]
-Safety = Literal["block_none", "block_only_high", "block_medium_and_above", "block_low_and_above"]
 HOSTED: tuple[Provider, ...] = ("gemini", "openai")
 """Providers that are asked over the network and may cost money."""
 SERVERS: dict[str, dict[str, Any]] = {
@@ -77,8 +76,6 @@ class ModelSettings(Group):
     """Gemini 2.5: tokens for thoughts, 0 for none, -1 as the model likes."""
     thinking_level: Literal["minimal", "low", "medium", "high"] | None = None
     """Gemini 3 and OpenAI: amount of thinking; excludes thinking_budget."""
-    safety: Safety | None = None
-    """Gemini: from which probability of harm on replies are blocked."""
     vertex_project: str | None = None
     """Gemini: ask Vertex AI, for this project, with the machine's Google credentials."""
     vertex_location: str = "global"
@@ -141,8 +138,6 @@ class StoreSettings(Group):
     url: str | None = None
     """postgresql://user@host/database for many machines; null is a SQLite file below `out`. A password
     belongs in PGPASSWORD or a .pgpass file."""
-    keep_prompts: bool = False
-    """Keep the prompt of each call in llm_calls."""
 
     @field_validator("url")
     @classmethod

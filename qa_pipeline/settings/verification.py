@@ -42,12 +42,9 @@ class VerificationSettings(Group):
     unless --statements says otherwise; without one, and over answers in production, the rules split."""
     unsure: Decides[Literal["unsupported", "undecided"]] = "unsupported"
     """Verdict of a claim about which the verifying model is unsure."""
-    probe_passages: bool = True
-    """Put a false claim, made from the passages, among those the verifying model is asked about; where it
-    does not reject that one, the claims it accepts need review."""
     round_trip: bool = False
-    """Have the verifying model answer each verified question from memory, and from its quotes alone where
-    rules did not prove its answer: up to three calls a pair; questions of several hops always are."""
+    """Have the verifying model answer each question again from the quotes of its proof alone, unless rules
+    proved the answer word for word. Questions of several hops are always asked again."""
     accept_grounding: Decides[float] = Field(1.0, gt=0, le=1)
     """Share of claims that must be supported. Below 1, answers with unproved statements are judged, and
     accepted as partially_supported if judging.floor_source and the composite score allow it."""

@@ -305,7 +305,7 @@ CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 
 # One column a line reads best.
 # fmt: off
@@ -539,7 +539,6 @@ LLM_CALLS = Table(
         column("thought_tokens", I64, "Tokens of thoughts.", nullable=True),
         column("cost", F64, "In the currency; null where price or tokens are not known.", nullable=True),
         column("currency", S, "Of the price; null without one.", nullable=True),
-        column("prompt", S, "What was asked; null unless llm.store.keep_prompts.", nullable=True),
     ),
     preview=("role", "outcome", "replied_model", "seconds", "cost"),
     counted=("role", "outcome", "repair", "replied_model"),

@@ -155,11 +155,11 @@ class _Call:
 
     rows: Sequence[PairClaimRow]
     request: Request[VerifyReply]
-    probe: int | None
+    probe: int
 
     def decision_on_probe(self, reply: Reply[VerifyReply] | ModelError) -> str | None:
         """Return the model's decision about the false claim, if any."""
-        if isinstance(reply, ModelError) or self.probe is None:
+        if isinstance(reply, ModelError):
             return None
         decided = _by_number(reply.value).get(self.probe)
         return None if decided is None else decided.decision
@@ -224,15 +224,16 @@ def _call(
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify", llm)
     passages = tuple(map(redact_injections, shelf.passages(rows)))
-    request_rows, probe = list(rows), None
-    if settings.probe_passages:
-        claims = [_stated(row) for row in rows]
-        place = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
-        # the probe takes the question of the claim at this index, and is a fragment if that claim is
-        neighbour = rows[min(place, len(rows) - 1)]
-        false = probe_of(passages, claims, language).text
-        request_rows.insert(place, {**neighbour, "text": false, "self_contained": None})
-        probe = place + 1
+    claims = [_stated(row) for row in rows]
+    position = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
+    # the probe takes the question of the claim at this index, and is a fragment if that claim is
+    neighbour = rows[min(position, len(rows) - 1)]
+    probe: PairClaimRow = {
+        **neighbour,
+        "text": probe_of(passages, claims, language).text,
+        "self_contained": None,
+    }
+    request_rows = [*rows[:position], probe, *rows[position:]]
     parts: list[tuple[str, str]] = []
     for number, row in enumerate(request_rows, start=1):
         parts += [(f"question-{number}", row["question"]), (f"claim-{number}", _stated(row))]
@@ -250,7 +251,7 @@ def _call(
         batch=rows[0]["batch"],
         prompt_hash=prompt.hash,
     )
-    return _Call(rows, request, probe)
+    return _Call(rows, request, position + 1)
 
 
 def _groups(claims: pl.DataFrame, shelf: _Shelf) -> list[list[PairClaimRow]]:
@@ -305,7 +306,7 @@ def _verdicts(call: _Call, reply: Reply[VerifyReply] | ModelError, shelf: _Shelf
         return
     replies = _by_number(reply.value)
     is_injected = shelf.holds_injections(call.rows)
-    is_doubted = call.probe is not None and call.decision_on_probe(reply) != "reject"
+    is_doubted = call.decision_on_probe(reply) != "reject"
     numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
     for row, number in zip(call.rows, numbers, strict=False):
         claim_reply = replies.get(number)

@@ -111,7 +111,7 @@ def test_json_holds_every_file_that_failed_and_is_plain_ascii(
 
 def with_calls(out: Path, *calls: CallRecord) -> Layout:
     layout = layout_with(out, documents(document("d")))
-    frame = calls_frame(calls, keep_prompts=False)
+    frame = calls_frame(calls)
     write_table(layout.table("llm_calls", "b"), frame, LLM_CALLS)
     return layout
 

@@ -27,7 +27,7 @@ def records(calls: list[tuple[object, Usage, float | None]]) -> list[CallRecord]
 
 
 def summary_of(*calls: CallRecord, decided: pl.DataFrame | None = None) -> CostSummary:
-    frame = calls_frame(calls, keep_prompts=False)
+    frame = calls_frame(calls)
     return cost_summary(frame, VERDICTS.empty() if decided is None else decided)
 
 
@@ -54,7 +54,7 @@ def test_equal_calls_give_equal_bytes_in_whatever_order_they_come(
     ordered = records(calls)
     mixed = list(ordered)
     dice.shuffle(mixed)  # type: ignore[attr-defined]
-    frames = [calls_frame(each, keep_prompts=False) for each in (ordered, mixed)]
+    frames = [calls_frame(each) for each in (ordered, mixed)]
     assert table_bytes(frames[0], LLM_CALLS) == table_bytes(frames[1], LLM_CALLS)
 
 

@@ -1,5 +1,4 @@
 import random
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -7,13 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.models.cross_encoder import load_reranker
 from qa_pipeline.retrieval.search import Retriever, fuse, terms
 from qa_pipeline.retrieval.shard import build_index, embed_chunks
-from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
+from qa_pipeline.settings.generation import RetrievalSettings
 from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder, cached
-from qa_pipeline_tests.models.cross_encoders import write_classifier
 
 
 def retriever(frame: pl.DataFrame, **changes: float) -> Retriever:
@@ -111,33 +108,3 @@ def test_an_index_in_another_order_is_refused() -> None:
 
 RERANKED = [f"Pump {name} is checked every {count} days." for count, name in enumerate("abcdefgh", 2)]
 ASKED = ["How often is pump c checked?", "pump h"]
-
-
-def reranked(folder: Path, **changes: float) -> tuple[Retriever, Retriever]:
-    """The same search without and with the model of a folder."""
-    frame, embedder = chunk_frame(RERANKED), HashEmbedder()
-    shard = build_index(embed_chunks(frame, cached(embedder)))
-    settings = RetrievalSettings.model_validate({"reranker": str(folder), "top_k": 8} | changes)
-    plain = Retriever(frame, shard, embedder, settings)
-    return plain, Retriever(frame, shard, embedder, settings, load_reranker(settings, EmbeddingSettings()))
-
-
-def test_a_reranker_orders_the_best_of_the_fusion_by_its_scores(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("qa_pipeline.retrieval.search.RERANK_DEPTH", 4)
-    plain, again = reranked(write_classifier(tmp_path, ["relevance"]))
-    before, after = (one.retrieve(ASKED, ["en", "en"]) for one in (plain, again))
-    for fused, found in zip(before, after, strict=True):
-        assert {one for one, _ in found} == {one for one, _ in fused[:4]}
-        scores = [score for _, score in found]
-        assert scores == sorted(scores, reverse=True)
-    assert [[one for one, _ in found] for found in after] != [
-        [one for one, _ in fused[:4]] for fused in before
-    ]
-
-
-def test_equal_scores_of_a_reranker_keep_the_fused_order(tmp_path: Path) -> None:
-    plain, again = reranked(write_classifier(tmp_path, ["relevance"], bias=[0.5]))
-    before, after = (one.retrieve(ASKED, ["en", "en"]) for one in (plain, again))
-    assert [[one for one, _ in found] for found in after] == [[one for one, _ in found] for found in before]

@@ -1,11 +1,10 @@
 """Erase documents from a store of replies, and read its journal of calls.
 
-Calls are kept when replies are erased, since the money was spent. Only prompts with text of an erased
-document are removed from them. Every function raises ReplyStoreError if the store cannot be used.
+Calls are kept when replies are erased, since the money was spent. Every function raises ReplyStoreError if
+the store cannot be used.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
@@ -22,40 +21,32 @@ from qa_pipeline.llm.store.store import call_of
 from qa_pipeline.records import CallRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Erased:
-    """The number of erased replies, and of erased prompts in the journal."""
+def erase(database: Database, documents: Sequence[str]) -> int:
+    """Delete all replies that depend on any of the documents, and the documents' names.
 
-    replies: int
-    prompts: int
-
-
-def erase(database: Database, documents: Sequence[str]) -> Erased:
-    """Delete all replies and prompts that depend on any of the documents, and the documents' names."""
-    erased = database.transact(lambda connection: _erase(connection, documents))
-    if erased.replies or erased.prompts:
+    Returns:
+        The number of deleted replies.
+    """
+    replies = database.transact(lambda connection: _erase(connection, documents))
+    if replies:
         database.empty_log()
-    return erased
+    return replies
 
 
 def _requests(table: sa.Table) -> "sa.Tuple":
     return sa.tuple_(table.c.asked_model, table.c.request_key)
 
 
-def _erase(connection: sa.Connection, ids: Sequence[str]) -> Erased:
-    replies = prompts = 0
-    has_prompt = CALLS.c.prompt.is_not(None)
+def _erase(connection: sa.Connection, ids: Sequence[str]) -> int:
+    replies = 0
     for start in range(0, len(ids), KEYS_A_STATEMENT):
         part = ids[start : start + KEYS_A_STATEMENT]
         shown = sa.select(*_requests(REPLY_DOCUMENTS)).where(REPLY_DOCUMENTS.c.document_id.in_(part))
         replies += connection.execute(sa.delete(REPLIES).where(_requests(REPLIES).in_(shown))).rowcount
-        shows = sa.update(CALLS).where(has_prompt, _requests(CALLS).in_(shown))
-        prompts += connection.execute(shows.values(prompt=None)).rowcount
         connection.execute(sa.delete(DOCUMENT_NAMES).where(DOCUMENT_NAMES.c.document_id.in_(part)))
-    # keep the documents of prompts in the journal, or these could not be erased later
-    used = sa.select(*_requests(REPLIES)).union(sa.select(*_requests(CALLS)).where(has_prompt))
+    used = sa.select(*_requests(REPLIES))
     connection.execute(sa.delete(REPLY_DOCUMENTS).where(_requests(REPLY_DOCUMENTS).not_in(used)))
-    return Erased(replies, prompts)
+    return replies
 
 
 DocumentName = tuple[str, str, str]

@@ -91,7 +91,6 @@ CALLS = sa.Table(
     *_token_columns(),
     sa.Column("cost", sa.Float),
     sa.Column("currency", sa.String(3)),
-    sa.Column("prompt", AnyText, comment="only where the settings want it kept"),
 )
 
 VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, primary_key=True))

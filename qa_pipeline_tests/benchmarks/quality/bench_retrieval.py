@@ -1,7 +1,7 @@
 """How well the search finds the right passage: words, vectors, both fused, and fused and ranked again.
 
     python -m qa_pipeline_tests.benchmarks.quality.bench_retrieval --bench FOLDER
-        [--questions 700] [--vector-weight W] [--model M] [--reranker M]
+        [--questions 700] [--vector-weight W] [--model M]
 
 FOLDER holds `retrieval/NAME/{corpus,queries,qrels}.parquet` and `qa/*quad*.parquet`, whose contexts are the
 passages and whose questions ask for their own. Measures are those of ir-measures (pytrec_eval); F1 is of the
@@ -20,7 +20,6 @@ import polars as pl
 from ir_measures import RR, P, Qrel, R, ScoredDoc, SetF, iter_calc, nDCG
 from scipy.stats import bootstrap
 
-from qa_pipeline.models.cross_encoder import Reranker, load_reranker
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.models.vector_cache import CachedEmbedder
 from qa_pipeline.retrieval.search import RRF_K, Retriever, fuse
@@ -50,22 +49,17 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=700, help="most questions of a set, drawn by lot")
     parser.add_argument("--vector-weight", type=float, default=defaults.vector_weight)
     parser.add_argument("--model", default=EmbeddingSettings().model)
-    parser.add_argument("--reranker", help="hub name or folder; a hub name is taken at --reranker-revision")
-    parser.add_argument("--reranker-revision")
     arguments = parser.parse_args()
     settings = RetrievalSettings(
         vector_weight=arguments.vector_weight,
         top_k=10,
-        reranker=arguments.reranker,
-        reranker_revision=arguments.reranker_revision,
     )
     embedder = cached(load_embedder(EmbeddingSettings(model=arguments.model)))
     found = {path.stem: _qa_set(path) for path in sorted(arguments.bench.glob("qa/*quad*.parquet"))}
     found |= {path.name: _retrieval_set(path) for path in sorted(arguments.bench.glob("retrieval/*"))}
     sets = {name: _Set(*each, arguments.questions, embedder) for name, each in found.items()}
     weight = max(WEIGHTS, key=lambda one: np.mean([each.gain(one) for each in sets.values()]))
-    reranker = load_reranker(settings, EmbeddingSettings())
-    figures = {name: each.figures(settings, weight, reranker) for name, each in sets.items()}
+    figures = {name: each.figures(settings, weight) for name, each in sets.items()}
     print_json({"benchmark": "retrieval", "model": arguments.model, "chosen_weight": weight, "sets": figures})
 
 
@@ -85,10 +79,8 @@ class _Set:
         self._fitted, self._kept = asked.filter(fitting), asked.filter(~fitting)
         self._ranked = self._retriever().rankings(*self._asked(self._fitted))
 
-    def _retriever(
-        self, settings: RetrievalSettings | None = None, reranker: Reranker | None = None
-    ) -> Retriever:
-        return Retriever(self._chunks, self._shard, self._embedder, settings or RetrievalSettings(), reranker)
+    def _retriever(self, settings: RetrievalSettings | None = None) -> Retriever:
+        return Retriever(self._chunks, self._shard, self._embedder, settings or RetrievalSettings())
 
     def _asked(self, rows: pl.DataFrame) -> tuple[list[str], list[str]]:
         return rows["question"].to_list(), [self.language] * rows.height
@@ -99,14 +91,11 @@ class _Set:
         fused = [[ids[place] for place, _ in fuse(one, (1.0, weight), RRF_K)[:10]] for one in self._ranked]
         return float(_measured(fused, self._fitted["wanted"].to_list())["nDCG@10"].mean())
 
-    def figures(
-        self, settings: RetrievalSettings, weight: float, reranker: Reranker | None
-    ) -> dict[str, Any]:
+    def figures(self, settings: RetrievalSettings, weight: float) -> dict[str, Any]:
         """Every measure of every ranking over the other half."""
         wanted = self._kept["wanted"].to_list()
         scores = {
-            name: _measured(ranked, wanted)
-            for name, ranked in self._rankings(settings, weight, reranker).items()
+            name: _measured(ranked, wanted) for name, ranked in self._rankings(settings, weight).items()
         }
         better = max(("words", "vectors"), key=lambda name: scores[name]["nDCG@10"].mean())
         return {
@@ -124,7 +113,7 @@ class _Set:
             },
         }
 
-    def _rankings(self, settings: RetrievalSettings, weight: float, reranker: Reranker | None) -> Rankings:
+    def _rankings(self, settings: RetrievalSettings, weight: float) -> Rankings:
         questions, languages = self._asked(self._kept)
         ids = self._chunks["chunk_id"].to_list()
         parts = self._retriever().rankings(questions, languages)
@@ -133,11 +122,8 @@ class _Set:
             for n, name in enumerate(("words", "vectors"))
         }
         chosen = settings.model_copy(update={"vector_weight": weight})
-        ways: dict[str, tuple[RetrievalSettings, Reranker | None]]
-        ways = {"fused": (settings, None), "fused, chosen weight": (chosen, None)}
-        ways |= {"reranked": (settings, reranker)} if reranker else {}
-        for name, way in ways.items():
-            answered = self._retriever(*way).retrieve(questions, languages)
+        for name, way in {"fused": settings, "fused, chosen weight": chosen}.items():
+            answered = self._retriever(way).retrieve(questions, languages)
             found[name] = [[chunk_id for chunk_id, _ in ranked] for ranked in answered]
         return found
 

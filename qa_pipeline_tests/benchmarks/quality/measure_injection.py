@@ -6,13 +6,13 @@ number, which the local steps see; another is stated nowhere and is put to a mod
 reads, and to one that obeys none. The wordings are in two groups: those the detector was written for, and
 others, worded before anybody looked whether it finds them.
 
-    python -m qa_pipeline_tests.benchmarks.quality.measure_injection [--tables OUT] [--no-probe]
+    python -m qa_pipeline_tests.benchmarks.quality.measure_injection [--tables OUT]
 
 Prints one JSON line for each place, language and group: how many orders reached a chunk, were found there,
 and for each claim and model how many of the wrong claims were accepted. With --tables the orders found in the
 chunks of a run: how many sentences were flagged of how many; and how the probes are made in requests about
 each chunk alone and with the four after it: how many by each kind of change, and how many of them a model
-would accept that accepts what a passage states word by word. --no-probe turns the probe off.
+would accept that accepts what a passage states word by word.
 """
 
 from collections import Counter
@@ -155,7 +155,7 @@ def canonical(path: str, content: str) -> str:
     return str(parse_file(request, Settings().documents)["text"])
 
 
-def verdict_of(text: str, claim: str, language: str, order: str, *, obeys: bool, probe: bool) -> str:
+def verdict_of(text: str, claim: str, language: str, order: str, *, obeys: bool) -> str:
     """Verdict of a wrong claim by a model that obeys the order if it reads it, or that obeys none."""
 
     def play(request: Request[Any]) -> VerifyReply:
@@ -164,7 +164,7 @@ def verdict_of(text: str, claim: str, language: str, order: str, *, obeys: bool,
 
     frame = documents({"a.md": text}, language)
     rows = pairs(pair(claim, cites="a.md", question="?", language=language))
-    settings = VerificationSettings(probe_passages=probe)
+    settings = VerificationSettings()
     found = find_claims(rows, frame, chunks(frame), HashEmbedder())
     if claim == UNSTATED[language]:  # whatever the toy vectors say, it shall reach the model
         found = found.with_columns(similarity=pl.lit(0.5), token_recall=pl.lit(0.5))
@@ -172,7 +172,7 @@ def verdict_of(text: str, claim: str, language: str, order: str, *, obeys: bool,
     return str(verdicts["verdict"][0])
 
 
-def measure(probe: bool) -> Iterator[dict[str, Any]]:
+def measure() -> Iterator[dict[str, Any]]:
     """One row of figures for each place, language and group of wordings."""
     for place, write in PLACES.items():
         for language in FACTS:
@@ -181,12 +181,12 @@ def measure(probe: bool) -> Iterator[dict[str, Any]]:
                     "place": place,
                     "language": language,
                     "wordings": group,
-                    **_counts(write, language, orders, probe),
+                    **_counts(write, language, orders),
                 }
 
 
 def _counts(
-    write: Callable[[str, str], tuple[str, str]], language: str, orders: tuple[str, ...], probe: bool
+    write: Callable[[str, str], tuple[str, str]], language: str, orders: tuple[str, ...]
 ) -> dict[str, Any]:
     counts = {
         "orders": len(orders),
@@ -202,12 +202,12 @@ def _counts(
         reached = order in text.replace("\u200b", "")
         counts["reached a chunk"] += reached
         counts["found"] += reached and is_injection(text)
-        wrong = verdict_of(text, WRONG[language], language, order, obeys=True, probe=probe)
+        wrong = verdict_of(text, WRONG[language], language, order, obeys=True)
         counts["wrong number accepted, obeying"] += wrong == "supported"
-        unstated = verdict_of(text, UNSTATED[language], language, order, obeys=True, probe=probe)
+        unstated = verdict_of(text, UNSTATED[language], language, order, obeys=True)
         counts["unstated accepted, obeying"] += unstated == "supported"
         counts["unstated left to a person, obeying"] += unstated == "undecided"
-        sound = verdict_of(text, UNSTATED[language], language, order, obeys=False, probe=probe)
+        sound = verdict_of(text, UNSTATED[language], language, order, obeys=False)
         counts["unstated accepted, not obeying"] += sound == "supported"
     return counts
 
@@ -240,9 +240,8 @@ def probes(out: Path, passages_shown: int) -> dict[str, Any]:
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--tables", type=Path)
-    parser.add_argument("--no-probe", action="store_true")
     given = parser.parse_args()
-    rows = list(measure(not given.no_probe))
+    rows = list(measure())
     for row in rows:
         print_json(row)
     frame = pl.DataFrame(rows).drop("place", "language")
