@@ -1,4 +1,4 @@
-"""Documents in, question-answer training data out, every sentence proved from its source."""
+"""Turn documents into question-answer training data, with every sentence proved from its source."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for: each part takes a second, and nobody needs them all."""
+    """Import a public name on first use, since each module takes about a second to load."""
     if name not in __all__:
         raise AttributeError(f"module 'qa_pipeline' has no attribute {name!r}")
     return getattr(import_module(_MODULES.get(name, "qa_pipeline.api")), name)

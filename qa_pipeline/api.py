@@ -1,6 +1,6 @@
-"""Answers verified and evaluated, and questions generated, from Python: without a workspace.
+"""Verify and evaluate answers, and generate questions, from Python without a workspace.
 
-Stages that ask for time to be imported are imported by the function that runs them.
+Slow modules are imported inside the functions that use them.
 """
 
 import asyncio
@@ -47,9 +47,9 @@ from qa_pipeline.verification.verify import Statement, Verified
 
 Function = Callable[[str], str]
 AnyModel = str | Function | LanguageModel
-"""A name, `gemini/NAME` or `openai/NAME`; a function from prompt to reply; or a model of the package."""
+"""A name (`gemini/NAME` or `openai/NAME`), a function from prompt to reply, or a model of this package."""
 PATIENCE = 120.0
-"""Seconds that a function has for a reply: as long as a slow model takes on a CPU."""
+"""Seconds to wait for a function's reply, enough for a slow model on a CPU."""
 BATCH = "documents"
 _VERDICTS = {
     "grounded": "accepted",
@@ -61,12 +61,15 @@ _VERDICTS = {
     "refused_answerable": "rejected",
     "unproved_refusal": "needs_review",
 }
-"""Verdict by how source verification ended: that of the ledger, for a pair that nobody judges."""
+"""The ledger's verdict for each outcome of source verification, for pairs without a judge."""
 
 
 @dataclass(frozen=True)
 class FunctionModel:
-    """A function from a prompt, with the JSON schema of the reply, to the text of a reply."""
+    """Wrap a function as a language model.
+
+    The function takes the prompt, which ends with the JSON schema of the reply, and returns the reply's text.
+    """
 
     function: Function
 
@@ -76,11 +79,11 @@ class FunctionModel:
         return f"function/{getattr(self.function, '__qualname__', type(self.function).__qualname__)}"
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Ask the function in a thread of its own, which is left behind where it hangs.
+        """Call the function in a new thread, which is abandoned on a timeout.
 
         Raises:
-            TransientModelError: it raises, hangs, or returns no text.
-            UnreadableReplyError: its reply cannot be read.
+            TransientModelError: the function raises, times out, or returns something other than a string.
+            UnreadableReplyError: its reply cannot be parsed.
         """
         schema = json.dumps(json_schema(request.reply_model))
         prompt = f"{request.system}\n\n{request.prompt}\n\nReply with JSON of this schema:\n{schema}"
@@ -94,12 +97,12 @@ class FunctionModel:
         def ask() -> None:
             try:
                 value: object = self.function(prompt)
-            except Exception as error:  # noqa: BLE001 what a caller's function raises is anything
+            except Exception as error:  # noqa: BLE001 a caller's function may raise anything
                 value = error
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, value)
 
-        # a thread of a pool would be waited for at the end of the program, however long it hangs
+        # at exit the interpreter would wait for a pool's thread, even if it hangs
         threading.Thread(target=ask, daemon=True).start()
         try:
             raw = await asyncio.wait_for(replied, PATIENCE)
@@ -117,12 +120,12 @@ class FunctionModel:
 
 
 def language_model(model: AnyModel | None) -> LanguageModel | None:
-    """Return the language model that a caller means; None for None.
+    """Return the language model for a name, function or model; None stays None.
 
     Raises:
-        InputError: it is neither a name, a function nor a model.
-        SettingsError: its settings cannot be used.
-        KeyRejectedError: its key is missing.
+        InputError: the argument is of another kind, or the settings switch the verifier off.
+        SettingsError: the model's settings are invalid.
+        KeyRejectedError: its API key is missing.
     """
     if model is None or hasattr(model, "complete"):
         return model  # type: ignore[return-value]
@@ -144,7 +147,10 @@ def language_model(model: AnyModel | None) -> LanguageModel | None:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The words of a context that a claim was compared with: `context` counts from 0, places are in it."""
+    """The passage that a claim was compared with.
+
+    `context` is the 0-based index of a context; `start` and `end` are character offsets in it.
+    """
 
     context: int
     start: int
@@ -156,8 +162,8 @@ class Evidence:
 class Claim:
     """A checkable statement of an answer, `answer[start:end]`.
 
-    `verdict` is supported, contradicted, unsupported, undecided or failed; `decided_by` the step that
-    decided, such as quotation (word for word) or llm; `differences` say why the contexts do not prove it.
+    `verdict` is supported, contradicted, unsupported, undecided or failed. `decided_by` is the step that
+    decided, such as quotation (word for word) or llm. `differences` explain why the contexts do not prove it.
     """
 
     text: str
@@ -173,11 +179,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Hold what source verification finds of an answer.
+    """The result of verifying an answer.
 
-    `verdict` is accepted (every claim is supported, or a refusal is right), rejected, needs_review (something
-    is neither proved nor denied) or failed (it could not be verified). `grounding` is the share of claims
-    supported with its 95 % interval (Wilson); both are None for a refusal, or without claims.
+    `verdict` is accepted, rejected, needs_review or failed. An answer is accepted if every claim is
+    supported, or if a refusal is right. It needs review while a claim or refusal is undecided, and failed
+    means that verification did not complete. `grounding` is the share of supported claims, with its 95 %
+    interval (Wilson). Both are unset for a refusal, or without claims.
     """
 
     question: str
@@ -194,7 +201,7 @@ class Verification:
 
     @property
     def accepted(self) -> bool:
-        """Return whether every claim is supported, or a refusal is right."""
+        """Return True if every claim is supported, or a refusal is right."""
         return self.verdict == "accepted"
 
     @property
@@ -203,7 +210,7 @@ class Verification:
         return f"{self.verdict.replace('_', ' ')}: {in_words(self.reason, self.detail)}"
 
     def to_dict(self) -> Row:
-        """Return all of it as values of JSON."""
+        """Return all fields as JSON values."""
         return asdict(self)
 
 
@@ -215,23 +222,24 @@ def verify(
     language: str | None = None,
     model: AnyModel | None = None,
 ) -> Verification:
-    """Verify an answer against the passages that it should rest on.
+    """Verify an answer against the passages it should be based on.
 
-    Rules prove what the passages state and deny what they contradict; the rest is undecided, and a model is
-    asked about it where there is one. No claim is accepted because it is similar to a passage.
+    Rules accept claims that the passages state and reject those they contradict. A model, if given, is asked
+    about the other claims, which otherwise stay undecided. Embedding similarity never accepts a claim.
 
     Args:
-        question: what the answer is to; a sentence that answers something else is not accepted.
-        answer: one or more sentences; marks of sources such as [1] are taken off.
-        contexts: texts, or mappings with `text`, and `headings` above it (the title first).
-        language: en, sv or de; None has it recognised.
-        model: decides what the rules leave open: a name such as "gemini/gemini-3-flash-preview" or
-            "openai/NAME", a function from prompt to reply, or a language model of the package.
+        question: the question; a sentence that answers another question is not accepted.
+        answer: the answer's sentences; source marks such as [1] are removed.
+        contexts: texts, or mappings with `text` and optional `headings` (the title first).
+        language: en, sv or de; detected by default.
+        model: decides the claims that the rules leave open. It is a name such as
+            "gemini/gemini-3-flash-preview" or "openai/NAME", a function from prompt to reply, or a language
+            model of this package.
 
     Raises:
-        InputError: question, answer or contexts are missing, empty or of another type.
-        SettingsError: the model's name cannot be used.
-        ModelError: the model can answer no request.
+        InputError: question, answer or contexts are missing, empty or of the wrong type.
+        SettingsError: the model's name is invalid.
+        ModelError: the model cannot answer any request.
     """
     row = check({"query": question, "answer": answer, "contexts": contexts, "language": language}, RagRow)
     if isinstance(row, Fault):
@@ -252,7 +260,6 @@ def verify(
 
 @functools.cache
 def _resources() -> Resources:
-    """Return the default settings with what is built from them; nothing is stored."""
     return Resources(cut_by(Settings()))
 
 
@@ -328,9 +335,11 @@ def _claim(row: Row) -> Claim:
 
 @dataclass(frozen=True)
 class Report:
-    """An evaluation: what `eval run` writes as report.json, rows.parquet, statements.parquet and report.html.
+    """An evaluation, as `eval run` writes it.
 
-    `left_out` has file, reason, rows, first_row and detail of rows that could not be read.
+    `document` is the content of report.json, `scores` of rows.parquet, `statements` of statements.parquet and
+    `page` of report.html. `left_out` lists rows that could not be read: file, reason, rows, first_row and
+    detail.
     """
 
     document: dict[str, Any]
@@ -341,7 +350,7 @@ class Report:
 
     @property
     def summary(self) -> pl.DataFrame:
-        """Return metric, mean, low and high (95 % interval), known, unknown and what is better."""
+        """Return a row per metric: mean, 95 % interval, numbers of known and unknown rows, and direction."""
         names = ("mean", "low", "high", "known", "unknown", "direction")
         return pl.DataFrame(
             [
@@ -368,19 +377,20 @@ def evaluate(
     """Evaluate answered questions.
 
     Args:
-        data: the path of a file, a folder or a release, a pattern such as "runs/*.jsonl", a list of these, or
-            rows: a frame of Polars or mappings. Fields have the names of docs/evaluation.md.
-        metrics: names of metrics; None measures the eight of the summary.
-        model: decides and judges what no local step does; see `verify`.
-        undecided: verdict on a statement that nothing decides: by its likeness to the contexts, or unknown.
-        statements: who cuts answers into statements, rules or the model; an answer whose reply cannot be read
-            has none, and no value of the metrics that need them.
-        name: of the data set in the report; None names the files, or "data".
-        worst_by: the metric whose worst rows the page shows.
+        data: rows, as a Polars frame or mappings, or the path of a file, a folder or a release. Patterns such
+            as "runs/*.jsonl" and lists of paths work too. docs/evaluation.md lists the fields.
+        metrics: names of metrics; by default the eight of the summary.
+        model: decides and judges where the local steps cannot; see `verify`.
+        undecided: how to score undecided statements: by similarity to the contexts, or as unknown.
+        statements: how to split answers into statements: by rules or by the model. If the model's reply
+            cannot be read, every metric that needs statements is null for the answer.
+        name: name of the data set in the report; by default from the file names, or "data".
+        worst_by: the metric for choosing the worst rows on the page.
 
     Raises:
-        InputError: the data holds no row that can be used, there is no such metric, or no model that cuts.
-        ModelError: the model can answer no further request.
+        InputError: the data has only unusable rows, a metric is unknown, or `statements` is "model" without a
+            model.
+        ModelError: the model cannot answer any further request.
     """
     from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY, chosen_metrics
     from qa_pipeline.evaluation.reports.report import About, dataset_name
@@ -413,10 +423,10 @@ def evaluate(
 
 
 def _blocks(data: Any, faults: Faults) -> Iterator[pl.DataFrame]:
-    """Yield the rows of files or of a frame.
+    """Yield rows from files or a frame.
 
     Raises:
-        InputError: there is no such file, or no row that can be used.
+        InputError: a file does not exist, or every row is unusable.
     """
     if isinstance(data, str | Path):
         data = [data]
@@ -428,21 +438,21 @@ def _blocks(data: Any, faults: Faults) -> Iterator[pl.DataFrame]:
 
 
 def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = None) -> pl.DataFrame:
-    """Write questions and answers about documents, and verify and judge them as a run does.
+    """Generate questions and answers about documents, then verify and judge them as a run does.
 
     Args:
         documents: the path of a file or folder, or a list of texts (Markdown or plain).
-        model: asks, answers, verifies and judges; None has the offline rules ask, which judge nothing. What a
-            function replies is not stored; replies of named models are, as by `qa-pipeline run`.
+        model: writes, verifies and judges; by default the offline rules, which do not judge. A function's
+            replies are not stored; replies of named models are, as by `qa-pipeline run`.
 
     Returns:
-        A row for each pair, the accepted ones first: question, answer, language, question_type, verdict,
-        reason, detail, and evidence: claim, path, start, end, page and quote of each piece. Rows without a
-        verdict follow: each tells in reason and detail why a part of a document gave no pair.
+        A row per pair, accepted pairs first, with question, answer, language, question_type, verdict, reason
+        and detail. `evidence` is a list of claim, path, start, end, page and quote. Rows without a verdict
+        follow; their reason and detail explain why a part of a document yielded no pair.
 
     Raises:
-        InputError: there is no such document, or none can be read.
-        ModelError: the model can answer no further request.
+        InputError: a document does not exist, or every document is unreadable.
+        ModelError: the model cannot answer any further request.
     """
     from qa_pipeline.defs.running import run_batches
 
@@ -487,10 +497,10 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
 
 
 def _gather(documents: Path | str | Sequence[str], folder: Path) -> None:
-    """Copy documents, or write texts, into the folder of a batch.
+    """Copy documents, or write texts, into a batch folder.
 
     Raises:
-        InputError: there is no such document, or a text is none.
+        InputError: the path does not exist, or an item of the list is not a string.
     """
     if isinstance(documents, str | Path):
         place = Path(documents)

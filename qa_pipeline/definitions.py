@@ -1,4 +1,4 @@
-"""What Dagster loads: the code location that the settings of the environment describe."""
+"""The entry point that Dagster loads, built from the settings in the environment."""
 
 import dagster as dg
 
@@ -9,11 +9,11 @@ from qa_pipeline.settings.tree import load_settings
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """Return what Dagster loads, from the environment's settings, which are read only now.
+    """Return the Dagster definitions; settings are read on this call, not on import.
 
     Raises:
-        DagsterInvalidDefinitionError: the settings cannot be used. Dagster puts any other error below its own
-            message and trace, where the UI's dialog shows it last.
+        DagsterInvalidDefinitionError: the settings are invalid. Dagster wraps other errors in its own message
+            and traceback, so that the UI shows the cause last.
     """
     try:
         settings = load_settings()

@@ -1,22 +1,22 @@
-"""The exceptions this package raises on purpose, one tree below `QAPipelineError`."""
+"""The exceptions of this package; all derive from `QAPipelineError`."""
 
 from qa_pipeline.records import CallRecord, Usage
 
 
 class QAPipelineError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of all exceptions of this package."""
 
 
 class InputError(QAPipelineError):
-    """The user's files or arguments cannot be used."""
+    """The user's files or arguments are invalid."""
 
 
 class DecidedMeanwhileError(InputError):
-    """A person decides about a pair that somebody else has decided since they looked at it."""
+    """Another person has decided about the pair since it was opened."""
 
 
 class CorpusError(InputError):
-    """A corpus or batch folder cannot be used."""
+    """A corpus or batch folder is unusable."""
 
 
 class SettingsError(QAPipelineError):
@@ -28,19 +28,19 @@ class TableError(QAPipelineError):
 
 
 class TableVersionError(TableError):
-    """A stored table was written by a release with another schema."""
+    """A stored table was written by a version of this package with another schema."""
 
 
 class StorageError(QAPipelineError):
-    """A file could not be written: disk full, no right, no such place. The old one is untouched."""
+    """A file could not be written, for example because the disk is full. The old file is unchanged."""
 
 
 class ReleaseError(QAPipelineError):
-    """A release cannot be made or read: nothing to publish, a damaged folder, or one of a newer layout."""
+    """A release cannot be made or read: it would be empty, is damaged, or has a newer format."""
 
 
 class SandboxError(QAPipelineError):
-    """The error that no process can be started for parsing; parsing here instead would not be safe."""
+    """A sandboxed process for parsing cannot be started. Parsing in this process would be unsafe."""
 
 
 class IndexMismatchError(QAPipelineError):
@@ -48,31 +48,31 @@ class IndexMismatchError(QAPipelineError):
 
 
 class ReplyStoreError(QAPipelineError):
-    """The store of paid replies cannot be used; going on without it would pay twice."""
+    """The store of paid replies is unusable; continuing without it would pay for them again."""
 
 
 class DeliveryError(QAPipelineError):
-    """A message reached nobody."""
+    """A message could not be delivered to any address."""
 
 
 class ModelError(QAPipelineError):
-    """A language model did not give a usable reply. `calls` are those it took all the same."""
+    """A language model failed to give a usable reply. `calls` are the calls that were made for it."""
 
     reason = "model_error"
     calls: tuple[CallRecord, ...] = ()
 
 
 class TransientModelError(ModelError):
-    """A failure worth another try; it leaves the adapter only after its own tries are spent.
+    """A failure that may pass; an adapter raises it after its own retries are used up.
 
     Args:
-        message: what went wrong.
-        limited: whether the server says that it is asked too much, and not that it is at fault.
-        wait_seconds: how long the server asks to wait; 0 where it does not say.
-        maybe_charged: whether the request may have been worked on and charged, as after a lost connection.
-        is_away: whether the server, and not the request, seems to be at fault: it refuses connections, loads
-            its model, or drops connections as it restarts.
-        is_final: whether another try would most likely end the same way.
+        message: the cause.
+        limited: True if the server reports too many requests, not a fault of its own.
+        wait_seconds: seconds the server asks to wait; 0 if unstated.
+        maybe_charged: True if the request may have been charged, as after a lost connection.
+        is_away: True if the server seems to be at fault, not the request. It refuses connections, loads its
+            model, or drops connections during a restart.
+        is_final: True if another try would probably fail in the same way.
     """
 
     reason = "model_unavailable"
@@ -96,7 +96,7 @@ class TransientModelError(ModelError):
 
 
 class PermanentModelError(ModelError):
-    """A failure that no later call can mend, so the run stops."""
+    """A failure that later calls cannot mend, so the run stops."""
 
     reason = "model_refused"
 
@@ -108,27 +108,27 @@ class KeyRejectedError(PermanentModelError):
 
 
 class ServerUnavailableError(PermanentModelError):
-    """The server was waited for in vain, or fails call after call; a later run goes on from here."""
+    """The server did not return, or fails on every call. A later run resumes from here."""
 
     reason = "model_unavailable"
 
 
 class BudgetExhaustedError(PermanentModelError):
-    """A cap on calls, tokens or cost is reached; a later run resumes from the stored replies."""
+    """A cap on calls, tokens or cost is reached. A later run resumes from the stored replies."""
 
     reason = "budget_exhausted"
 
 
 class UnreadableReplyError(ModelError):
-    """A reply came and cannot be used. It was paid for, so it is stored like any other.
+    """A reply arrived but is unusable. It was paid for, so it is stored like any other.
 
     Args:
-        reason: one of `not_json`, `schema_breach`, `truncated`, `blocked_safety`, `blocked_recitation`,
-            `blocked`, `empty`, `refused`, `context_too_long`.
-        detail: what was wrong, short and free of the reply's own markup.
-        raw: the reply's text as far as there is one.
-        model: the model that says it replied.
-        usage: what it took.
+        reason: `not_json`, `schema_breach`, `truncated`, `blocked_safety`, `blocked_recitation`, `blocked`,
+            `empty`, `refused` or `context_too_long`.
+        detail: a short description of the fault, without the reply's own markup.
+        raw: the reply's text, as far as it was received.
+        model: name of the model, as given in the reply.
+        usage: tokens of the call.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class UnreadableReplyError(ModelError):
 
 
 class OversizedRequestError(UnreadableReplyError):
-    """The request is longer than the model reads; other requests may fit. Nothing was charged."""
+    """The request is longer than the model accepts; shorter requests may fit. It was not charged."""
 
     def __init__(self, detail: str) -> None:
         super().__init__("context_too_long", detail)

@@ -1,4 +1,4 @@
-"""The shapes that pass between stages one at a time: parsed documents, passages, model replies."""
+"""Records that stages exchange: parsed documents, passages, model replies and calls."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 
-if TYPE_CHECKING:  # heavy: errors are records too, and --help must answer at once
+if TYPE_CHECKING:  # slow to import: the error module needs this one, and --help must be quick
     import polars as pl
 
 Coverage = Literal["full", "partial", "none"]
@@ -26,7 +26,7 @@ QuestionType = Literal[
     "false_premise",
 ]
 HOP_SCOPES: "Mapping[QuestionType, str]" = {"multi_hop": "within", "cross_document": "across"}
-"""Types whose questions need two chunks, and where the two lie: in one document, or in two."""
+"""Question types that need two chunks: both from one document ("within"), or from two ("across")."""
 AnswerStyle = Literal["short", "sentence", "long_form", "steps"]
 RowFlaw = Literal[
     "leaked_marker",
@@ -40,11 +40,11 @@ RowFlaw = Literal[
     "bare_heading",
     "bare_cells",
 ]
-"""The reasons for which a pair is rejected before anything proves it."""
+"""Reasons for which a pair is rejected before verification."""
 
 
 class Question(TypedDict):
-    """Hold what a model is asked: columns of a question or a pair that any row may come from."""
+    """A question of any origin, with the columns that all question and pair tables share."""
 
     question: str
     language: str
@@ -52,13 +52,13 @@ class Question(TypedDict):
 
 
 class TypedQuestion(Question):
-    """Hold a question of a type, which decides how long its answer is."""
+    """A question with its type, which sets the length of the answer."""
 
     question_type: str
 
 
 class AnsweredQuestion(Question):
-    """Hold a question and its answer."""
+    """A question with its answer."""
 
     answer: str
 
@@ -69,21 +69,21 @@ STYLES: "Mapping[QuestionType, AnswerStyle]" = {
     "comparison": "long_form",
     "procedure": "steps",
 }
-"""The style of an answer by the type of its question; that of all others is `sentence`."""
+"""Answer style by question type; other types have `sentence`."""
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "code", "quote"]
 
 Score = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
-"""A number from 0 to 1; `true` and `"1.0"` are none."""
+"""A number from 0 to 1; `true` and `"1.0"` are invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a document in reading order, as a format parser sees it.
+    """A block of a document, in reading order, as a format parser returns it.
 
-    `level` is 1 to 6 for headings (1 is the title) and the depth of nesting, from 0, for list items.
-    `page` is 1-based, None without pages. `continues` says that the block goes on with the one before it,
-    as a paragraph does that runs over a page break. `marker` is the number of an item in an ordered list,
-    such as `6.` or `b)`; None for items without one.
+    `level` is 1 to 6 for headings (1 is the title), and the nesting depth from 0 for list items.
+    `page` is 1-based, and unset for documents without pages. `continues` marks a block that continues the
+    previous block, such as a paragraph across a page break. `marker` is the number of an item in an ordered
+    list, such as `6.` or `b)`.
     """
 
     kind: BlockKind
@@ -96,7 +96,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file of a batch: its path relative to the batch folder (POSIX, NFC) and its bytes."""
+    """A file of a batch: its bytes, and its path relative to the batch folder (POSIX, NFC)."""
 
     path: str
     content: bytes
@@ -104,10 +104,10 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """The text of a file that its canonical text does not hold, by kind, so that nothing is lost unseen.
+    """Text of a file that was omitted from its canonical text, counted by kind.
 
     `what` is a snake_case noun such as navigation, comment, running_head, include or scanned_page.
-    `characters` counts non-blank ones, as far as the file holds them: a scanned page has none.
+    `characters` counts non-blank characters in the file; a scanned page has 0.
     """
 
     what: str
@@ -117,9 +117,9 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """The result of a format parser: blocks, what the file says about itself, and what was left out.
+    """The result of a format parser: blocks, metadata of the file, and counts of omitted text.
 
-    `notes` are sentences for the document's row about what a reader should know, such as pages without text.
+    `notes` are sentences for the document's row that a reader should know, such as pages without text.
     """
 
     blocks: tuple[Block, ...]
@@ -134,7 +134,7 @@ class ParsedFile:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk in its role as context: what a generator or verifier may read of it."""
+    """A chunk as context for a generator or verifier."""
 
     chunk_id: str
     title: str
@@ -151,7 +151,7 @@ class ReplyModel(BaseModel):
 
 
 _FEW: JsonDict = {"maxItems": 8}
-"""A hint to servers that hold a model to the schema: small models repeat a quote until the reply is cut."""
+"""A limit for servers that enforce the schema; small models repeat a quote until the reply is truncated."""
 
 
 class DraftQuestion(ReplyModel):
@@ -218,7 +218,8 @@ class AnswerReply(ReplyModel):
     answer: str = Field(min_length=1, description="The answer, or the refusal text when coverage is none.")
     coverage: Coverage = Field(description="How far the passages answer the question.")
     used_chunks: SkipJsonSchema[list[int]] = Field([])
-    """Numbers of passages the answer rests on without quoting them: rules and plain text name them."""
+    """Numbers of passages that support the answer without a quote; the offline rules and plain-text replies
+    set them."""
 
 
 class GuardReply(ReplyModel):
@@ -285,7 +286,7 @@ class VerifyReply(ReplyModel):
 
 @functools.cache
 def verify_reply(claims: int) -> type[VerifyReply]:
-    """Return the reply model for a number of claims, whose schema allows no longer list of verdicts."""
+    """Return a reply model whose schema allows at most this number of verdicts."""
     verdicts = (
         list[ClaimReply],
         Field(description="One for each claim, in order.", json_schema_extra={"maxItems": claims}),
@@ -296,7 +297,7 @@ def verify_reply(claims: int) -> type[VerifyReply]:
 class JudgeReply(ReplyModel):
     """A judge's scores of one pair; the reason of each comes before it."""
 
-    # every field is asked for; a reply without the type is read all the same
+    # the schema requires every field; a reply without the type is still accepted
     model_config = ConfigDict(
         json_schema_extra=lambda schema: schema.update(required=list(schema["properties"]))
     )
@@ -314,7 +315,7 @@ class JudgeReply(ReplyModel):
     @field_validator("question_type", mode="before")
     @classmethod
     def _known_type(cls, name: object) -> object:
-        """Take a name that is no type for none: the scores are worth keeping."""
+        """Drop an unknown type, to keep the scores of the reply."""
         return name if name in get_args(QuestionType) else None
 
 
@@ -360,16 +361,16 @@ Role = Literal[
     "evaluate",
 ]
 Repair = Literal["none", "stripped", "repaired", "reasked"]
-"""The way a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking again
-with the error shown; from plain text that held no JSON."""
+"""How a reply became readable: unchanged; text around its JSON removed; JSON repaired; or asked again
+with the error shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call as the provider reports them; None where it does not.
+    """Tokens of a call, as far as the provider reports them.
 
-    `input_tokens` counts `cached_tokens` too, which the provider read from its own cache, and
-    `output_tokens` counts `thought_tokens`.
+    `input_tokens` includes `cached_tokens`, which the provider read from its own cache.
+    `output_tokens` includes `thought_tokens`.
     """
 
     input_tokens: int | None = None
@@ -380,24 +381,24 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A call that a provider answered, or may have answered, and what it took.
+    """A call that a provider answered, or may have answered, with its tokens, time and cost.
 
     Args:
-        call_id: the run and a number, so that no two calls share one.
-        run: the run that asked.
-        batch: the batch it was asked for.
+        call_id: the run's id and a number, unique to the call.
+        run: the run that made the call.
+        batch: the batch it was made for.
         role: questions, answer, split, verify or judge.
-        asked_model: name of the model that was asked.
-        replied_model: the model that says it replied; None if none did.
-        request_key: `Request.key` of the request, also of a call that asks it once more.
+        asked_model: name of the requested model.
+        replied_model: name of the model given in the reply, if any.
+        request_key: `Request.key` of the request; a repeated request has the same key.
         started_at: Unix seconds.
         seconds: from the first try to the last byte, waits included.
-        tries: how often it was sent.
-        outcome: `replied`, or the reason code of what went wrong.
+        tries: number of attempts.
+        outcome: `replied`, or the reason code of the failure.
         repair: how the reply became readable.
         usage: tokens.
-        cost: in `currency`; None where model or tokens are unknown.
-        currency: of the price table; None without a price.
+        cost: in `currency`; None if the model or the tokens are unknown.
+        currency: currency of the price table, if the call has a cost.
     """
 
     call_id: str
@@ -415,11 +416,10 @@ class CallRecord:
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     currency: str | None = None
-    prompt: str | None = None
 
 
 ProgressCallback = Callable[[int, int], None]
-"""Called with (done, total) as work proceeds."""
+"""A function that is called with (done, total) as work proceeds."""
 
 
 def no_progress(done: int, total: int) -> None:
@@ -427,7 +427,7 @@ def no_progress(done: int, total: int) -> None:
 
 
 def passages_by_id(chunks: "pl.DataFrame") -> dict[str, Passage]:
-    """Return every chunk as a passage, by chunk id."""
+    """Return all chunks as passages, keyed by chunk id."""
     columns = ["chunk_id", "title", "section_path", "text", "language", "document_id"]
     return {
         chunk_id: Passage(chunk_id, title, tuple(section_path), text, language, document_id)
@@ -436,14 +436,14 @@ def passages_by_id(chunks: "pl.DataFrame") -> dict[str, Passage]:
 
 
 def index_text(section_path: Sequence[str], text: str) -> str:
-    """Return the text of a chunk that is embedded, indexed and counted: its headings and its own text."""
+    """Return the headings and text of a chunk, for embedding, indexing and counting."""
     return f"{' > '.join(section_path)}\n{text}" if section_path else text
 
 
 Mask = Callable[[str], tuple[str, Mapping[str, int]]]
-"""Finds personal data in a text; returns the text to go on with and how many pieces of each kind it held."""
+"""A function that masks personal data; it returns the masked text and the number of matches by kind."""
 
 
 def keep(text: str) -> tuple[str, Mapping[str, int]]:
-    """Return a text unmasked."""
+    """Return a text unchanged, with empty counts."""
     return text, {}

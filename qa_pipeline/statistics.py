@@ -1,6 +1,6 @@
-"""Intervals and tests on counts and arrays, by SciPy where it has them.
+"""Intervals and tests for counts and arrays, by SciPy where available.
 
-SciPy is imported by the functions that use it, since every layer above imports this module.
+SciPy is imported inside the functions that use it, since most of the package imports this module.
 """
 
 import math
@@ -15,19 +15,19 @@ import polars as pl
 
 Floats = npt.NDArray[np.float64]
 Bounds = tuple[Floats, Floats]
-"""Low and high of each figure; NaN where they are unknown."""
+"""Lower and upper bounds of each figure; NaN if unknown."""
 Operand = TypeVar("Operand", pl.Expr, Floats)
 CONFIDENCE = 0.95
 SIGNIFICANCE = 0.05
 Z95 = 1.959963984540054
-"""97.5 % quantile of the normal distribution: two-sided 95 %."""
+"""97.5 % quantile of the normal distribution, for a two-sided 95 % interval."""
 _NO_SPREAD = 1e-12
-"""Deviations up to here are rounding errors of equal scores."""
+"""Deviations up to this size are rounding errors of equal scores."""
 _TRIALS = range(1, 10_000_001)
 
 
 def wilson_interval(successes: pl.Expr, trials: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Return the 95 % score interval (Wilson 1927) of a share of columns; null without trials."""
+    """Return the 95 % score interval (Wilson 1927) of a share in columns; null without trials."""
     n = pl.when(trials > 0).then(trials.cast(pl.Float64))
     centre, variance, scale = _score_terms(successes / n, n, Z95)
     margin = Z95 * variance.sqrt()
@@ -35,7 +35,7 @@ def wilson_interval(successes: pl.Expr, trials: pl.Expr) -> tuple[pl.Expr, pl.Ex
 
 
 def wilson(share: Floats, trials: Floats, quantile: Floats | float = Z95) -> Bounds:
-    """Return the score interval (Wilson 1927) of shares; trials need not be whole."""
+    """Return the score interval (Wilson 1927) of shares; trials may be fractional."""
     with np.errstate(invalid="ignore", divide="ignore"):
         centre, variance, scale = _score_terms(share, trials, quantile)
         margin = quantile * np.sqrt(variance)
@@ -43,7 +43,7 @@ def wilson(share: Floats, trials: Floats, quantile: Floats | float = Z95) -> Bou
 
 
 def wilson_bounds(successes: int, trials: int) -> tuple[float, float]:
-    """Return the 95 % score interval (Wilson 1927) of one share of at least one trial."""
+    """Return the 95 % score interval (Wilson 1927) of a share; `trials` must be positive."""
     low, high = wilson(np.array(successes / trials), np.array(float(trials)))
     return float(low), float(high)
 
@@ -66,20 +66,10 @@ def lower_bound(successes: int, trials: int, confidence: float) -> float:
     return float(beta.ppf(1 - confidence, successes, trials - successes + 1)) if successes else 0.0
 
 
-def exact_interval(successes: int, trials: int) -> tuple[float, float]:
-    """Return the exact 95 % interval of a share (Clopper and Pearson 1934); 0 to 1 without trials."""
-    from scipy.stats import binomtest
-
-    if not trials:
-        return 0.0, 1.0
-    bounds = binomtest(successes, trials).proportion_ci(CONFIDENCE, method="exact")
-    return float(bounds.low), float(bounds.high)
-
-
 def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) -> int | None:
-    """Return the trials whose `lower_bound` reaches the target when so large a share of them is wrong.
+    """Return the trials that `lower_bound` needs to reach a target at a given share of wrong results.
 
-    None where no number would do.
+    The result is None if even ten million trials are too few.
     """
     if not wrong_share:
         return math.ceil(math.log(1 - confidence) / math.log(target) - 1e-9)
@@ -93,14 +83,14 @@ def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) ->
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Hold sums and counts of the known values of each group: groups × figures."""
+    """Sums and counts of known values: arrays of groups × figures."""
 
     totals: Floats
     counts: Floats
 
     @property
     def means(self) -> Floats:
-        """Return the mean over all known rows of each figure; NaN where none is known."""
+        """Return the mean of each figure over all known rows; NaN without any."""
         with np.errstate(invalid="ignore"):
             row_means: Floats = self.totals.sum(axis=0) / self.counts.sum(axis=0)
         return row_means
@@ -109,10 +99,10 @@ class Sums:
     def errors(self) -> Floats:
         """Return the standard error of each mean by the cluster jackknife; NaN below two groups.
 
-        CV3 of MacKinnon, Nielsen and Webb (2023): rows of a group may rise and fall together in any way.
+        CV3 of MacKinnon, Nielsen and Webb (2023): rows within a group may be correlated in any way.
         """
         rests, used = self.totals - self.means * self.counts, (self.counts > 0).sum(axis=0)
-        # rounding errors of equal scores are no spread
+        # do not count rounding errors of equal scores as spread
         rests[np.abs(rests) <= _NO_SPREAD * (1 + np.abs(self.totals))] = 0
         with np.errstate(invalid="ignore", divide="ignore"):
             moves = rests / (self.counts.sum(axis=0) * (1 - self._sizes))
@@ -145,7 +135,7 @@ def t_bounds(sums: Sums, confidence: Floats | float = CONFIDENCE) -> Bounds:
 
 
 def t_p(sums: Sums) -> Floats:
-    """Return two-sided p values of means being zero, by the t of `t_bounds`; NaN below two groups."""
+    """Return two-sided p values for a mean of zero, by Student's t as in `t_bounds`; NaN below two groups."""
     from scipy.stats import t
 
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -154,11 +144,11 @@ def t_p(sums: Sums) -> Floats:
 
 
 def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float = CONFIDENCE) -> Bounds:
-    """Return intervals of means that can lie in a range, NaN below two groups.
+    """Return intervals of means with a limited range; NaN below two groups.
 
-    The score interval of a mean as a share of its range, of as many yes/no rows as its rows are worth:
-    p(1-p) / error², with Student's t (Korn and Graubard 1998). Where all rows agree each group counts once.
-    Where `highest` is infinite, the interval is that of `t_bounds`.
+    Each mean is treated as a share of its range. Its score interval uses the effective number of yes/no rows,
+    p(1-p) / error², with Student's t (Korn and Graubard 1998). Where all rows agree, each group counts once.
+    If `highest` is infinite, the interval comes from `t_bounds`, cut at `lowest`.
     """
     from scipy.stats import t
 
@@ -175,7 +165,7 @@ def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float =
 
 
 class SampleTests(TypedDict):
-    """Hold the 95 % interval of a difference of means and the p values of two tests; None where unknown."""
+    """The 95 % interval of a difference of means, and the p values of two tests, as far as they are known."""
 
     low: float | None
     high: float | None
@@ -184,9 +174,9 @@ class SampleTests(TypedDict):
 
 
 def compare_independent(first: Floats, second: Floats) -> SampleTests:
-    """Test two independent samples by Welch's t, for second less first, and by Mann and Whitney's ranks.
+    """Compare two independent samples by Welch's t (second minus first) and the Mann-Whitney test.
 
-    Without figures below two rows or without any spread.
+    All figures are unknown below two rows, or without any spread.
     """
     from scipy.stats import mannwhitneyu, ttest_ind
 
@@ -207,17 +197,17 @@ def pooled_deviation(first: Floats, second: Floats) -> float:
 
 
 def quotient(part: float | None, total: float) -> float | None:
-    """Divide part by total; None where the part is unknown or the total nothing but rounding."""
+    """Divide part by total; None if the part is unknown or the total is zero within rounding."""
     return part / total if part is not None and total > _NO_SPREAD else None
 
 
 def number(value: float | np.floating | None) -> float | None:
-    """Return a figure as documents have it: None where it is unknown or not finite."""
+    """Return a figure for JSON: None if it is unknown or not finite."""
     return float(value) if value is not None and np.isfinite(value) else None
 
 
 def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Return p values adjusted for their number (Holm 1979); a test without one counts for none."""
+    """Return p values adjusted for multiple tests (Holm 1979); tests without a p value are not counted."""
     ranked = sorted((p, name) for name, p in p_values.items() if p is not None)
     adjusted: dict[str, float | None] = dict.fromkeys(p_values)
     least = 0.0

@@ -5,7 +5,7 @@ exactly the delimiters we made, with the untrusted text inside as it is.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -63,10 +63,10 @@ NONCE = r"(?P<nonce>[0-9a-f]{8})"
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage, and what it delimits in each placeholder of its prompt: labels and texts."""
+    """A stage, with the labels and texts in each placeholder of its prompt; None is any text."""
 
     run: Callable[["Attack", LanguageModel], object]
-    delimited: Callable[["Attack"], dict[str, list[tuple[str, str]]]]
+    delimited: Callable[["Attack"], Mapping[str, Sequence[tuple[str, str | None]]]]
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,12 @@ STAGES = {
         verify,
         lambda attack: {
             "passages": attack.withheld,
-            "claims": [("question-1", attack.text), ("claim-1", attack.text)],
+            # the claim and a probe, in an order that depends on the claim
+            "claims": [
+                (f"{kind}-{n}", attack.text if kind == "question" else None)
+                for n in (1, 2)
+                for kind in ("question", "claim")
+            ],
         },
     ),
     "judge": Stage(
@@ -337,7 +342,7 @@ def parts_of(language: str, name: str) -> tuple[str, str]:
     return system.strip(), template.strip()
 
 
-def pattern_of(template: str, delimited: dict[str, list[tuple[str, str]]]) -> str:
+def pattern_of(template: str, delimited: Mapping[str, Sequence[tuple[str, str | None]]]) -> str:
     """The only prompt there may be: the template, with each text between delimiters of one nonce."""
     pattern = ""
     nonce = NONCE
@@ -350,7 +355,8 @@ def pattern_of(template: str, delimited: dict[str, list[tuple[str, str]]]) -> st
         elif name in delimited and part != name:
             shown = []
             for label, text in delimited[name]:
-                shown.append(f"<{label}-{nonce}>\n{re.escape(text)}\n</{label}-(?P=nonce)>")
+                body = ".*?" if text is None else re.escape(text)
+                shown.append(f"<{label}-{nonce}>\n{body}\n</{label}-(?P=nonce)>")
                 nonce = "(?P=nonce)"
             pattern += "\n\n".join(shown)
         else:

@@ -8,7 +8,6 @@ from scipy.stats import binomtest, t, ttest_1samp
 from qa_pipeline.statistics import (
     Floats,
     Sums,
-    exact_interval,
     holm,
     lower_bound,
     mean_bounds,
@@ -51,8 +50,6 @@ def test_a_bound_lies_below_what_was_seen_and_falls_with_confidence(
     low = lower_bound(right, trials, confidence)
     assert 0 <= low <= (right / trials if trials else 1)
     assert lower_bound(right, trials, min(0.999, confidence + 0.004)) <= low + 1e-12
-    interval_low, interval_high = exact_interval(right, trials)
-    assert 0 <= interval_low <= (right / trials if trials else 0) <= interval_high <= 1
 
 
 def sums_of(groups: list[str], values: Floats) -> Sums:

@@ -1,4 +1,4 @@
-"""The assets of a batch, in the order in which they are made: one for each stage of `pipeline.stages`."""
+"""The assets of a batch, in the order of their creation; most run a stage of `pipeline.stages`."""
 
 from hashlib import sha256
 
@@ -37,7 +37,7 @@ def documents(context: dg.AssetExecutionContext, resources: ResourcesParam) -> d
 
 @dg.asset(deps=[documents], **table_asset(tables.CHUNKS, "ingestion"))
 def chunks(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Cut the sections into chunks of bounded length, each apart, so that an edit moves no other chunk."""
+    """Split the sections into chunks of limited length, each separately, so that edits change few chunks."""
     with step_of(context, resources) as step:
         return step.store(stages.cut_documents(resources, **step.inputs()))
 
@@ -51,7 +51,7 @@ def embeddings(context: dg.AssetExecutionContext, resources: ResourcesParam) -> 
 
 @dg.asset(deps=[embeddings], **batch_asset("ingestion", "faiss"))
 def index(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Build the FAISS shard of the batch; no batch changes the shard of another."""
+    """Build the FAISS shard of the batch, which is independent of other batches."""
     with step_of(context, resources) as step:
         shard = build_index(step.inputs()["embeddings"])
         path, content = resources.layout.index(step.batch), dump_shard(shard)
@@ -71,7 +71,7 @@ def questions(context: dg.AssetExecutionContext, resources: ResourcesParam) -> d
 
 @dg.asset(deps=[corpus, documents, chunks, questions], **model_asset(tables.PAIRS, "generation"))
 def pairs(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Draft cited answers from retrieved passages; add existing pairs, and what people wrote and edited."""
+    """Draft cited answers from retrieved passages; add existing pairs, and edits by people."""
     with step_of(context, resources) as step:
         decisions = step.store_beside(tables.DECISIONS, stages.recorded_decisions(step.run))
         return step.store(stages.answer_questions(step.run, **step.inputs(), decisions=decisions))
@@ -79,7 +79,7 @@ def pairs(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.Ma
 
 @dg.asset(deps=[documents, chunks, embeddings, pairs], **model_asset(tables.CLAIMS, "validation"))
 def claims(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Split the answers into claims and find the evidence of each in the cited documents."""
+    """Split the answers into claims, and find evidence for each claim in the cited documents."""
     with step_of(context, resources) as step:
         frames = step.inputs()
         vectors = frames["embeddings"]
@@ -90,7 +90,7 @@ def claims(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.M
 
 @dg.asset(deps=[claims, pairs, documents, chunks], **model_asset(tables.CLAIM_VERDICTS, "validation"))
 def claim_verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Verify the claims: citation and quotation decide, a model the rest, and people overrule both."""
+    """Verify the claims by citation and quotation, then by a model; decisions of people override both."""
     with step_of(context, resources) as step:
         return step.store(stages.decide_claims(step.run, **step.inputs(tables.DECISIONS)))
 
@@ -100,7 +100,7 @@ def claim_verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam)
     **model_asset(tables.CANARIES, "validation"),
 )
 def canaries(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Test verifier and judge on rows of known verdict; a model that accepts falsehoods decides nothing."""
+    """Test verifier and judge on rows with known verdicts; ignore the decisions of a model that fails."""
     with step_of(context, resources) as step:
         checked = stages.check_reviewers(step.run, **step.inputs())
         return step.store(checked, **{"canaries by kind": frame_table(canary_rates(checked))})
@@ -108,7 +108,7 @@ def canaries(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg
 
 @dg.asset(deps=[pairs, claims, claim_verdicts, chunks], **model_asset(tables.ASSESSMENTS, "validation"))
 def assessments(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Judge relevance, correctness and completeness of the verified pairs; ask their questions once more."""
+    """Judge relevance, correctness and completeness of verified pairs, and answer their questions again."""
     with step_of(context, resources) as step:
         frames = step.inputs()
         step.store_beside(tables.ROUND_TRIPS, stages.ask_again(step.run, **frames))
@@ -120,7 +120,7 @@ def assessments(context: dg.AssetExecutionContext, resources: ResourcesParam) ->
     **table_asset(tables.VERDICTS, "curation"),
 )
 def verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Give each pair its verdict, with the reason and the thresholds that decided; best of repeats."""
+    """Decide on each pair, with the reason and the thresholds; keep the best of repeated pairs."""
     with step_of(context, resources) as step:
         frames = step.inputs(tables.REFUSALS, tables.ROUND_TRIPS, tables.DECISIONS)
         decided = stages.decide_pairs(step.run, **frames)
@@ -132,7 +132,7 @@ def verdicts(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg
     **table_asset(tables.TRAINING_EXAMPLES, "curation"),
 )
 def training_examples(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Write the accepted pairs as chat messages, with the proof of each claim and where it comes from."""
+    """Write the accepted pairs as chat messages, with the evidence for each claim and its origin."""
     with step_of(context, resources) as step:
         refuse_blocked(resources, step.batch)
         examples = stages.select_examples(resources, **step.inputs())
@@ -144,7 +144,7 @@ def training_examples(context: dg.AssetExecutionContext, resources: ResourcesPar
 
 @dg.asset(deps=[verdicts], **table_asset(tables.LLM_CALLS, "cost"))
 def llm_calls(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """List tokens, times, outcome and cost of each call, as the store of replies noted them."""
+    """List tokens, times, outcome and cost of each call, from the store of replies."""
     with step_of(context, resources) as step:
         calls = resources.calls(step.batch)
         return step.store(calls, **cost_metadata(calls, **step.inputs()))

@@ -1,4 +1,4 @@
-"""What every file here uses: partitions, names, and facts that all assets declare."""
+"""Partitions, names and properties that all Dagster definitions share."""
 
 import warnings
 
@@ -16,11 +16,11 @@ document_batches = dg.DynamicPartitionsDefinition(name=PARTITIONS_NAME)
 OWNERS = ["team:training-data"]
 
 PARTITION = "dagster/partition"
-"""A tag that Dagster documents and exports no constant for."""
+"""A documented tag of Dagster without an exported constant."""
 
 ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 UNENDED = [status for status in dg.DagsterRunStatus if status not in ENDED]
-"""States of runs."""
+"""States of runs that have not ended."""
 
 
 def partitioned_check(
@@ -28,7 +28,7 @@ def partitioned_check(
 ) -> dg.AssetCheckSpec:
     """Return a check of each partition of an asset."""
     with warnings.catch_warnings():
-        # They are in preview, which is why the requirements pin dagster to its minor version.
+        # Partitioned checks are a preview feature, so the requirements pin dagster's minor version.
         warnings.simplefilter("ignore", dg.PreviewWarning)
         return dg.AssetCheckSpec(
             name, asset=asset, description=description, blocking=blocking, partitions_def=partitions
@@ -36,6 +36,6 @@ def partitioned_check(
 
 
 def versioned(asset: dg.AssetsDefinition, settings: Settings) -> dg.AssetsDefinition:
-    """Return an asset with the version of the settings, prompts and package that make it."""
+    """Return an asset with a code version from its settings, prompts and package."""
     version = code_version(asset.key.to_user_string(), settings)
     return asset.map_asset_specs(lambda spec: spec.replace_attributes(code_version=version))

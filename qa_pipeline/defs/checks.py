@@ -1,7 +1,7 @@
-"""The gates as asset checks, evaluated in the step that makes their asset.
+"""Gates as asset checks, evaluated in the step of their asset.
 
-A blocking check stops the assets after it in its own run only. So a gate that fails also withdraws what was
-published of its batch, and `training_examples` refuses to be made while another gate fails.
+A blocking check only stops later assets of the same run. So a failing gate also withdraws the batch's
+published rows, and `training_examples` refuses to run while another gate fails.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 
 WARNS = "warns_"
-"""Before the name of a check that never blocks: lists of the UI show its name only."""
+"""Prefix of checks that never block, since lists of the UI show only the name."""
 
 
 def gates_of(asset: str) -> list[GateSpec]:
@@ -40,14 +40,14 @@ def check_specs(asset: str) -> list[dg.AssetCheckSpec]:
 
 
 def check_name(gate: GateSpec) -> str:
-    """Return the name of a gate as a check."""
+    """Return the name of a gate's check."""
     return gate.name if gate.blocking else f"{WARNS}{gate.name}"
 
 
 def evaluate(
     resources: Resources, batch: str, spec: GateSpec, frames: Mapping[str, pl.DataFrame]
 ) -> dg.AssetCheckResult:
-    """Evaluate a gate over tables of a batch; a failing blocking gate withdraws the batch."""
+    """Evaluate a gate on tables of a batch; a failing blocking gate withdraws the batch."""
     gate = spec.check(frames, resources.settings.quality)
     if spec.blocking:
         problem = gate.detail if gate.blocking and not gate.passed else None
@@ -58,16 +58,16 @@ def evaluate(
         passed=gate.passed,
         severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
         description=gate.detail,
-        # as texts: Dagster would plot the numbers of unrelated batches in a row
+        # as text, since Dagster would plot numbers of unrelated batches as a series
         metadata={name: f"{value:.4g}" for name, value in figures.items() if value is not None},
     )
 
 
 def refuse_blocked(resources: Resources, batch: str) -> None:
-    """Refuse to publish a batch while a gate of another asset fails, also in a run of this asset alone.
+    """Refuse to publish a batch while a gate of another asset fails, even in a run of this asset alone.
 
     Raises:
-        dg.Failure: a gate fails; it names which.
+        dg.Failure: with the failed gates.
     """
     stone = tombstone_of(resources.layout, batch)
     its_gates = {gate.name for gate in gates_of(TRAINING_EXAMPLES.name)}

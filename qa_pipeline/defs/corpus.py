@@ -1,4 +1,4 @@
-"""The corpus sensor: folders become partitions, and what changed in them requests runs."""
+"""The corpus sensor: it registers folders as partitions and requests runs of changed batches."""
 
 import json
 import time
@@ -19,20 +19,20 @@ from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 
 BATCHES_A_TICK = 200
-"""Changed batches read in one tick; a first tick over a large corpus must not run into the time limit."""
+"""Most changed batches per tick, so that a first tick over a large corpus stays within the time limit."""
 TICK_SECONDS = 10.0
-"""Seconds after which a tick reads no further batch: Dagster ends it after 60, and other sensors wait."""
+"""Seconds after which a tick reads no further batch; Dagster's limit is 60, and other sensors wait."""
 BATCHES_A_QUERY = 500
-"""Records fetched at once: it bounds memory, and SQLite limits the variables of a query."""
+"""Records per query, to bound memory and SQLite's variables."""
 LISTING = "qa_pipeline/listing"
-"""On a report: hash of names, sizes and times of the batch's files; while it is the same, none is read."""
+"""Tag of a report: a hash of names, sizes and times of the batch's files. Unchanged batches are not read."""
 VANISHED = "gone"
 """The listing of a batch whose folder was removed."""
 NEVER = ("", 0)
-"""The last report of a batch that has none."""
+"""The last report of a batch without reports."""
 DATA_VERSION = "dagster/data_version"
 UNENDED_BACKFILLS = ("REQUESTED", "CANCELING", "FAILING")
-"""A tag, and states of a backfill that has not ended; Dagster exports no constants for them."""
+"""States of a backfill that has not ended; like the tag above, they lack a constant in Dagster."""
 
 CorpusEvent = dg.AssetObservation | dg.AssetMaterialization
 
@@ -46,10 +46,10 @@ CorpusEvent = dg.AssetObservation | dg.AssetMaterialization
 def corpus_sensor(
     context: dg.SensorEvaluationContext, resources: ResourcesParam
 ) -> dg.SensorResult | dg.SkipReason:
-    """Search the corpus; a batch whose listing changed is read and its run requested, each listing once.
+    """Scan the corpus, and request a run for each batch whose listing changed.
 
-    It is read once its listing is the same in two ticks: it may still be copied. The cursor holds the
-    listings of batches that wait for that.
+    A batch is read only if its listing is the same in two ticks, since it may still be copied. The cursor
+    keeps the listings of batches that wait for the second tick. Each listing requests a single run.
     """
     instance, layout = context.instance, resources.layout
     try:
@@ -85,7 +85,7 @@ def corpus_sensor(
             continue
         listing = changed.pop(batch)
         events += report(batch, listing, version)
-        # with the number of the report before: content that comes back is run again
+        # the number of the previous report makes restored content run again
         run_key = f"{batch}:{listing}:{reported.get(batch, NEVER)[1]}"
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
     for batch in sorted(vanished - present):
@@ -111,9 +111,9 @@ def corpus_sensor(
 
 
 def listings_of(place: Corpus, layout: Layout, batches: Sequence[str]) -> dict[str, str]:
-    """Return a hash for each batch that changes with its files and with what people wrote about it.
+    """Return a hash per batch that changes with its files, decisions and added pairs.
 
-    A batch that cannot be looked at now has none.
+    Batches that cannot be listed now are omitted.
     """
     decided = versions_in(layout.decisions("batch").parent, ".jsonl")
     added = versions_in(layout.added_pairs("batch").parent, ".jsonl")
@@ -125,7 +125,7 @@ def listings_of(place: Corpus, layout: Layout, batches: Sequence[str]) -> dict[s
 
 
 def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
-    """Return the listing of each batch as it was last reported, and the number of that report."""
+    """Return the listing of each batch in its last report, and the id of that report."""
     latest = instance.get_latest_storage_id_by_partition(
         corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
@@ -140,10 +140,10 @@ def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
 
 
 def report(batch: str, listing: str, version: str) -> list[CorpusEvent]:
-    """Return the events of a batch with new content.
+    """Return the events for new content of a batch.
 
-    Dagster 1.13 reads what a run was made from in materializations, and the staleness of assets in
-    observations, so there are both.
+    Dagster 1.13 reads the inputs of a run from materializations, and the staleness of assets from
+    observations. So both are needed.
     """
     tags = {DATA_VERSION: version, LISTING: listing}
     kinds = (dg.AssetObservation, dg.AssetMaterialization)
@@ -158,9 +158,9 @@ def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def _removable(
     instance: dg.DagsterInstance, layout: Layout, missing: Collection[str], vanished: Collection[str]
 ) -> list[str]:
-    """Return the partitions that are missing and idle: a run of a partition removed under it fails.
+    """Return missing partitions that are safe to remove, since a run fails if its partition is removed.
 
-    A batch that was read from another corpus stays.
+    Batches that were read from another corpus are kept.
     """
     if not missing or any(
         backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()

@@ -1,4 +1,4 @@
-"""The job of a batch, the schedule that goes on with unfinished ones, and the deletion of old runs."""
+"""The job of a batch, the nightly schedule for unfinished batches, and the removal of old runs."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,8 +12,8 @@ build_batch = dg.define_asset_job(
     "build_batch",
     selection=dg.AssetSelection.assets(*BATCH_ASSETS),
     description="Builds everything of one batch, from its files to its training examples.",
-    # One process, with one embedding model in memory, makes all assets of a run.
-    # `execution: {config: {multiprocess: {}}}` in the Launchpad gives each asset a process.
+    # By default all assets of a run share a process, with one embedding model in memory.
+    # `execution: {config: {multiprocess: {}}}` in the Launchpad starts a process per asset.
     executor_def=dg.multi_or_in_process_executor,
     config={"execution": {"config": {"in_process": {}}}},
 )
@@ -28,7 +28,7 @@ build_batch = dg.define_asset_job(
 def nightly(
     context: dg.ScheduleEvaluationContext, resources: ResourcesParam
 ) -> list[dg.RunRequest] | dg.SkipReason:
-    """Request a run of each missing or failed batch, after the runs that people launch."""
+    """Request a run of each missing or failed batch, with lower priority than runs of people."""
     batches = context.instance.get_dynamic_partitions(PARTITIONS_NAME)
     status = context.instance.get_status_by_partition(training_examples.key, batches, document_batches) or {}
     stones = withdrawn_batches(resources.layout)
@@ -44,7 +44,7 @@ def nightly(
 
 
 class Retention(dg.Config):
-    """Set how long runs are kept."""
+    """The time for which runs are kept."""
 
     days: float = 30
     """Days after which a replaced run is deleted."""
@@ -52,9 +52,9 @@ class Retention(dg.Config):
 
 @dg.op
 def purge_old_runs(context: dg.OpExecutionContext, config: Retention) -> None:
-    """Delete runs that ended long ago and whose batch was built whole since.
+    """Delete old runs whose batch was built completely later.
 
-    The records of the others say what the present tables were made from.
+    Other runs are kept, since they record the origin of the present tables.
     """
     instance, before = context.instance, datetime.now(UTC) - timedelta(days=config.days)
     old = set(instance.get_run_ids(dg.RunsFilter(statuses=ENDED, updated_before=before)))
@@ -72,7 +72,7 @@ def purge_old_runs(context: dg.OpExecutionContext, config: Retention) -> None:
 
 @dg.job(description="Deletes runs that ended more than 30 days ago and whose batch was built whole since.")
 def purge_runs() -> None:
-    """Delete old runs, which Dagster itself keeps for ever."""
+    """Delete old runs, which Dagster keeps forever."""
     purge_old_runs()
 
 

@@ -1,4 +1,4 @@
-"""Everything the Dagster code location holds, listed in one place."""
+"""Build the Dagster code location from all definitions."""
 
 import dagster as dg
 
@@ -13,9 +13,9 @@ from qa_pipeline.settings.tree import Settings
 
 
 def build_definitions(settings: Settings, *, resources: Resources | None = None) -> dg.Definitions:
-    """Put a code location together; nothing here reads the environment or a file.
+    """Build the code location, without reading the environment or files.
 
-    Without `resources`, a step builds the models that the settings name when it first needs them.
+    By default a step builds the models of the settings when it first needs them.
     """
     definitions = dg.Definitions(
         assets=[corpus, *(versioned(asset, settings) for asset in (*BATCH_ASSETS, release))],

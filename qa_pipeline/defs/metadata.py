@@ -1,4 +1,4 @@
-"""What the Dagster UI shows of a table: its columns, how many rows of each kind, and its first rows."""
+"""Metadata of tables for the Dagster UI: columns, counts of rows, and the first rows."""
 
 import json
 from typing import Any
@@ -13,11 +13,11 @@ from qa_pipeline.text.rendering import shorten
 
 PREVIEW_ROWS = 5
 CELL_LENGTH, TYPE_LENGTH = 200, 60
-"""Characters of a cell and of the type of a column; longer ones are cut, the table has them in full."""
+"""Most characters of a cell, and of a column's type, in the UI; the tables keep the full text."""
 
 
 def table_schema(table: Table) -> dg.TableSchema:
-    """Return the columns with types and descriptions, as the asset's page lists them."""
+    """Return the columns with types and descriptions, for the asset's page."""
     columns = [
         dg.TableColumn(column.name, shorten(str(column.dtype), TYPE_LENGTH), column.description)
         for column in table.columns
@@ -26,7 +26,7 @@ def table_schema(table: Table) -> dg.TableSchema:
 
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
-    """Return row count, rows of each kind, and a preview."""
+    """Return row count, rows by kind, and a preview."""
     metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
     if not frame.height:
         return metadata
@@ -42,7 +42,7 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
 
 
 def frame_table(frame: pl.DataFrame) -> dg.TableMetadataValue:
-    """Return a frame for the UI, which shows texts as they are and nothing in them as markup."""
+    """Return a frame as a table for the UI, which shows its texts without interpreting markup."""
     records = [
         dg.TableRecord({name: _cell(value) for name, value in row.items()})
         for row in frame.iter_rows(named=True)
@@ -70,7 +70,7 @@ def plotted(figures: dict[str, Any], digits: int = 4) -> dict[str, Any]:
 
 
 def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
-    """Return what models took by stage and for each accepted pair; nothing where none was asked."""
+    """Return cost and tokens by stage and per accepted pair; empty without calls."""
     summary = cost_summary(calls, verdicts)
     if not summary.calls:
         return {}
@@ -83,6 +83,6 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]
 
 
 def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:
-    """Return the counts of text left out of the documents, and of personal data in them."""
+    """Return the counts of omitted text and of personal data in the documents."""
     counts = {"left out of the text": left_out_counts(documents), "personal data": masked_counts(documents)}
     return {name: frame_table(frame) for name, frame in counts.items() if frame.height}

@@ -1,4 +1,4 @@
-"""Production as an asset of days (UTC), if the settings name a folder of logs; messages of failed runs."""
+"""Production quality as a daily asset (UTC), if the settings name a log folder, and alerts on failed runs."""
 
 from datetime import date
 from pathlib import Path
@@ -22,7 +22,7 @@ from qa_pipeline.storage.parquet import frame_hash
 QUALITY = "production_quality"
 LIMITS, DRIFT = "limits_hold", "no_drift"
 MOST_SHOWN = 50
-"""Rows of a table in the UI, which opens behind a click; all are counted."""
+"""Most rows of a table in the UI; all rows are counted."""
 
 monitor_day = dg.define_asset_job(
     "monitor_day",
@@ -32,7 +32,7 @@ monitor_day = dg.define_asset_job(
 
 
 def monitoring_definitions(settings: Settings) -> dg.Definitions:
-    """Return the asset, its checks, job and schedule; nothing where the settings name no logs."""
+    """Return the asset with its checks, job and schedule; empty without `monitoring.logs`."""
     if settings.monitoring.logs is None:
         return dg.Definitions()
     return dg.Definitions(
@@ -43,7 +43,7 @@ def monitoring_definitions(settings: Settings) -> dg.Definitions:
 
 
 def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
-    """Return the asset of the scores of these logs."""
+    """Return the asset that scores these logs."""
     days = dg.DailyPartitionsDefinition(start_date=settings.monitoring.first_day.isoformat())
     limits = "No mean of the day is beyond its limit by more than chance."
     drift = "Every metric of the day is what it was in the reference, as far as noise allows."
@@ -63,7 +63,7 @@ def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
     def production_quality(
         context: dg.AssetExecutionContext, resources: ResourcesParam
     ) -> dg.MaterializeResult:
-        """Score each day of production from the logs of its answers; texts stay in the logs."""
+        """Score each day of production from its logs; texts stay in the logs."""
         day, folder = date.fromisoformat(context.partition_key), resources.layout.monitoring
         try:
             made = score_day(Logs(logs), day, metric_scores(resources.settings), folder)
@@ -92,7 +92,7 @@ def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
 def _result(
     check: str, findings: pl.DataFrame, states: list[str], severity: dg.AssetCheckSeverity
 ) -> dg.AssetCheckResult:
-    """Return a check that shows all findings, and fails for those in some states."""
+    """Return a check that lists all findings, and fails if any has one of these states."""
     bad = findings.filter(pl.col("state").is_in(states))
     return dg.AssetCheckResult(
         check_name=check,
@@ -108,10 +108,10 @@ def _result(
     description="Sends a message about each run that failed to monitoring.alerts.urls.",
 )
 def alerts(context: dg.RunFailureSensorContext, resources: ResourcesParam) -> None:
-    """Name the batch, the step and the gate, and nothing that documents say."""
+    """Send batch, step and gates of a failed run; the message never contains text of documents."""
     run, batch = context.dagster_run, context.dagster_run.tags.get(PARTITION, "")
     if run.tags.get("dagster/will_retry") == "true":
-        return  # told of when that one fails too
+        return  # the last try sends the message
     stone = tombstone_of(resources.layout, batch) if batch else None
     gates = f", blocked by {', '.join(stone.details)}" if stone and stone.reason == "gate_failed" else ""
     steps = ", ".join(str(event.step_key) for event in context.get_step_failure_events())

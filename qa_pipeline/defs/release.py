@@ -1,4 +1,4 @@
-"""The release: one asset over all batches, its checks, its job and its schedule."""
+"""The release as an asset over all batches, with its check, job and schedule."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,14 +15,14 @@ from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.text.rendering import shorten
 
 MOST_SHOWN = 200
-"""Batches and problems that are named; all are counted."""
+"""Most batches and problems shown; all are counted."""
 
 
 class Publication(dg.Config):
-    """Say if a run is meant to publish: Materialize all is not."""
+    """Protects against publishing by "Materialize all"."""
 
     publish: bool = False
-    """Publish; the job publish_release sets it."""
+    """Publish the release; the job publish_release sets this."""
 
 
 @dg.asset(
@@ -36,9 +36,9 @@ class Publication(dg.Config):
 def release(
     context: dg.AssetExecutionContext, config: Publication, resources: ResourcesParam
 ) -> Iterator[dg.MaterializeResult]:
-    """Publish the accepted rows of all batches whose gates hold, in splits that share nothing.
+    """Publish the accepted rows of all batches that pass their gates, in splits without leakage.
 
-    Where nothing has changed, the last release stays the latest.
+    If the rows are unchanged, the last release stays the latest.
     """
     if not config.publish:
         context.log.warning("nothing is published; run the job publish_release, or set publish: true")
@@ -73,7 +73,7 @@ def _counts(entries: Mapping[str, int | str]) -> dg.TableMetadataValue:
     description="Blocks. Every promise of the release holds, checked from its folder.",
 )
 def release_verifies(resources: ResourcesParam) -> dg.AssetCheckResult:
-    """Verify the latest release as `qa-pipeline verify` does."""
+    """Verify the latest release, as `qa-pipeline verify` does."""
     folder = latest_release(resources.layout.releases)
     if folder is None:
         raise dg.Failure(f"{resources.layout.releases} holds no release", allow_retries=False)

@@ -1,4 +1,4 @@
-"""Runs of the job `build_batch` in this process, as the command line starts them."""
+"""Run the job `build_batch` in this process, for the command line."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -18,10 +18,10 @@ from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
 
 STARTED_BY = "qa_pipeline/started_by"
-"""On a run of the command line: the id of the command, as calls record it."""
+"""Tag of a run of the command line: the id of the command, as in the records of calls."""
 
 LOOK_SECONDS = 0.2
-"""Seconds between two looks for a signal: Polars lets none wake a wait without an end (SA_RESTART)."""
+"""Seconds between checks for a signal; Polars (SA_RESTART) keeps signals from ending an unlimited wait."""
 
 
 def run_batches(
@@ -31,16 +31,16 @@ def run_batches(
     *,
     recorded: bool = False,
 ) -> list[BatchOutcome]:
-    """Run batches one after the other; one that fails takes no other down.
+    """Run batches one after another, even if some fail.
 
     Args:
         resources: settings and models.
         batches: batches of the corpus.
-        instance: where runs are recorded; a UI on the same instance shows them.
-        recorded: without an instance, use the one at DAGSTER_HOME in place of one of this call.
+        instance: the instance that records the runs, and whose UI shows them.
+        recorded: without `instance`, use DAGSTER_HOME instead of a temporary instance.
 
     Raises:
-        PermanentModelError: the model can answer no further request; what was answered is stored.
+        PermanentModelError: the model cannot answer any further request. Earlier replies are stored.
     """
     if instance is None:
         with dg.DagsterInstance.get() if recorded else dg.DagsterInstance.ephemeral() as opened:
@@ -50,7 +50,7 @@ def run_batches(
     job = definitions.resolve_job_def(build_batch.name)
     outcomes = []
     for batch in batches:
-        try:  # before the run: what changes during it counts as changed
+        try:  # before the run, so that changes during it count
             fingerprint = None if resources.pairs_file else batch_fingerprint(resources, batch)
         except QAPipelineError as error:
             outcomes.append(BatchOutcome(batch, "failed", str(error)))
@@ -64,10 +64,10 @@ def run_batches(
 def _execute(
     job: dg.JobDefinition, instance: dg.DagsterInstance, resources: Resources, batch: str
 ) -> dg.ExecuteInProcessResult:
-    """Execute the job in a thread: in the main one Dagster takes signals itself, and all alike.
+    """Execute the job in a thread, since in the main thread Dagster handles signals itself.
 
     Raises:
-        KeyboardInterrupt: a signal came; the run is recorded as failed, and its thread goes no further.
+        KeyboardInterrupt: a signal arrived. The run is recorded as failed, and its thread stops.
     """
     resources.stopping.clear()
     resources.error = None
@@ -78,14 +78,14 @@ def _execute(
             result = job.execute_in_process(
                 instance=instance,
                 partition_key=batch,
-                # the command line shows progress itself; events are stored all the same
+                # the command line shows its own progress; events are still stored
                 run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-                # without retries: the daemon could not launch it again
+                # without retries, since the daemon could not launch it again
                 tags={STARTED_BY: resources.run, "dagster/max_retries": "0"},
                 raise_on_error=False,
             )
             finished.set_result(result)
-        except BaseException as error:  # noqa: BLE001 - it is raised again where somebody waits
+        except BaseException as error:  # noqa: BLE001 - raised again by `result`
             finished.set_exception(error)
 
     thread = Thread(target=execute, daemon=True)
@@ -103,10 +103,10 @@ def _execute(
 
 
 def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str) -> BatchOutcome:
-    """Return what came of a run.
+    """Return the outcome of a run.
 
     Raises:
-        PermanentModelError: if that is what stopped it; the next batch would fare no better.
+        PermanentModelError: the model error that stopped the run; the next batch would fail too.
     """
     if isinstance(resources.error, PermanentModelError):
         raise resources.error

@@ -1,4 +1,4 @@
-"""A step of a run: the tables that its asset depends on go in, one comes out, and its gates are evaluated."""
+"""A step of a run: it reads the inputs of an asset, stores its table and evaluates its gates."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,9 +21,9 @@ from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import LLM_CALLS, STORED
 
 MODEL_POOL = "llm"
-"""Pool of the steps that may ask a language model; its limit is that of the runs that ask at once."""
+"""Pool of steps that may call a language model; its limit bounds concurrent steps."""
 SECONDS_A_LINE = 30.0
-"""Seconds between two lines of a long step in the run's log."""
+"""Seconds between log lines of a long step."""
 
 
 def batch_asset(group: str, *kinds: str) -> dict[str, Any]:
@@ -32,19 +32,19 @@ def batch_asset(group: str, *kinds: str) -> dict[str, Any]:
 
 
 def table_asset(table: Table, group: str) -> dict[str, Any]:
-    """Return the same with the columns and gates of a table."""
+    """Return the arguments of `batch_asset`, with the columns and gates of a table."""
     facts = {"dagster/column_schema": table_schema(table), "dagster/table_name": table.name}
     arguments = {"metadata": facts, "check_specs": check_specs(table.name)}
     return batch_asset(group, "polars", "parquet") | arguments
 
 
 def model_asset(table: Table, group: str) -> dict[str, Any]:
-    """Return the same of a step that may ask a language model."""
+    """Return the arguments of `table_asset` for a step that may call a language model."""
     return table_asset(table, group) | {"kinds": {"ai", "parquet"}, "pool": MODEL_POOL}
 
 
 class Step:
-    """A step at work on a batch."""
+    """A running step of a batch."""
 
     def __init__(self, context: dg.AssetExecutionContext, resources: Resources) -> None:
         self.asset = context.assets_def
@@ -54,12 +54,12 @@ class Step:
         self.run = StageRun(resources, self.batch, self._notify(context.log.info))
 
     def inputs(self, *others: Table) -> dict[str, pl.DataFrame]:
-        """Return the tables that the asset depends on by name, and other ones."""
+        """Return the tables that the asset depends on, and other tables, by name."""
         names = [dep.asset_key.to_user_string() for dep in self.asset.get_asset_spec().deps]
         return self._read(*(name for name in names if name in STORED), *(table.name for table in others))
 
     def store(self, frame: pl.DataFrame, **metadata: Any) -> dg.MaterializeResult:
-        """Store the table of the asset and evaluate its gates over it and over others that they read."""
+        """Store the asset's table, and evaluate its gates on this and other tables that they read."""
         table = STORED[self.name]
         self.store_beside(table, frame)
         gates = gates_of(self.name)
@@ -73,12 +73,12 @@ class Step:
         )
 
     def store_beside(self, table: Table, frame: pl.DataFrame) -> pl.DataFrame:
-        """Store a table, and return it."""
+        """Store another table, and return it."""
         write_table(self.resources.layout.table(table.name, self.batch), frame, table)
         return frame
 
     def refuse_stopped(self) -> None:
-        """Raise Dagster's error of an interruption if the command was interrupted that started the run."""
+        """Raise DagsterExecutionInterruptedError if the command that started the run was interrupted."""
         if self.resources.stopping.is_set():
             raise dg.DagsterExecutionInterruptedError
 
@@ -102,10 +102,10 @@ class Step:
 
 @contextmanager
 def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator[Step]:
-    """Yield the step, alone on its batch: a run that finds another one at work on it waits.
+    """Yield the step with a lock on its batch; another run of the batch waits.
 
     Raises:
-        dg.Failure: an error of ours; run again it would fail again.
+        dg.Failure: an error of this package, without retries, since another try would fail again.
     """
     step = Step(context, resources)
     asks_a_model = step.asset.op.pool == MODEL_POOL
@@ -121,7 +121,7 @@ def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator
             step.refuse_stopped()
             try:
                 yield step
-            finally:  # a run that goes no further has cost something too
+            finally:  # a failed run has costs too
                 if asks_a_model and (calls := resources.calls(step.batch)).height:
                     step.store_beside(LLM_CALLS, calls)
     except QAPipelineError as error:

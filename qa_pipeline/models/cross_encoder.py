@@ -36,25 +36,25 @@ Pair = tuple[str, str]
 Scores = npt.NDArray[np.float64]
 
 MOST_TOKENS = 512
-"""Most tokens of an input: what cross-encoders are usually trained with."""
+"""Maximum tokens of an input, as most cross-encoders are trained with."""
 _BATCH_TOKENS = 4096
-"""Most tokens of a batch: a core is busy with them, and their activations stay small."""
+"""Maximum tokens of a batch: enough to keep a core busy, with small activations."""
 _PAST_PADDING = frozenset({"camembert", "longformer", "roberta", "xlm-roberta", "xlm-roberta-xl", "data2vec"})
-"""Architectures that count positions from behind the padding token: they read fewer than they declare."""
+"""Architectures that number positions after the padding token, so that they read fewer than they declare."""
 MEANINGS = ("entailment", "neutral", "contradiction", "not_entailment")
-"""Names that the classes of an entailment model may have, in any case."""
+"""Class names of an entailment model, in any case."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class EntailmentModel(ModelFolder):
     """A model whose classes say how far a passage entails and contradicts a claim.
 
     Its weights load at the first pair without stored logits.
 
     Args:
-        setting: the setting that names it.
+        setting: the setting that names the model.
         precision: arithmetic of the weights, with its device.
-        cache: logits computed before.
+        cache: stored logits.
     """
 
     setting: str
@@ -65,32 +65,32 @@ class EntailmentModel(ModelFolder):
 
     @property
     def identity(self) -> str:
-        """Return model, revision and arithmetic, as tables show them."""
+        """Return model, revision and arithmetic, as shown in tables."""
         return f"{self.name}@{self.revision} {self.precision}"
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Return the names of the classes in order, in lower case."""
-        names = self.config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}  # as transformers has it
+        """Return the class names in order, in lower case."""
+        names = self.config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}  # the default of transformers
         return tuple(str(names.get(str(place))).casefold() for place in range(len(names)))
 
     @cached_property
     def most_tokens(self) -> int:
-        """Return the tokens of an input, special tokens included."""
+        """Return the maximum tokens of an input, special tokens included."""
         padding = int(self.config.get("pad_token_id") or 0)
         unread = 1 + padding if self.config.get("model_type") in _PAST_PADDING else 0
         return min([MOST_TOKENS, *self.declared_limits(unread)])
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Return the configuration; empty without one."""
+        """Return config.json, or an empty mapping without it."""
         return dict(self.read_json("config.json") or {})
 
     def check(self) -> None:
-        """Refuse weights that would have to be unpickled, code of the model's own and a head without weights.
+        """Check the files: safetensors, a tokenizer, and the configuration of a trained classifier.
 
         Raises:
-            SettingsError: naming what it is.
+            SettingsError: with the missing part.
         """
         if not any(self.folder.glob("*.safetensors")):
             pickled = f"{PICKLED_WEIGHTS} and " if (self.folder / PICKLED_WEIGHTS).is_file() else ""
@@ -104,15 +104,15 @@ class EntailmentModel(ModelFolder):
             raise self.refused("its config.json names no model_type of transformers")
 
     def refused(self, what: str) -> SettingsError:
-        """Return the error that names why the model cannot be used."""
+        """Return the error for an unusable model."""
         return SettingsError(f"{self.setting} {self.name}: {what}")
 
     def logits(self, pairs: Sequence[Pair]) -> Numbers:
-        """Return the logits of pairs of texts, one row each; the longer text of a long pair is cut.
+        """Return the logits of pairs of texts, a row per pair; in a long pair the longer text is truncated.
 
         Raises:
             SettingsError: the model cannot be loaded.
-            StorageError: the cache cannot be used.
+            StorageError: the cache is unusable.
         """
         space = VectorSpace(self.name, self.revision, self.precision)
         keys = [hash_parts(*pair) for pair in pairs]
@@ -121,9 +121,9 @@ class EntailmentModel(ModelFolder):
         return np.stack([outputs[key] for key in keys])
 
     def compute(self, pairs: Sequence[Pair]) -> Numbers:
-        """Return the logits of pairs by the model.
+        """Compute the logits of pairs with the model.
 
-        Each batch has inputs of one length, so that no pair changes the logits of another.
+        All inputs of a batch have the same length, so that pairs do not change each other's logits.
         """
         import torch
 
@@ -156,7 +156,7 @@ class EntailmentModel(ModelFolder):
                     trust_remote_code=False,
                     local_files_only=True,
                     model_kwargs={"use_safetensors": True, "dtype": dtype},
-                    # a document may hold "[SEP]"; it must not end its own passage by it
+                    # "[SEP]" in a document must not end its passage
                     processor_kwargs={"split_special_tokens": True},
                 )
         except Exception as error:
@@ -166,17 +166,20 @@ class EntailmentModel(ModelFolder):
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """Return the tokenizer, without truncation or padding; special tokens are mere text to it."""
+        """Return the tokenizer, without truncation or padding; it reads special tokens as plain text."""
         tokenizer = self.read_tokenizer()
         tokenizer.encode_special_tokens = True
         return tokenizer
 
     def room_beside(self, claim: str) -> int:
-        """Return the tokens of a passage that fit beside a claim."""
+        """Return the number of passage tokens that fit next to a claim."""
         return self.most_tokens - len(self.tokenizer.encode("", claim).ids)
 
     def windows(self, passage: str, most: int, overlap: int) -> list[str]:
-        """Return parts of a passage of at most `most` tokens that share `overlap`; none if it is blank."""
+        """Split a passage into windows of at most `most` tokens; neighbours share `overlap` tokens.
+
+        A blank passage has no windows.
+        """
         offsets = self.tokenizer.encode(passage, add_special_tokens=False).offsets
         if len(offsets) <= most:
             return [passage] if offsets else []
@@ -185,10 +188,11 @@ class EntailmentModel(ModelFolder):
         return [passage[part[0][0] : part[-1][1]] for part in parts]
 
     def probabilities(self, pairs: Sequence[Pair]) -> Scores:
-        """Return the entailment, neutral and contradiction of each pair of passage and claim, by softmax.
+        """Return the softmax probabilities of each pair of passage and claim.
 
         Returns:
-            pairs x 3; NaN where the model has no such class, and throughout a row without a finite number.
+            Array of pairs × (entailment, neutral, contradiction). A class that the model lacks is NaN, and so
+            is a row with logits that are not finite.
         """
         from scipy.special import softmax
 
@@ -207,17 +211,17 @@ class EntailmentModel(ModelFolder):
 def load_entailment_model(
     settings: EntailmentSettings, cache: VectorCache, embedding: EmbeddingSettings
 ) -> EntailmentModel | None:
-    """Find the entailment model; None where the settings name none.
+    """Load the entailment model, if the settings name a model; its weights are read later.
 
     Raises:
-        SettingsError: it cannot be used.
+        SettingsError: the model is unusable.
     """
     if settings.model is None:
         return None
     group = "verification.entailment"
     place = find_folder(settings.model, settings.revision, group)
     precision = choose_precision(embedding.precision, embedding.device)
-    model = EntailmentModel(*place, f"{group}.model", precision, cache)
+    model = EntailmentModel(*place, setting=f"{group}.model", precision=precision, cache=cache)
     model.check()
     model.check_revision(settings.revision, group)
     if "entailment" not in model.labels or not set(model.labels) <= set(MEANINGS):

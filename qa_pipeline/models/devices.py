@@ -1,7 +1,6 @@
-"""Where models compute: arithmetic of the processor or of a GPU, threads, batches of one length.
+"""Devices and arithmetic of models: CPU or GPU, threads, batches of equal length.
 
-Flags are read from the kernel rather than from torch, whose import takes seconds that a fully cached run
-saves.
+CPU flags are read from the kernel, since importing torch takes seconds that a fully cached run saves.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,24 +17,25 @@ from qa_pipeline.errors import SettingsError
 
 Device = Literal["cpu", "cuda"]
 TorchPrecision = Literal["float32", "bfloat16", "cuda float32", "cuda bfloat16"]
-"""Arithmetic, and the device where it is no processor: vectors of two devices differ in their last digits, so
-they are stored and compared apart."""
+"""Arithmetic, and the device if it is not a CPU. Vectors of two devices differ in their last digits, so they
+are stored and compared separately."""
 Rows = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float32]
 
 GPU_TOKENS = 65_536
-"""Most tokens of a batch on a GPU: enough to keep it busy, in a few GB with models of 300 million weights."""
+"""Maximum tokens of a batch on a GPU: enough to keep it busy, in a few GB with models of 300 million
+weights."""
 CPUINFO = Path("/proc/cpuinfo")
 _BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
-"""Names under which the kernel lists native bfloat16 arithmetic (x86, x86, ARM)."""
+"""Kernel names of native bfloat16 arithmetic (x86, x86, ARM)."""
 
 
 def choose_precision(
     precision: Literal["auto", "float32", "bfloat16"], device: Device = "cpu"
 ) -> TorchPrecision:
-    """Resolve `auto`: bfloat16 where a processor has it natively; elsewhere it is emulated and slow.
+    """Resolve `auto`: bfloat16 if the CPU supports it natively, since emulation is slow, else float32.
 
-    A GPU is fast enough in float32, whose vectors are the more exact ones.
+    On a GPU `auto` means float32, which is more exact and fast enough there.
     """
     if device == "cuda":
         return "cuda bfloat16" if precision == "bfloat16" else "cuda float32"
@@ -47,12 +47,12 @@ def choose_precision(
 
 
 def device_of(precision: str) -> Device:
-    """Return the device of an arithmetic."""
+    """Return the device of a precision."""
     return "cuda" if precision.startswith("cuda") else "cpu"
 
 
 def check_device(precision: str) -> None:
-    """Raise SettingsError unless torch can compute on the device of an arithmetic."""
+    """Raise SettingsError if torch cannot use the device of a precision."""
     if device_of(precision) == "cpu":
         return
     import torch
@@ -65,10 +65,10 @@ def check_device(precision: str) -> None:
 
 
 def single_threaded_workers() -> ThreadPoolExecutor:
-    """Return a pool of one thread a core, within each of which torch computes with that thread alone.
+    """Return a pool with a thread per core, in which torch computes with that thread alone.
 
-    Threads that share a batch wait for each other after every operation: encoding was 26 times slower when
-    two other processes kept the same two cores busy.
+    Threads that share a batch wait for each other after every operation. With two other processes on the same
+    two cores, encoding was 26 times slower.
     """
     import torch
 
@@ -76,15 +76,15 @@ def single_threaded_workers() -> ThreadPoolExecutor:
     workers = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
     all_started = Barrier(threads)
     list(workers.map(lambda _: all_started.wait(), range(threads)))
-    # The setting is a thread's own, but it is also what threads made later begin with.
+    # The setting is per thread, but later threads inherit it.
     torch.set_num_threads(threads)
     return workers
 
 
 def batches_of_one_length(lengths: Rows, most: Callable[[int], int]) -> Iterator[Rows]:
-    """Yield the row numbers in batches whose inputs all have the same length, shortest first, stable within.
+    """Yield row numbers in batches of inputs with equal length, shortest first, in stable order.
 
-    `most` gives the inputs of a batch by their length.
+    `most` returns the number of inputs in a batch for a given length.
     """
     order = np.argsort(lengths, kind="stable")
     edges = np.flatnonzero(np.diff(lengths[order])) + 1
@@ -100,14 +100,14 @@ def compute_by_length(
     compute: Callable[[Rows], Numbers],
     workers: ThreadPoolExecutor,
 ) -> list[Numbers]:
-    """Return the results of inputs in order, each batch of one length computed by one worker.
+    """Return the results of inputs in order; a worker computes each batch of equal length.
 
-    Nothing is padded and no attention mask is needed, which alone makes a result independent of the inputs
-    computed beside it (with padding, bfloat16 vectors moved by up to 1e-3), and costs nothing: what short
-    batches lose, absent padding wins back.
+    Without padding an attention mask is unnecessary, and a result does not depend on the other inputs. With
+    padding, bfloat16 vectors moved by up to 1e-3. It costs no time, since the saved padding makes up for
+    shorter batches.
     """
     batches = list(batches_of_one_length(np.array(lengths, dtype=np.int64), most))
-    batches.sort(key=lambda rows: len(rows) * lengths[rows[0]], reverse=True)  # even ends for all workers
+    batches.sort(key=lambda rows: len(rows) * lengths[rows[0]], reverse=True)  # workers end together
     results: dict[int, Numbers] = {}
     for rows, part in zip(batches, workers.map(compute, batches), strict=True):
         results.update(zip(rows.tolist(), part, strict=True))
@@ -116,7 +116,7 @@ def compute_by_length(
 
 @contextmanager
 def quiet_transformers(*, warnings: bool = True) -> Iterator[None]:
-    """Load a model without progress bars, and on demand without warnings."""
+    """Silence progress bars of transformers, and optionally its warnings."""
     from transformers.utils import logging as messages
 
     bars, verbosity = messages.is_progress_bar_enabled(), messages.get_verbosity()

@@ -1,6 +1,6 @@
-"""An embedding model's files: where they are, what they are, and counting tokens with their tokenizer.
+"""Files of an embedding model: their location, checks, and the token counter.
 
-All that can be known of a model without its weights in memory; this module never imports torch.
+This module never imports torch and loads no weights.
 """
 
 import importlib.util
@@ -22,7 +22,7 @@ EMBEDDED_SHA256 = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-"""The package comes from an unknown publisher, so its files count only with these hashes."""
+"""Pinned hashes of the packaged model's files, since its publisher is unknown."""
 WAYS_OUT = (
     f"Either name a folder that holds the model, or run once where the hub can be reached so that it is "
     f"cached, or set embedding.model to {EMBEDDED_EMBEDDING_MODEL}, which needs no hub."
@@ -31,7 +31,7 @@ WAYS_OUT = (
 
 @dataclass(frozen=True)
 class ModelFiles(ModelFolder):
-    """A model's folder; `packaged` marks the pinned default."""
+    """The folder of an embedding model; `packaged` marks the pinned default."""
 
     packaged: bool = False
 
@@ -39,14 +39,14 @@ class ModelFiles(ModelFolder):
 
     @cached_property
     def revision(self) -> str:
-        """Return the hub's commit, or `sha256:` and the hash of the files that shape a vector."""
+        """Return the hub's commit, or `sha256:` and the hash of the files that affect a vector."""
         if self.packaged:
             return f"sha256:{EMBEDDED_SHA256['model.safetensors']}"
         return super().revision
 
     @cached_property
     def window(self) -> int:
-        """Return the most tokens the model reads, determined as in sentence-transformers."""
+        """Return the model's maximum number of tokens, determined as in sentence-transformers."""
         declared = (self.read_json("sentence_bert_config.json") or {}).get("max_seq_length")
         if declared is None:
             declared = min(self.declared_limits(), default=0)
@@ -55,10 +55,10 @@ class ModelFiles(ModelFolder):
         return int(declared)
 
     def check(self) -> None:
-        """Refuse weights that would have to be unpickled, foreign code and altered packaged files.
+        """Refuse pickled weights, custom code and altered packaged files.
 
         Raises:
-            SettingsError: naming the file.
+            SettingsError: with the file.
         """
         for kind, path in self._modules():
             if not kind.startswith("sentence_transformers."):
@@ -72,7 +72,7 @@ class ModelFiles(ModelFolder):
             check_packaged(self.folder, *EMBEDDED_SHA256)
 
     def _modules(self) -> list[tuple[str, str]]:
-        """Return the class and the sub-folder of each module; one transformer where none is listed."""
+        """Return class and sub-folder of each module; by default a single transformer."""
         entries = self.read_json("modules.json") or [
             {"type": "sentence_transformers.Transformer", "path": ""}
         ]
@@ -84,21 +84,21 @@ class ModelFiles(ModelFolder):
 
 @dataclass(frozen=True, eq=False)
 class FileTokenCounter:
-    """A counter of tokens with the model's tokenizer."""
+    """Counts tokens with the model's tokenizer."""
 
     window: int
     tokenizer: Tokenizer
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text, special tokens included and nothing cut off."""
+        """Return the number of tokens of each text, special tokens included and without truncation."""
         return [len(encoding.ids) for encoding in self.tokenizer.encode_batch_fast(list(texts))]
 
 
 def find_model(settings: EmbeddingSettings) -> ModelFiles:
-    """Find the model named by the settings: the packaged one, a folder, or a pinned commit of the hub.
+    """Find the model of the settings: the packaged model, a folder, or a pinned commit of the hub.
 
     Raises:
-        SettingsError: the model is not there; says what to do.
+        SettingsError: the model is missing; the message explains how to get it.
     """
     if settings.model == EMBEDDED_EMBEDDING_MODEL:
         return ModelFiles(settings.model, _packaged_folder(), packaged=True)
@@ -107,10 +107,10 @@ def find_model(settings: EmbeddingSettings) -> ModelFiles:
 
 
 def load_token_counter(settings: EmbeddingSettings) -> FileTokenCounter:
-    """Load the model's tokenizer only; takes milliseconds, where the model takes seconds.
+    """Load only the model's tokenizer, in milliseconds instead of seconds.
 
     Raises:
-        SettingsError: the model is not there; the message tells what to do.
+        SettingsError: the model is missing; the message explains how to get it.
     """
     return token_counter(find_model(settings))
 
@@ -119,7 +119,7 @@ def token_counter(files: ModelFiles) -> FileTokenCounter:
     """Load the model's tokenizer without its weights.
 
     Raises:
-        SettingsError: there is no readable tokenizer.
+        SettingsError: the tokenizer is missing or altered.
     """
     path = files.folder / "tokenizer.json"
     if not path.is_file():
@@ -133,7 +133,7 @@ def check_packaged(folder: Path, *names: str) -> None:
     """Compare files of the packaged model with their pinned hashes.
 
     Raises:
-        SettingsError: a file is missing or is not the pinned one.
+        SettingsError: a file is missing or altered.
     """
     for name in names:
         if not (folder / name).is_file() or hash_file(folder / name) != EMBEDDED_SHA256[name]:
@@ -144,7 +144,7 @@ def check_packaged(folder: Path, *names: str) -> None:
 
 
 def _packaged_folder() -> Path:
-    # find_spec only looks the package up; importing it would run a stranger's code.
+    # find_spec only locates the package; importing it would run its code.
     spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
     places = spec.submodule_search_locations if spec else None
     folder = Path(next(iter(places))) / "model" if places else None

@@ -1,9 +1,8 @@
-"""Texts to vectors with a sentence-transformers model, fast and without neighbours leaking in.
+"""Embed texts with a sentence-transformers model, fast and independently of each other.
 
-Batches hold texts of exactly one token count (`devices.compute_by_length`). With torch each batch is computed
-by one thread in blocks of rows (`torch_blocks.py`), and where the processor multiplies bfloat16 natively the
-weights are of that. Together 35.3 texts/s where plain `encode` has 19.6.
-A GPU gets batches of many more tokens, one after another.
+Batches contain texts of equal token count (`devices.compute_by_length`). On a CPU a single thread computes
+each batch in blocks of rows (`torch_blocks.py`). The weights are bfloat16 if the CPU multiplies them
+natively. This encodes 35.3 texts/s, and plain `encode` 19.6. A GPU gets larger batches, one after another.
 """
 
 from collections.abc import Sequence
@@ -35,19 +34,19 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 BATCH_SIZE = 32
-"""Most texts computed at once: more gain nothing on a CPU, and texts of one length are rarely so many."""
+"""Maximum texts per batch on a CPU. Larger batches are not faster, and few texts have the same length."""
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceEncoder(FileTokenCounter):
-    """A sentence-transformers model; the weights are loaded at the first text.
+    """A sentence-transformers model; its weights load at the first text.
 
     Args:
-        window: most tokens it reads.
+        window: maximum tokens of a text.
         tokenizer: its tokenizer, without truncation or padding.
         files: the model's folder.
         precision: arithmetic of torch, with its device.
-        batch_size: most texts computed at once on a processor.
+        batch_size: maximum texts per batch on a CPU.
     """
 
     files: ModelFiles
@@ -61,14 +60,14 @@ class SentenceEncoder(FileTokenCounter):
 
     @property
     def revision(self) -> str:
-        """Return the commit or the hash of its files."""
+        """Return the hub's commit, or the hash of the files."""
         return self.files.revision
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return unit-length vectors, one row for each text, in the order given.
+        """Return unit-length vectors, a row per text, in the same order.
 
         Raises:
-            SettingsError: the model cannot be loaded, or gives a vector without a direction.
+            SettingsError: the model cannot be loaded, or returns a vector that is zero or not finite.
         """
         if not texts:
             return NO_VECTORS
@@ -97,7 +96,7 @@ class SentenceEncoder(FileTokenCounter):
             }
             transformer, *others = self._loaded
             features = transformer(features)
-            # out of bfloat16, so that pooling and normalising do not round again
+            # leave bfloat16, so that pooling and normalising do not round again
             features["token_embeddings"] = features["token_embeddings"].float()
             for module in others:
                 features = module(features)
@@ -109,7 +108,7 @@ class SentenceEncoder(FileTokenCounter):
         return ThreadPoolExecutor(1) if on_gpu else single_threaded_workers()
 
     def _tokenize(self, texts: list[str]) -> dict[str, list[list[int]]]:
-        """Return token ids and masks of each text, cut to the window, with the model's prompt."""
+        """Return token ids and masks of each text with the model's prompt, truncated to the window."""
         model = self._loaded
         prompt = model.prompts.get(model.default_prompt_name or "") or ""
         prompted = [prompt + text for text in texts]
@@ -135,10 +134,10 @@ class SentenceEncoder(FileTokenCounter):
 
 
 def load_embedder(settings: EmbeddingSettings) -> SentenceEncoder:
-    """Find and check the model; its weights are read at the first text that must be encoded.
+    """Find and check the model; its weights load at the first text to encode.
 
     Raises:
-        SettingsError: the model is not there, is not safetensors, or is not the pinned revision.
+        SettingsError: the model is missing, lacks safetensors, or differs from the pinned revision.
     """
     files = find_model(settings)
     files.check()
@@ -149,7 +148,7 @@ def load_embedder(settings: EmbeddingSettings) -> SentenceEncoder:
 
 
 def load_quietly(files: ModelFiles, device: Device = "cpu") -> "SentenceTransformer":
-    """Load a model: from safetensors, without code of its own, hub or progress bar."""
+    """Load a model from safetensors, without custom code, hub or progress bar."""
     from sentence_transformers import SentenceTransformer
 
     with quiet_transformers():

@@ -1,4 +1,4 @@
-"""Folders of model files: finding one by path or by a pinned commit of the hub, and its files."""
+"""Folders of model files: find a folder by path or pinned commit of the hub, and read its files."""
 
 import json
 import re
@@ -13,17 +13,17 @@ from qa_pipeline.errors import SettingsError
 from qa_pipeline.storage.hashes import hash_file, hash_text
 
 FILE_PATTERNS = ("*.safetensors", "*.json", "*.txt", "*.model")
-"""Weights, configuration and vocabularies: what may be downloaded, and what shapes a result."""
+"""Weights, configuration and vocabularies: the files to download, and the files that affect a result."""
 PICKLED_WEIGHTS = "pytorch_model.bin"
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 UNLIMITED = 1_000_000
-"""Tokenizers without a limit declare a number beyond this."""
+"""Tokenizers without a limit declare a larger number."""
 
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A model's folder; `commit` is known for models of the hub."""
+    """A model's folder; `commit` is set for models of the hub."""
 
     name: str
     folder: Path
@@ -33,7 +33,7 @@ class ModelFolder:
 
     @cached_property
     def revision(self) -> str:
-        """Return the hub's commit, or `sha256:` and the hash of the files that shape a result."""
+        """Return the hub's commit, or `sha256:` and the hash of the files that affect a result."""
         if self.commit is not None:
             return self.commit
         paths = {path for pattern in FILE_PATTERNS for path in self.folder.rglob(pattern) if path.is_file()}
@@ -41,23 +41,23 @@ class ModelFolder:
         listing = "".join(f"{hash_file(self.folder / name)}  {name}\n" for name in names)
         return f"sha256:{hash_text(listing)}"
 
-    def check_revision(self, pinned: str | None, setting: str, field: str = "revision") -> None:
-        """Refuse a folder that is not the pinned one, where one is pinned by a group of settings.
+    def check_revision(self, pinned: str | None, setting: str) -> None:
+        """Compare the folder's revision with the pinned revision, if there is one.
 
         Raises:
-            SettingsError: naming both revisions.
+            SettingsError: with both revisions, if they differ.
         """
         if pinned is not None and pinned != self.revision:
             raise SettingsError(
-                f"{setting}.{field} pins {pinned}, but the files of {self.name} are {self.revision}; "
+                f"{setting}.revision pins {pinned}, but the files of {self.name} are {self.revision}; "
                 "correct the setting or restore the files"
             )
 
     def read_json(self, *parts: str) -> Any:
-        """Return the content of a JSON file of the folder, by the parts of its path; None without it.
+        """Return the content of a JSON file by the parts of its path; None if it is missing.
 
         Raises:
-            SettingsError: it is not JSON.
+            SettingsError: the file is not JSON.
         """
         path = self.folder.joinpath(*parts)
         if not path.is_file():
@@ -68,14 +68,14 @@ class ModelFolder:
             raise SettingsError(f"{self.kind} {self.name}: {path.name} is not JSON: {error}") from error
 
     def read_tokenizer(self) -> Tokenizer:
-        """Return a tokenizer of its own, so that nobody's truncation or padding leaks into it."""
+        """Return a new tokenizer without truncation or padding, independent of other users."""
         tokenizer = Tokenizer.from_str((self.folder / "tokenizer.json").read_text(encoding="utf-8"))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
 
     def declared_limits(self, unread: int = 0) -> list[int]:
-        """Return the tokens of an input that model and tokenizer declare, less the unread positions."""
+        """Return the token limits of model and tokenizer; `unread` lowers the model's number of positions."""
         positions = (self.read_json("config.json") or {}).get("max_position_embeddings")
         tokens = (self.read_json("tokenizer_config.json") or {}).get("model_max_length")
         limits = (positions - unread if isinstance(positions, int) else positions, tokens)
@@ -86,31 +86,33 @@ def find_folder(
     model: str,
     revision: str | None,
     setting: str,
-    fields: tuple[str, str] = ("model", "revision"),
     *,
     ways_out: str = "Or leave the model out.",
 ) -> tuple[str, Path, str | None]:
-    """Find a local folder, or a pinned commit of the hub in its cache or, where it can be reached, there.
+    """Find a local folder, or a pinned commit of the hub in its cache or by download.
 
-    `setting` is the group of settings whose `fields` name the model and its commit,
-    `ways_out` what to do where there is none.
+    Args:
+        model: path of a folder, or name of a model on the hub.
+        revision: the pinned commit.
+        setting: the group of settings that names the model.
+        ways_out: advice for the message if the model is missing.
 
     Returns:
         Name, folder, and the commit of a model of the hub.
 
     Raises:
-        SettingsError: the model is not there, or its commit is not pinned.
+        SettingsError: the model is missing, or its commit is not pinned.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
-        # The folder's name, not its path: two machines must write the same rows.
+        # The folder's name, not its path, so that two machines write the same rows.
         return folder.resolve().name, folder, None
     if not _HUB_NAME.fullmatch(model):
-        raise SettingsError(f"{setting}.{fields[0]}: there is no folder {model}. {ways_out}")
+        raise SettingsError(f"{setting}.model: there is no folder {model}. {ways_out}")
     if revision is None or not _COMMIT.fullmatch(revision):
         raise SettingsError(
-            f"{setting}.{fields[0]} {model} is not a folder here, and a model of the hub is used only with "
-            f"its commit pinned: set {setting}.{fields[1]} to the 40 digits its page shows under 'Files and "
+            f"{setting}.model {model} is not a folder here, and a model of the hub is used only with "
+            f"its commit pinned: set {setting}.revision to the 40 digits its page shows under 'Files and "
             f"versions', and with which the folder ends that `hf download {model}` prints. {ways_out}"
         )
     try:
@@ -120,7 +122,7 @@ def find_folder(
 
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SettingsError(
-            f"{setting}.{fields[0]}: {model} at {revision} is not in {HF_HUB_CACHE} and cannot be downloaded "
+            f"{setting}.model: {model} at {revision} is not in {HF_HUB_CACHE} and cannot be downloaded "
             f"from the hub ({reason}). Where the hub can be reached, `hf download {model} --revision "
             f"{revision}` puts it there, and with `--local-dir FOLDER` into a folder to copy and name. "
             f"{ways_out}"
@@ -133,7 +135,7 @@ def _snapshot(name: str, revision: str) -> Path:
 
     try:
         folder = Path(snapshot_download(name, revision=revision, local_files_only=True))
-        if any(folder.rglob("*.safetensors")):  # else another program cached some of the files
+        if any(folder.rglob("*.safetensors")):  # otherwise another program cached only some of the files
             return folder
     except LocalEntryNotFoundError:
         pass

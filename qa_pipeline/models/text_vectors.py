@@ -1,4 +1,4 @@
-"""Vectors of texts and of the chunks of a batch, and how near they are to each other."""
+"""Vectors of texts and chunks, and the cosines between them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from qa_pipeline.models.base import NO_VECTORS, Encoder, Vectors
 
 
 class TextVectors:
-    """Vectors of a set of texts; equal texts share one."""
+    """Vectors of a set of texts; equal texts share a vector."""
 
     def __init__(self, texts: Iterable[str], encoder: Encoder) -> None:
         distinct = list(dict.fromkeys(texts))
@@ -17,11 +17,11 @@ class TextVectors:
         self._vectors = encoder.encode(distinct) if distinct else np.zeros((0, 1), dtype=np.float32)
 
     def of(self, text: str) -> Vectors:
-        """Return the vector of one text."""
+        """Return the vector of a text."""
         return np.asarray(self._vectors[self._row[text]])
 
     def cosines(self, text: str, others: Sequence[str]) -> list[float]:
-        """Return the cosine of a text to each other text."""
+        """Return the cosine between a text and each other text."""
         if not others:
             return []
         rows = [self._row[other] for other in others]
@@ -29,7 +29,7 @@ class TextVectors:
 
 
 class ChunkVectors:
-    """Vectors of chunks: those of the embeddings table, and any that it lacks embedded when asked for."""
+    """Vectors of chunks, from the embeddings table or computed by `load`."""
 
     def __init__(self, embeddings: pl.DataFrame | None, texts: Mapping[str, str], encoder: Encoder) -> None:
         self._texts, self._encoder = texts, encoder
@@ -39,16 +39,16 @@ class ChunkVectors:
             self._vectors = dict(zip(embeddings["chunk_id"].to_list(), matrix, strict=True))
 
     def load(self, chunk_ids: Iterable[str]) -> None:
-        """Embed the chunks that have no vector yet, in one call."""
+        """Embed the chunks without a vector, in a single call."""
         lacking = [i for i in dict.fromkeys(chunk_ids) if i not in self._vectors]
         if lacking:
             texts = TextVectors([self._texts[i] for i in lacking], self._encoder)
             self._vectors.update((i, texts.of(self._texts[i])) for i in lacking)
 
     def cosines(self, vector: Vectors, chunk_ids: Sequence[str]) -> list[float]:
-        """Return the cosine of a vector to that of each chunk."""
+        """Return the cosine between a vector and each chunk."""
         return [float(value) for value in self.matrix(chunk_ids) @ vector] if chunk_ids else []
 
     def matrix(self, chunk_ids: Sequence[str]) -> Vectors:
-        """Return vectors of the chunks, one a row."""
+        """Return the vectors of chunks, a row per chunk."""
         return np.stack([self._vectors[i] for i in chunk_ids]) if chunk_ids else NO_VECTORS

@@ -1,14 +1,12 @@
-"""Few shapes of matrix, whatever the lengths of the texts, so that a row has one value and memory an end.
+"""Compute layers in blocks of a few fixed sizes, for reproducible values and bounded memory.
 
-Libraries choose their way of multiplying by the number of rows: in float32 a short text computed alone
-differed from itself beside others by 1e-7 on some processors. In blocks of at least 16 rows it did not, at
-equal speed.
+Libraries choose a matrix product by the number of rows. In float32 a short text alone differed from the same
+text in a batch by 1e-7 on some CPUs. In blocks of at least 16 rows it did not, at equal speed.
 
-For each shape it sees, oneDNN generates code for bfloat16 products and activations and keeps it: half a
-megabyte a shape, of which the capacity of its cache bounds only a part. Texts of exactly their own lengths
-gave thousands of shapes, so that memory grew with the texts, to 2.5 times what it is with blocks. These
-layers treat each row (a token) on its own: computed in blocks, the last one filled up with zeros, it has
-the same value bit for bit.
+For each shape oneDNN generates and caches code for bfloat16 products and activations, about half a megabyte
+per shape. The capacity of its cache limits only a part of that. Texts of thousands of lengths made memory
+grow to 2.5 times its size with blocks. These layers treat each row (a token) separately, so that blocks
+padded with zero rows give bit-identical values.
 """
 
 from bisect import bisect_left
@@ -25,13 +23,13 @@ BLOCK_SIZES = (
     *range(256, 512, 64),
     *range(512, 1025, 128),
 )
-"""Rows of a block: close enough to each other that about a tenth of the rows is filling."""
+"""Rows of a block, spaced so that only about a tenth of the rows is padding."""
 
 Layer = Callable[..., torch.Tensor]
 
 
 class RowBlocks(TorchFunctionMode):
-    """A context in which linear layers and GELU are computed in blocks of `BLOCK_SIZES` rows."""
+    """A context that computes linear layers and GELU in blocks of `BLOCK_SIZES` rows."""
 
     def __torch_function__(
         self,
@@ -47,9 +45,9 @@ class RowBlocks(TorchFunctionMode):
 
 
 def in_blocks(layer: Layer, values: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-    """Apply a layer that treats each row on its own.
+    """Apply a layer that treats each row separately.
 
-    `layer` is called with a block of rows, `args` and `kwargs`; rows run along all axes but the last.
+    `layer` is called with a block of rows, `args` and `kwargs`. All axes of `values` but the last are rows.
     """
     rows = values.reshape(-1, values.shape[-1])
     done = [layer(block, *args, **kwargs)[:height] for block, height in _blocks(rows)]
@@ -58,7 +56,7 @@ def in_blocks(layer: Layer, values: torch.Tensor, *args: Any, **kwargs: Any) -> 
 
 
 def _blocks(rows: torch.Tensor) -> Iterator[tuple[torch.Tensor, int]]:
-    """Yield blocks of allowed sizes, each with how many of its rows are not filling."""
+    """Yield blocks of allowed sizes, each with its number of rows before padding."""
     for start in range(0, len(rows), BLOCK_SIZES[-1]):
         block = rows[start : start + BLOCK_SIZES[-1]]
         height = len(block)

@@ -1,7 +1,7 @@
-"""Vectors that were computed once: a cache by text hash that many processes share, and a model behind it.
+"""A cache of vectors by text hash, shared between processes, and an embedder that uses it.
 
-A stored vector is final: whoever comes second with another vector for the same key keeps the first, so
-that every reader sees one value. The file can be deleted at any time; only computing time is lost.
+A stored vector is final: a later vector for the same key is ignored, so that all readers see the same value.
+The file can be deleted at any time, which only costs computing time.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ from qa_pipeline.storage.hashes import hash_text
 Vector = npt.NDArray[np.float32]
 
 STORE_EVERY = 256
-"""Inputs computed between two commits to the cache: what a kill can cost."""
+"""Inputs computed between two commits to the cache, the most that a killed process loses."""
 
 _LITTLE_ENDIAN = np.dtype("<f4")
 _LOOKUP = 500
-"""Keys asked for in one statement; SQLite bounds the parameters of a statement."""
-_BUSY_SECONDS = 60.0  # another process holds the file for one batch of vectors at most
+"""Keys per query, since SQLite limits the parameters of a statement."""
+_BUSY_SECONDS = 60.0  # another process locks the file for at most one batch of vectors
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (
     model TEXT NOT NULL, revision TEXT NOT NULL, precision TEXT NOT NULL, text_sha256 TEXT NOT NULL,
@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS vectors (
     PRIMARY KEY (model, revision, precision, text_sha256)
 )"""
 _INSERT = "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?, ?)"
-# half of the rows, the oldest; rows are never changed, so that their ids follow their age
+# the older half of the rows; rows are never changed, so their ids are in order of age
 _FORGET = "DELETE FROM vectors WHERE rowid <= (SELECT (min(rowid) + max(rowid)) / 2 FROM vectors)"
 _SELECT = (
     "SELECT text_sha256, vector FROM vectors "
@@ -47,7 +47,7 @@ _SELECT = (
 
 @dataclass(frozen=True, slots=True)
 class VectorSpace:
-    """The identity of comparable vectors: the same weights in the same arithmetic."""
+    """Identifies comparable vectors: the same weights in the same arithmetic."""
 
     model: str
     revision: str
@@ -56,12 +56,13 @@ class VectorSpace:
 
 @dataclass(eq=False)
 class VectorCache:
-    """A cache in one SQLite file in WAL mode, for many processes on one machine.
+    """A SQLite file in WAL mode, for many processes on the same machine.
 
     Args:
-        path: the file; created with its folder when absent (`:memory:` keeps nothing). Not on a network file
-            system, where the shared memory of WAL does not work.
-        most_bytes: where it holds more when it is opened, the older half is deleted, and its room used again.
+        path: the file, created with its folder if missing (`:memory:` keeps it in memory). It must not be on
+            a network file system, where the shared memory of WAL does not work.
+        most_bytes: if the file is larger when opened, the older half of its rows is deleted and the space
+            reused.
     """
 
     path: Path
@@ -70,7 +71,11 @@ class VectorCache:
     _connection: sqlite3.Connection | None = field(default=None, init=False, repr=False)
 
     def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vector]:
-        """Return the stored vectors among those asked for."""
+        """Return the stored vectors for these hashes.
+
+        Raises:
+            StorageError: the file is unusable.
+        """
         vectors: dict[str, Vector] = {}
         distinct = list(dict.fromkeys(hashes))
         with self._connected() as connection:
@@ -84,7 +89,11 @@ class VectorCache:
         return vectors
 
     def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
-        """Store vectors in one transaction; those stored already stay as they are."""
+        """Store vectors in a single transaction; existing vectors are kept.
+
+        Raises:
+            StorageError: the file is unusable.
+        """
         key = astuple(space)
         rows = [(*key, name, vector.astype(_LITTLE_ENDIAN).tobytes()) for name, vector in vectors.items()]
         with self._connected() as connection, connection:
@@ -99,7 +108,7 @@ class VectorCache:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """Yield one connection, one thread at a time; errors of SQLite say what to do."""
+        """Yield the connection under a lock, and turn errors of SQLite into StorageError."""
         with self._lock:
             try:
                 if self._connection is None:
@@ -116,7 +125,7 @@ class VectorCache:
         connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            # A lost commit after a power cut costs one batch of computing; a sync for each is not worth it.
+            # A power cut may lose the last commit, one batch of computing; a sync per commit is not worth it.
             connection.execute("PRAGMA synchronous = NORMAL")
             with connection:
                 connection.execute(_SCHEMA)
@@ -144,14 +153,14 @@ def compute_cached(
     cache: VectorCache,
     notify: ProgressCallback = no_progress,
 ) -> dict[str, Vector]:
-    """Return the vectors of inputs by their keys: each input is computed at most once, ever.
+    """Return the vectors of inputs by key; each input is computed at most once.
 
-    Everything is read back from the cache, so that two processes computing the same input at the same time
+    New vectors are read back from the cache. So two processes that compute the same input at the same time
     return the same vector.
     """
     cached = cache.get_many(space, list(inputs))
     missing = [key for key in inputs if key not in cached]
-    # Short inputs first, so that batches of one length are full and the order depends on nothing else.
+    # Short inputs first, for full batches of equal length in an order that depends on the inputs alone.
     missing.sort(key=lambda key: (length(inputs[key]), key))
     for start in range(0, len(missing), STORE_EVERY):
         keys = missing[start : start + STORE_EVERY]
@@ -164,7 +173,7 @@ def compute_cached(
 
 
 class CachedEmbedder:
-    """An embedder that computes each text at most once, ever: for questions and claims as for chunks."""
+    """An embedder that computes each text at most once, for chunks, questions and claims."""
 
     def __init__(self, inner: Embedder, cache: VectorCache) -> None:
         self.inner, self.cache = inner, cache
@@ -172,7 +181,7 @@ class CachedEmbedder:
         self.window, self.tokenizer, self.count = inner.window, inner.tokenizer, inner.count
 
     def encode(self, texts: Sequence[str], notify: ProgressCallback = no_progress) -> Vectors:
-        """Return unit-length vectors, one row for each text, in the order given."""
+        """Return unit-length vectors, a row per text, in the same order."""
         space = VectorSpace(self.model, self.revision, self.precision)
         hashes = [hash_text(text) for text in texts]
         inputs = dict(zip(hashes, texts, strict=True))

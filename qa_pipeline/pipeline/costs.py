@@ -1,4 +1,4 @@
-"""What models took: sums by stage and for each accepted pair."""
+"""Cost of model calls: sums by stage, and per accepted pair."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
@@ -14,10 +14,10 @@ STAGES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True, slots=True)
 class CostSummary:
-    """Hold calls, tokens and cost of model calls, by stage and in all.
+    """Number, tokens and cost of model calls, by stage and in total.
 
-    `cost` is the sum of known costs; None where none is known, or where they are in several currencies.
-    `fake_calls` were answered by the server of `make serve-fake`.
+    `cost` is the sum of known costs, and unset without any or with several currencies. `fake_calls` were
+    answered by the server of `make serve-fake`.
     """
 
     stages: pl.DataFrame
@@ -31,7 +31,7 @@ class CostSummary:
     fake_calls: int
 
     def message(self) -> list[str]:
-        """Return notes on what the figures by stage do not show."""
+        """Return notes about fake replies and calls without a known cost."""
         notes = []
         if self.fake_calls:
             notes.append(
@@ -46,14 +46,14 @@ class CostSummary:
         return notes
 
     def document(self) -> dict[str, Any] | None:
-        """Return the figures as JSON values; None where nothing was asked."""
+        """Return the figures as JSON values, if there were any calls."""
         if not self.calls:
             return None
         return asdict(replace(self, stages=pl.DataFrame())) | {"stages": self.stages.to_dicts()}
 
 
 def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
-    """Add up the calls of batches; pairs of these whose verdict was known before are left out."""
+    """Sum the tokens and cost of calls; test pairs with an expected verdict are not counted as accepted."""
     currencies = calls["currency"].drop_nulls().unique()
     currency = currencies.item() if currencies.len() == 1 else None
     costs = calls["cost"].drop_nulls()
@@ -74,7 +74,7 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
 
 
 def _stages(calls: pl.DataFrame, accepted: int, currency: str | None) -> pl.DataFrame:
-    """Return a row for each stage in pipeline order, and one for all together."""
+    """Return a row per stage in pipeline order, and a row for the total."""
     tokens = pl.col("input_tokens").sum() + pl.col("output_tokens").sum()
     cost = pl.col("cost")
     total = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)

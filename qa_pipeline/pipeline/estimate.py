@@ -1,4 +1,4 @@
-"""What a run would ask and cost, by batch and stage: counts of the plan × mean tokens of a call."""
+"""Estimate the calls and cost of a run by batch and stage: planned calls × mean tokens per call."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,28 +21,28 @@ from qa_pipeline.storage.tables import QUESTIONS, VERDICTS
 from qa_pipeline.verification.canaries import JUDGED_GOOD, JUDGED_PAIRS, MODEL_CHUNKS
 
 SHARE_KEPT, REWRITTEN = 0.75, 0.1
-"""Questions that are kept, and that are sent back once, of those planned."""
+"""Shares of planned questions that are kept, and that are rewritten once."""
 IN_DOUBT, BORDERLINE, JUDGED = 0.15, 0.7, 0.7
-"""Calls for each answer: to draft it anew where it came with its question, to verify and to judge it."""
+"""Calls per answer: to redraft an answer that came with its question, to verify and to judge."""
 SPLIT = {"auto": 0.3, "model": 1.0, "rules": 0.0}
-"""Calls for each answer to cut it into claims, by verification.split_claims."""
+"""Calls per answer to split it into claims, by verification.split_claims."""
 PROMPT_TOKENS: Mapping[Role, int] = {
     "standalone": 320, "validate": 400, "guard": 750, "answer": 750, "split": 600, "verify": 820,
     "solve": 750, "compare": 400, "judge": 770,
 }  # fmt: skip
-"""Tokens of a prompt but for its passages."""
+"""Tokens of a prompt without its passages."""
 REPLY_TOKENS: Mapping[Role, int] = {
     "questions": 150, "standalone": 30, "validate": 40, "guard": 60, "answer": 130, "split": 140,
     "verify": 200, "solve": 130, "compare": 80, "judge": 150,
 }  # fmt: skip
-"""Tokens of a reply without thoughts; for questions, of each one with its answer."""
+"""Tokens of a reply without thoughts; for "questions", per question with its answer."""
 THOUGHTS = {"minimal": 0, "low": 250, "medium": 600, "high": 1200}
-"""Tokens of thoughts before a reply, by thinking level; Gemini's think as at medium where none is set."""
+"""Tokens of thoughts per reply, by thinking level; Gemini's default level is medium."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageEstimate:
-    """Calls of one stage of one batch; `cost` is None where nobody knows the price."""
+    """Calls of a stage of a batch; `cost` is None if the price is unknown."""
 
     batch: str
     stage: Role
@@ -54,29 +54,29 @@ class StageEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """All stages of all batches; none where no hosted model is asked."""
+    """Estimates of all stages and batches; empty without hosted models."""
 
     stages: tuple[StageEstimate, ...]
 
     @property
     def cost(self) -> Decimal | None:
-        """Return the sum of all costs; None if a price is not known."""
+        """Return the total cost; None if a price is unknown."""
         if any(stage.cost is None for stage in self.stages if stage.calls):
             return None
         return sum((stage.cost or Decimal(0) for stage in self.stages), Decimal(0))
 
 
 def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) -> Estimate:
-    """Estimate a run. Documents are read and chunked; no model is asked and nothing written.
+    """Estimate a run; documents are read and chunked, without model calls or written files.
 
-    `now` is Unix seconds, for prices that change.
+    `now` is in Unix seconds, for prices that change with time.
     """
     models = _role_models(resources.settings)
     stages: list[StageEstimate] = []
     for batch in batches if models else ():
         for role, calls, read, written in _calls(resources, batch, models):
             price, mean = price_of(models[role]), Usage(0, 0)
-            if calls:  # by the mean call: a sum over calls would look like one very long prompt
+            if calls:  # use the mean call, since the sum would look like a single very long prompt
                 mean = Usage(round(read / calls), round(written / calls))
             cost = price.cost(mean, now) if price else None
             cost = None if cost is None else cost * Decimal(repr(calls))
@@ -85,7 +85,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
 
 
 def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
-    """Return the hosted model of each role that has one, in the order of stages."""
+    """Return the hosted model of each role, in the order of stages."""
     llm, generation, verification = settings.llm, settings.generation, settings.verification
     round_trip = verification.round_trip or generation.mix.hops > 0
     verifying: dict[Role, bool] = {
@@ -105,7 +105,7 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
 def _calls(
     resources: Resources, batch: str, models: Mapping[Role, ModelSettings]
 ) -> list[tuple[Role, float, float, float]]:
-    """Return calls, and tokens read and written, of each stage of a batch."""
+    """Return role, calls, tokens read and tokens written of each stage of a batch."""
     settings, layout = resources.settings, resources.layout
     generation, verification, top_k = settings.generation, settings.verification, settings.retrieval.top_k
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))

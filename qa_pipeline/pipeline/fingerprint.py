@@ -1,4 +1,4 @@
-"""Has a batch changed since its last run here? Asked before a model or Dagster is loaded."""
+"""Fingerprints of batches, to skip unchanged batches before models or Dagster are loaded."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ from qa_pipeline.storage.tables import SCHEMA_VERSION, STORED
 
 
 class Finished(BaseModel):
-    """The state of a batch when its last run ended: what it was made from, and the hash of each file made."""
+    """The state of a batch after its last run: fingerprint of its inputs, and hash of each output file."""
 
     fingerprint: str
     files: dict[str, str]
@@ -31,12 +31,12 @@ class Finished(BaseModel):
 
 
 def batch_fingerprint(resources: Resources, batch: str) -> str:
-    """Return a hash of all that decides what a run makes of a batch; every file of it is read.
+    """Return a hash of everything that affects a batch's results; all its files are read.
 
     Raises:
-        CorpusError: there is no such batch, or it cannot be read as a whole.
+        CorpusError: the batch does not exist, or cannot be read completely.
         InputError: the list of forgotten documents is damaged.
-        SettingsError: a file that the settings name cannot be used.
+        SettingsError: a file named by the settings is unusable.
     """
     settings, layout = resources.settings, resources.layout
     people = (layout.decisions(batch), layout.added_pairs(batch))
@@ -52,9 +52,9 @@ def batch_fingerprint(resources: Resources, batch: str) -> str:
 
 
 def unchanged_outcomes(resources: Resources, batches: Sequence[str]) -> dict[str, BatchOutcome]:
-    """Return the outcomes of batches that a run would leave as they are, or that cannot be read.
+    """Return the outcomes of batches that a run would not change, or that are unreadable.
 
-    A file is compared by its content, so none has to be read as a table.
+    Output files are compared by their hash, without reading them as tables.
     """
     outcomes = {}
     for batch in batches:
@@ -74,7 +74,7 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
     try:
         finished = Finished.model_validate_json(layout.finished(batch).read_bytes())
         is_same = finished.fingerprint == fingerprint and finished.files == _files(layout, batch)
-    except (OSError, ValidationError):  # the batch is run, which reports what is wrong with a table
+    except (OSError, ValidationError):  # the run reports damaged tables
         return None
     stone = tombstone_of(layout, batch)
     is_blocked = stone is not None and stone.reason == "gate_failed"
@@ -84,10 +84,10 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
 
 
 def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:
-    """Note the state of a batch that needs no further run.
+    """Record the state of a batch, unless another run may change it.
 
-    A batch that failed is noted only where a gate blocks it; one with rows that wait for a model that could
-    not be reached is not.
+    A failed batch is recorded only if a gate blocks it. A batch with rows whose model was unavailable is not
+    recorded.
     """
     batch = outcome.batch
     if (outcome.passed or outcome.error == BLOCKED) and not _is_unanswered(layout, batch):
@@ -102,7 +102,7 @@ def _files(layout: Layout, batch: str) -> dict[str, str]:
 
 @cache
 def _hash_code() -> str:
-    """Hash the package: in a checkout, code changes while its version stays."""
+    """Hash the package's files, since the version of a checkout does not change with its code."""
     package = Path(__file__).parents[1]
     total = sha256()
     for file in sorted(path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"):
@@ -111,7 +111,7 @@ def _hash_code() -> str:
 
 
 def _is_unanswered(layout: Layout, batch: str) -> bool:
-    """Return True if a table has rows whose model could not be reached."""
+    """Return True if a table has rows whose model was unavailable."""
     for table in STORED.values():
         reasons = [name for name in table.schema if name == "reason" or name.endswith("_reason")]
         path = layout.table(table.name, batch)

@@ -1,4 +1,4 @@
-"""What became of everything: how much reached each stage of a batch, and why the rest did not."""
+"""The yield of each stage of a batch, and the reasons for losses."""
 
 from collections.abc import Mapping
 
@@ -16,10 +16,10 @@ KNOWN_ANSWERS = pl.Schema({"expected_verdict": pl.String(), "verdict": pl.String
 
 
 def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Count every stage of one or more batches: `STEPS`, in pipeline order.
+    """Count the rows of every stage of a batch, in pipeline order: a `STEPS` frame.
 
-    The first row of a stage is its total; the others part it, so that they add up to it. Training examples
-    are absent where a failed gate stood before them.
+    The first row of a stage is its total, and the other rows add up to it. Without training examples, as
+    after a failed gate, all accepted pairs count as left out.
     """
     drafted = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
     verdicts, examples = frames["verdicts"], frames.get("training_examples")
@@ -46,7 +46,7 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def stage_counts(stage: str, total: str, frame: pl.DataFrame, parted_by: str) -> pl.DataFrame:
-    """Return a stage's total, then its parts by a status column and `reason`, largest first: `STEPS`."""
+    """Return a stage's total, then its counts by status and `reason`, largest first: a `STEPS` frame."""
     parts = (
         frame.group_by(pl.col(parted_by).alias("what"), "reason")
         .agg(pl.len().cast(pl.Int64).alias("count"))
@@ -61,19 +61,19 @@ def _total(stage: str, what: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def known_answers(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Count pairs by the verdict that is known to be right, and by the one they got: `KNOWN_ANSWERS`."""
+    """Count pairs by their expected and actual verdict: a `KNOWN_ANSWERS` frame."""
     answers = verdicts.filter(pl.col("expected_verdict").is_not_null())
     counts = answers.group_by("expected_verdict", "verdict").agg(pairs=pl.len().cast(pl.Int64))
     return counts.sort("expected_verdict", "verdict")
 
 
 def summarise(verdicts: pl.DataFrame) -> dict[str, int | float | None]:
-    """Return counts, pass rates and mean scores of a batch without known answers; None without rows.
+    """Return counts, pass rates and mean scores of pairs without an expected verdict.
 
-    `pass_rate` and `average_score` are over accepted and rejected pairs. The specification's are beside them:
-    `pass_rate_of_all` divides by all pairs, `average_score_of_passed` is the mean over accepted pairs that
-    have a score. Rates and means leave out proved drafts beside a better one for the same question. The
-    figures of citations are means over accepted pairs that cite anything.
+    `pass_rate` and `average_score` are over accepted and rejected pairs. The specification defines two more:
+    `pass_rate_of_all` divides by all pairs, and `average_score_of_passed` is the mean over accepted pairs
+    with a score. Rates and means exclude proved drafts that lost to a better draft of the same question.
+    Citation figures are means over accepted pairs with citations. Rates and means without rows are None.
     """
     generated = verdicts.filter(pl.col("expected_verdict").is_null())
     counts = dict(generated["verdict"].value_counts().iter_rows())
@@ -94,23 +94,23 @@ def summarise(verdicts: pl.DataFrame) -> dict[str, int | float | None]:
 
 
 def _mean(values: pl.Series) -> float | None:
-    """Return the mean of the known values; None where nothing is known."""
+    """Return the mean of the known values, if there are any."""
     scores = values.drop_nulls()
     return float(scores.sum()) / scores.len() if scores.len() else None
 
 
 def left_out_counts(documents: pl.DataFrame) -> pl.DataFrame:
-    """Return the text left out of the files, by kind, most characters first: `LEFT_OUT_COUNTS`."""
+    """Return the omitted text of files by kind, most characters first: a `LEFT_OUT_COUNTS` frame."""
     return _parts_of_documents(documents, "left_out", LEFT_OUT_COUNTS)
 
 
 def masked_counts(documents: pl.DataFrame) -> pl.DataFrame:
-    """Return the items of personal data, by kind, most first: `MASKED_COUNTS`."""
+    """Return the items of personal data by kind, most first: a `MASKED_COUNTS` frame."""
     return _parts_of_documents(documents, "masked", MASKED_COUNTS)
 
 
 def _parts_of_documents(documents: pl.DataFrame, column: str, schema: pl.Schema) -> pl.DataFrame:
-    """Add up the parts that a list of structures holds, by the first field of the schema."""
+    """Sum the items of a list column by the first field of the schema."""
     kind, _, *counts = schema.names()
     parts = documents.select(column).explode(column).drop_nulls().unnest(column)
     sums = parts.group_by(kind).agg(pl.len().alias("documents"), pl.col(counts).sum())

@@ -1,4 +1,4 @@
-"""What a run of a batch came to."""
+"""The outcome of a batch's run."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,19 +11,19 @@ BLOCKED = "a blocking gate failed; the batch has no training examples until it p
 NO_ROWS = "no pair was accepted"
 
 WARNING = "warning: "
-"""How the message of a gate begins that does not block."""
+"""Prefix of a message about a gate that does not block."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """Result of a run of a batch.
+    """The result of a batch's run.
 
     Args:
         batch: its name.
-        outcome: succeeded; empty, because no pair was accepted; failed; unchanged since its last run and not
-            run again; or waiting, because verified pairs wait for people or a model to judge them.
-        error: what stopped the batch, or what it waits for.
-        failed_gates: what failed and why, warnings among them.
+        outcome: succeeded, failed, or empty (all pairs were rejected). An unchanged batch was skipped, and a
+            waiting batch has verified pairs that still need a decision by people or a judge.
+        error: the reason for a failure, or for waiting.
+        failed_gates: messages of failed gates, warnings included.
     """
 
     batch: str
@@ -38,7 +38,7 @@ class BatchOutcome:
 
 
 def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]) -> BatchOutcome:
-    """Return the outcome of a batch whose blocking gates pass."""
+    """Return the outcome of a batch that passes its blocking gates."""
     is_row = (pl.col("verdict") == "accepted") & pl.col("expected_verdict").is_null()
     unjudged = unjudged_pairs(verdicts)
     if not unjudged and not verdicts.filter(is_row).height:

@@ -1,4 +1,4 @@
-"""What lies in the output folder, counted over batches: for the screen, for programs, for `status`."""
+"""Counts over all batches of an output folder, for the console, for programs and for `status`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -42,8 +42,8 @@ UNREAD = ("batch", "path", "status", "reason", "detail")
 class Report:
     """Counts over batches.
 
-    `steps` is the yield funnel, `left_out` what files hold and their texts do not, `unread` the files that
-    failed or were skipped. `incomplete` says why batches could not be counted.
+    `steps` is the yield funnel, `left_out` the omitted text of files, and `unread` the files that failed or
+    were skipped. `incomplete` gives a reason for each batch that could not be counted.
     """
 
     steps: pl.DataFrame
@@ -60,14 +60,14 @@ class Report:
 
 
 def finished_batches(layout: Layout) -> list[str]:
-    """Return the batches of which any table is there, by name."""
+    """Return the names of batches with at least one table."""
     return sorted({path.stem for name in TABLES for path in layout.tables(name)})
 
 
 def report(layout: Layout, batches: Sequence[str]) -> Report:
-    """Count the tables of the given batches; one whose tables cannot be counted is named with the reason.
+    """Count the tables of batches; batches with missing or damaged tables are listed in `incomplete`.
 
-    A batch that only lacks its training examples is counted: a failed gate stood before them.
+    A batch that lacks only its training examples is counted, since a failed gate prevents them.
     """
     counts: dict[str, list[pl.DataFrame]] = defaultdict(list)
     decisions: Counter[str] = Counter()
@@ -108,10 +108,10 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
 
 
 def read_outcomes(layout: Layout) -> pl.DataFrame:
-    """Return what each section of all batches gave, and why some gave nothing: OUTCOMES.
+    """Return the yield of each section of all batches, with reasons for missing rows: an OUTCOMES frame.
 
     Raises:
-        InputError: no batch has come as far.
+        InputError: every batch lacks verdicts.
         TableError: a table cannot be read.
     """
     outcomes = []
@@ -124,11 +124,11 @@ def read_outcomes(layout: Layout) -> pl.DataFrame:
 
 
 def read_tables(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
-    """Return the tables of a batch by name; without training examples where a failed gate stood before them.
+    """Return the tables of a batch by name; training examples may be missing after a failed gate.
 
     Raises:
-        TableError: one is missing or cannot be read.
-        CorpusError: the batch has a name that cannot be one.
+        TableError: a table is missing or cannot be read.
+        CorpusError: the batch name is invalid.
     """
     frames = {}
     for name, table in TABLES.items():
@@ -163,7 +163,7 @@ def _batch_row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, obje
 
 
 def _batch_counts(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Return the parts of a report that one batch has; see `Report`."""
+    """Return the frames that a batch adds to a `Report`."""
     documents = frames["documents"]
     return {
         "steps": yield_funnel(frames),
@@ -178,8 +178,8 @@ def _batch_counts(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]
 
 
 def _sums(frames: Sequence[pl.DataFrame], *key: str) -> pl.DataFrame:
-    """Add up the counts of equal rows, in the order in which they first appear."""
+    """Sum the counts of equal rows, in the order of first appearance."""
     sums = pl.concat(frames).group_by(key, maintain_order=True).sum()
-    # A reason that only a later batch has belongs beside the others of its stage.
+    # Keep the reasons of a stage together, even if only a later batch has them.
     order = sums[key[0]].unique(maintain_order=True).to_list()
     return sums.sort(pl.col(key[0]).cast(pl.Enum(order)), maintain_order=True)

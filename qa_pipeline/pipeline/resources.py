@@ -1,4 +1,4 @@
-"""The heavy things a run needs, each built once and only when a stage first asks for it."""
+"""Models, parsers and stores of a run; each is built once, on first use."""
 
 import atexit
 import os
@@ -38,12 +38,12 @@ def no_observer(batch: str, stage: str) -> ProgressCallback:
 
 
 _MOST_CACHED = 20e9
-"""Bytes of the store of vectors, and of that of logits; what is deleted is computed again when needed."""
+"""Most bytes of each vector cache; deleted vectors are computed again when needed."""
 
 
 @cache
 def parse_sandboxed() -> ParseFiles:
-    """Parse in worker processes; the first file starts them, and they end with this process."""
+    """Return a parser in worker processes, which start at the first file and end with this process."""
     from qa_pipeline.documents.sandbox.pool import ParsingPool
 
     pool = ParsingPool(os.environ)
@@ -52,17 +52,17 @@ def parse_sandboxed() -> ParseFiles:
 
 
 class Resources:
-    """Settings and what is built from them; tests and users hand in parts of their own.
+    """Settings and the objects built from them; tests and callers may pass their own.
 
     Args:
-        settings: the whole tree.
-        embedder: to use in place of the one that the settings name.
-        model: to use in every role.
-        parse: to use in place of the sandboxed parsers.
-        shared: output folder whose replies, vectors and logits are used in place of its own.
+        settings: all settings.
+        embedder: replaces the embedding model of the settings.
+        model: replaces the language model of every role.
+        parse: replaces the sandboxed parsers.
+        shared: output folder whose replies, vectors and logits are used.
         run: id of the run in the records of calls.
-        pairs_file: existing pairs that are checked; nothing is generated then.
-        watch: called with (batch, stage) when a stage starts; returns what is called with its progress.
+        pairs_file: existing pairs to check, instead of generating pairs.
+        watch: called with (batch, stage) at the start of a stage; returns its progress callback.
     """
 
     def __init__(
@@ -86,13 +86,13 @@ class Resources:
         self.pairs_file = pairs_file
         self.watch = watch
         self.stopping = Event()
-        """Set when a run was interrupted: its thread ends at the next sign of progress."""
+        """Set when a run is interrupted; its thread stops at the next progress report."""
         self.error: QAPipelineError | None = None
         """The error that stopped the last run."""
 
     @property
     def parse(self) -> ParseFiles:
-        """Return the parsers, in worker processes that all batches of this process share."""
+        """Return the parsers; all batches of this process share the worker processes."""
         return self._parse or parse_sandboxed()
 
     @cached_property
@@ -104,7 +104,7 @@ class Resources:
 
     @cached_property
     def embedder(self) -> CachedEmbedder:
-        """Return the embedding model, behind the store of vectors computed before."""
+        """Return the embedding model with its vector cache."""
         from qa_pipeline.models.encoder import load_embedder
 
         inner = self._embedder or load_embedder(self.settings.embedding)
@@ -112,7 +112,7 @@ class Resources:
 
     @cached_property
     def entailment(self) -> "EntailmentModel | None":
-        """Return the entailment model, behind the store of its logits; None where the settings name none."""
+        """Return the entailment model with its cache of logits, if the settings name a model."""
         settings = self.settings.verification.entailment
         if settings.model is None:
             return None
@@ -123,7 +123,7 @@ class Resources:
 
     @cached_property
     def models(self) -> "Models":
-        """Return the language models that the settings name, and what they share."""
+        """Return the language models of the settings, with their shared store and budget."""
         from qa_pipeline.generation.offline.provider import ExtractiveModel
         from qa_pipeline.llm.factory import Models
 
@@ -134,13 +134,13 @@ class Resources:
             run=self.run,
             extractive=ExtractiveModel(),
         )
-        # the latest there is: steps of a Dagster run share the models, and nobody tells them of its end
+        # steps of a Dagster run share the models and do not know its end, so they are closed last
         weakref.finalize(self, models.close)
         return models
 
     @property
     def generator(self) -> LanguageModel | None:
-        """Return the model that asks and answers; None when only existing pairs are verified.
+        """Return the model that writes questions and answers; None if only existing pairs are verified.
 
         Raises:
             KeyRejectedError: the provider's key is missing.
@@ -148,9 +148,9 @@ class Resources:
         return self._model or self.models.of(self.settings.llm.generator)
 
     def reviewer(self, role: Reviewer, model: str | None = None) -> LanguageModel | None:
-        """Return the model that verifies borderline claims, or judges; the extractive rules do neither.
+        """Return the model that verifies borderline claims or judges; None for the extractive rules.
 
-        `model` is another one of the same provider; None is the role's own.
+        `model` names another model of the same provider, instead of the role's own.
         """
         if self._model is not None:
             return self._model
@@ -160,10 +160,10 @@ class Resources:
         return None if settings.provider == "extractive" else self.models.of(settings)
 
     def note_documents(self, batch: str, documents: pl.DataFrame) -> None:
-        """Note the corpus of a batch, and its documents in the store of replies, where they can be erased.
+        """Record the corpus of a batch, and add its documents to the reply store, so that they can be erased.
 
         Raises:
-            ReplyStoreError: the store cannot be used.
+            ReplyStoreError: the store is unusable.
         """
         note_origin(self.layout, batch, None if self.pairs_file is not None else self.settings.corpus)
         if self._model is None and any(model.provider != "none" for model in self.settings.llm.models):
@@ -173,7 +173,7 @@ class Resources:
             note_documents(self.models.replies.database, names.iter_rows())
 
     def calls(self, batch: str) -> pl.DataFrame:
-        """Return the usage of the calls for a batch, by any run over the same store of replies."""
+        """Return the records of all calls for a batch, by any run with the same reply store."""
         store, calls = self.settings.llm.store, []
         if store.url is not None or self.layout.replies.is_file():
             from qa_pipeline.llm.store.maintenance import read_calls

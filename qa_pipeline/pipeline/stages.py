@@ -1,7 +1,7 @@
 """The stages of a batch, in order: functions from tables to a table.
 
-`qa_pipeline.defs.assets` makes an asset of each. Their work is in the folders of their subjects; here they
-get the settings, models and files that they use.
+`qa_pipeline.defs.assets` makes an asset of each stage. The work is done in other folders; this module passes
+the settings, models and files to them.
 """
 
 from collections.abc import Mapping
@@ -76,7 +76,7 @@ from qa_pipeline.verification.splitting import Claim
 
 @dataclass(frozen=True, slots=True)
 class StageRun:
-    """A stage of one batch, about to run; `notify` is called with its progress."""
+    """Context of a stage of a batch; `notify` is called with its progress."""
 
     resources: Resources
     batch: str
@@ -84,25 +84,25 @@ class StageRun:
 
     @property
     def settings(self) -> Settings:
-        """Return the whole tree of settings."""
+        """Return all settings."""
         return self.resources.settings
 
     def previous(self, table: Table) -> pl.DataFrame | None:
-        """Return a table as the last run left it; None without one."""
+        """Return a table of the previous run, if it exists."""
         return read_earlier(self.resources.layout.table(table.name, self.batch), table)
 
 
 def batch_files(resources: Resources, batch: str) -> BatchFiles:
-    """Return the files of a batch, wherever the corpus lies.
+    """Return the files of a batch.
 
     Raises:
-        CorpusError: there is no such batch.
+        CorpusError: the batch does not exist.
     """
     return open_corpus(resources.settings.corpus).batch(batch)
 
 
 def read_batch(run: StageRun) -> pl.DataFrame:
-    """Read the files of a batch; those of unchanged bytes are taken over from the previous table."""
+    """Read the files of a batch; unchanged files are copied from the previous table."""
     resources = run.resources
     return read_documents(
         run.batch,
@@ -116,13 +116,13 @@ def read_batch(run: StageRun) -> pl.DataFrame:
 
 
 def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
-    """Cut the parsed documents, and mark chunks that repeat others or hold nothing to ask about."""
+    """Split the parsed documents into chunks, and mark chunks that are repeated or not worth asking about."""
     chunks = chunk_documents(documents, resources.counter, resources.settings.chunking)
     return mark_not_worth_asking(mark_repeated_blocks(chunks, documents))
 
 
 def ask_questions(run: StageRun, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Ask the chunks for questions; none without a generator, and none where a file of pairs is checked."""
+    """Write questions about the chunks; empty without a generator, or if a file of pairs is checked."""
     resources, settings = run.resources, run.settings
     if resources.generator is None or resources.pairs_file is not None:
         return QUESTIONS.empty()
@@ -150,15 +150,15 @@ def answer_questions(
     questions: pl.DataFrame,
     decisions: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Draft an answer to each kept question; add existing pairs, and the edits of people.
+    """Draft an answer to each kept question; add existing pairs, and edits by people.
 
-    Existing pairs are those of `resources.pairs_file`, else the files beside the documents and what people
-    added in the review app.
+    Existing pairs come from `resources.pairs_file`, or else from files next to the documents and from the
+    review app.
     """
     resources, settings = run.resources, run.settings
     if resources.pairs_file is not None:
         existing = read_pairs(resources.pairs_file)
-    elif settings.generation.max_chunks is not None:  # all existing pairs would be more than a part
+    elif settings.generation.max_chunks is not None:  # a limited run leaves existing pairs out
         existing = []
     else:
         added = resources.layout.added_pairs(run.batch)
@@ -181,7 +181,7 @@ def answer_questions(
 
 
 def drafting_rules(resources: Resources) -> dict[str, Any]:
-    """Return how passages are selected and questions guarded, as arguments of `draft_answers`."""
+    """Return the arguments of `draft_answers` that select passages and guard questions."""
     settings, generation = resources.settings, resources.settings.generation
     means: dict[str, Any] = {"encoder": resources.embedder, "llm": settings.llm}
     verifier = resources.reviewer("verifier")
@@ -197,9 +197,9 @@ def drafting_rules(resources: Resources) -> dict[str, Any]:
 def _imported_pairs(
     run: StageRun, raw: list[RawPair], documents: pl.DataFrame, chunks: pl.DataFrame
 ) -> pl.DataFrame:
-    """Resolve what pairs cite; a pair that two files hold is two rows.
+    """Resolve the citations of existing pairs; a pair in two files gives two rows.
 
-    They are masked like the batch's documents: their quotes must still be found there.
+    Pairs are masked like the batch's documents, so that their quotes still match.
     """
     if not raw:
         return PAIRS.empty()
@@ -211,14 +211,14 @@ def _imported_pairs(
 
 
 def _masking(run: StageRun) -> MaskingSettings | None:
-    """Return the masking of the batch's texts; None where they stay as they are."""
+    """Return the masking of the batch's texts, if it changes them."""
     files = batch_files(run.resources, run.batch)
     _, masking = description_and_masking(run.batch, files, run.settings.documents.masking)
     return masking if masking.action in ("mask", "drop") else None
 
 
 def recorded_decisions(run: StageRun) -> pl.DataFrame:
-    """Return the decisions of people about the batch, their texts masked like its documents."""
+    """Return the decisions of people about the batch, with texts masked like its documents."""
     decisions = read_decisions(run.resources.layout.decisions(run.batch))
     masking = _masking(run) if decisions.height else None
     if masking is None:
@@ -238,9 +238,9 @@ def split_and_score(
     chunks: pl.DataFrame,
     embeddings: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Split the answers into claims, find the evidence of each and compute every local score.
+    """Split the answers into claims, find evidence for each claim and compute all local scores.
 
-    A model that verifies cuts answers into single statements, where the settings want it and there is one.
+    The verifying model splits answers if the settings ask for it and the model is available.
     """
     settings, model = run.settings, run.resources.reviewer("verifier")
     claims = None
@@ -261,16 +261,16 @@ def score_claims(
     model_claims: Mapping[str, list[Claim]] | None = None,
     similarity: bool = True,
 ) -> pl.DataFrame:
-    """Return every local score of every claim; answers without `model_claims` are split by rules.
+    """Return all local scores of all claims; answers without `model_claims` are split by rules.
 
-    No language model is asked. Without `similarity` nothing is embedded.
+    Language models are not called. Without `similarity` the embedding model is not used either.
     """
     claims = find_claims(
         pairs,
         documents,
         chunks,
         resources.embedder if similarity else None,
-        notify if resources.entailment is None else no_progress,  # of two counts the slower is shown
+        notify if resources.entailment is None else no_progress,  # show the slower count only
         embeddings=embeddings,
         model_claims=model_claims,
     )
@@ -280,7 +280,7 @@ def score_claims(
 def decide_claims(
     run: StageRun, claims: pl.DataFrame, pairs: pl.DataFrame, decisions: pl.DataFrame, **frames: pl.DataFrame
 ) -> pl.DataFrame:
-    """Decide each claim: by its quotation, else by the verifying model; a person overrules both."""
+    """Decide each claim by its quotation, or else by the verifying model; people overrule both."""
     decided = _verified_claims(run, run.resources.reviewer("verifier"), claims=claims, pairs=pairs, **frames)
     return overrule_claims(decided, claims, pairs, decisions)
 
@@ -291,7 +291,7 @@ def _verified_claims(run: StageRun, model: LanguageModel | None, **frames: pl.Da
 
 
 def ask_again(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
-    """Question the verified pairs once more: those of two hops always, others by setting."""
+    """Answer the questions of verified pairs again: always for two hops, for other pairs by setting."""
     verification = run.settings.verification
     return make_round_trips(
         **frames,
@@ -310,15 +310,15 @@ def check_reviewers(
     embeddings: pl.DataFrame,
     **frames: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Make rows of known verdict and have them verified and judged exactly as pairs are."""
+    """Create rows with known verdicts, and verify and judge them exactly like pairs."""
     if not run.settings.canaries.enabled:
         return CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
     drawn: list[tuple[list[Canary], LanguageModel | None]] = [(draw_canaries(chunks), None)]
     decided_by_model = frames["claim_verdicts"]["llm_decision"].is_in(["accept", "reject"]).any()
-    if verifier is not None and decided_by_model:  # else nothing rests on it
+    if verifier is not None and decided_by_model:  # otherwise no verdict depends on it
         drawn.append((draw_for_model(chunks), verifier))
-    # but for that policy vectors only order the evidence that is tried, and change no verdict of a canary
+    # with other policies vectors only order the evidence, and do not change verdicts of canaries
     similarity = run.settings.verification.policy == "similarity_only"
     rows = []
     for canaries, model in drawn:
@@ -340,7 +340,7 @@ def _judged_canaries(
     claim_verdicts: pl.DataFrame,
 ) -> pl.DataFrame:
     settings = run.settings
-    # whatever share of claims other pairs may be accepted with, these are to be right
+    # canaries that should pass need all claims supported, even if accept_grounding is lower
     right = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=1.0)
     canaries = draw_judge_pairs(with_evidence(right, claims, claim_verdicts), chunks)
     read = [canary.pair for canary in canaries if canary.pair is not None]
@@ -351,7 +351,7 @@ def _judged_canaries(
 
 
 def judge_pairs(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
-    """Have the pairs that passed source verification judged."""
+    """Judge the pairs that passed source verification."""
     return assess_pairs(
         **frames,
         model=run.resources.reviewer("judge"),
@@ -363,9 +363,9 @@ def judge_pairs(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
 
 
 def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame) -> pl.DataFrame:
-    """Give every pair its verdict, record the settings that decided, and write the JSONL files of the ledger.
+    """Decide on every pair, record the settings used, and write the JSONL files of the ledger.
 
-    The files are written whatever the gates say; a withdrawal may follow.
+    The files are written even if a gate fails; the batch may be withdrawn later.
     """
     layout, settings = run.resources.layout, run.settings
     record_deciding(layout, settings.verification, settings.judging)
@@ -378,6 +378,6 @@ def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame)
 
 
 def select_examples(resources: Resources, **frames: pl.DataFrame) -> pl.DataFrame:
-    """Return the training examples, which are gated there, whatever comes in."""
+    """Select the accepted pairs, and return them as training examples."""
     count = resources.counter.count
     return build_training_examples(count_tokens=count, settings=resources.settings.training, **frames)

@@ -1,7 +1,7 @@
-"""The code version of each asset: what, besides its inputs, decides what it computes.
+"""The code version of each asset: everything except its inputs that affects its result.
 
-The UI marks an asset as outdated when its code version changes. Settings that only change how fast or how
-long a step may work (workers, time limits, caps) are left out, or raising a cap would mark everything.
+The UI marks an asset as outdated when its code version changes. Settings that only affect speed or duration
+(workers, time limits, caps) are excluded. Otherwise raising a cap would mark everything.
 """
 
 from collections.abc import Mapping
@@ -34,13 +34,13 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "canaries": ("canaries", "embedding", "verification", "judging", "llm"),
     "assessments": ("judging", "verification", "llm"),
     "verdicts": ("verification", "judging"),
-    "training_examples": ("training", "embedding", "quality"),  # another limit of a gate may let it pass
+    "training_examples": ("training", "embedding", "quality"),  # a gate may pass with another limit
     "llm_calls": (),
     "gates": ("quality",),
     "release": ("quality", "release"),
     "production_quality": ("embedding", "verification"),
 }
-"""The groups of settings that decide what an asset is, besides its inputs."""
+"""Groups of settings that affect an asset."""
 
 PROMPTS: Mapping[str, tuple[str, ...]] = {
     "questions": ("questions", "standalone"),
@@ -51,7 +51,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
     "assessments": ("judge", "answer", "compare"),
     "training_examples": SYSTEM_PROMPTS,
 }
-"""The prompts that do."""
+"""Prompts that affect an asset."""
 
 
 def code_version(asset: str, settings: Settings) -> str:
@@ -80,6 +80,6 @@ def _wording(language: str, name: str, settings: Settings) -> str:
 def _group(settings: Settings, group: str) -> dict[str, object]:
     values: dict[str, object]
     values = attrgetter(group)(settings).model_dump(mode="json", exclude=_ONLY_SPEED.get(group))
-    if group == "verification":  # what a file of thresholds says counts, and not where it lies
+    if group == "verification":  # the content of a thresholds file counts, not its path
         values["thresholds"] = settings.verification.fitted.id
     return values

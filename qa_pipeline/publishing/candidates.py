@@ -1,4 +1,7 @@
-"""Candidates of a release: the accepted rows of the batches whose gates hold, some bytes for each."""
+"""Candidates of a release: the accepted rows of all batches that pass their gates.
+
+Each row is kept as a few numbers, so that memory stays small.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +25,7 @@ from qa_pipeline.storage.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
 
 DUPLICATE, JOINS_SPLITS = "duplicate_across_batches", "joins_splits"
 REASONS = pl.Enum((DUPLICATE, JOINS_SPLITS, FORGOTTEN))
-"""The reasons why an accepted row is not released."""
+"""Reasons why an accepted row is not released."""
 ROWS = pl.Schema(
     {
         "code": pl.UInt64(),
@@ -37,15 +40,15 @@ KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64()})
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The rows that could be released, numbered over all batches.
+    """The rows that may be released, numbered across all batches.
 
     Args:
         rows: a ROWS frame.
-        keys: the keys of rows: a KEYS frame.
-        batches: number of the first row of each batch, and how many it has, in the order of names.
-        left_out: why a batch has none.
-        joins: documents that are nearly the same: a JOINS frame.
-        lacking: optional columns without a value.
+        keys: the keys of rows, a KEYS frame.
+        batches: index of the first row and number of rows of each batch, sorted by batch name.
+        left_out: reason for each batch without rows.
+        joins: pairs of near-duplicate documents, a JOINS frame.
+        lacking: optional columns that are null in every row.
     """
 
     rows: pl.DataFrame
@@ -57,7 +60,7 @@ class Candidates:
 
 
 def gather(resources: Resources) -> Candidates:
-    """Check each batch by its gates and the release floor, and note the settings that decide its rows."""
+    """Collect the accepted rows of each batch that passes its gates and the release floor."""
     layout, settings = resources.layout, resources.settings
     batches: dict[str, tuple[int, int]] = {}
     left_out: dict[str, str] = {}
@@ -70,7 +73,7 @@ def gather(resources: Resources) -> Candidates:
         try:
             tables = read_tables(layout, batch)
         except (TableError, CorpusError) as error:
-            left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release tells no places
+            left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release hides local paths
             continue
         refusal = "it is withdrawn" if batch in withdrawn else _refusal(tables, settings)
         if refusal is not None:
@@ -88,7 +91,7 @@ def gather(resources: Resources) -> Candidates:
         batches[batch] = count, of_batch.height
         count += of_batch.height
     for batch, stone in withdrawn.items():
-        if stone.reason == "document_forgotten" and batch not in left_out:  # it has no tables to look at
+        if stone.reason == "document_forgotten" and batch not in left_out:  # it has no tables left
             left_out[batch] = stone.message()
     joins = near_duplicates(_documents(layout, batches), NEAR_DUPLICATE_SIMILARITY)
     lacking = [name for name in OPTIONAL if name not in valued]
@@ -96,7 +99,7 @@ def gather(resources: Resources) -> Candidates:
 
 
 def _documents(layout: Layout, batches: Iterable[str]) -> Iterator[pl.DataFrame]:
-    """Yield hash and text of the documents of batches, each once."""
+    """Yield hash and text of the documents of each batch; repeated documents are skipped."""
     seen: set[int] = set()
     columns = ("content_sha256", "text")
     for batch in batches:
@@ -105,7 +108,7 @@ def _documents(layout: Layout, batches: Iterable[str]) -> Iterator[pl.DataFrame]
 
 
 def _refusal(tables: Mapping[str, pl.DataFrame], settings: Settings) -> str | None:
-    """Return the reason why a batch is not released: a failed blocking gate, or no training examples."""
+    """Return why a batch is not released: a failed blocking gate, or missing training examples."""
     gates = batch_gates(tables, settings.quality)
     measured = {name: tables[name] for name in ("claims", "claim_verdicts", "verdicts")}
     gates += release_floor(**measured, settings=settings.release)

@@ -1,6 +1,6 @@
-"""The data card of a release: `README.md`, from its manifest alone, and both as files.
+"""The data card of a release (`README.md`), rendered from its manifest alone.
 
-Its front matter is the metadata that `datasets.load_dataset` and the Hugging Face hub read.
+Its front matter is the metadata for `datasets.load_dataset` and the Hugging Face hub.
 """
 
 import json
@@ -19,7 +19,7 @@ from qa_pipeline.text.rendering import ranked, render_markdown, share
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 _MOST_VALUES = 20
-"""Values of a column that are listed, so that the card stays a page to read; the others are added up."""
+"""Most values of a column that the card lists; the others are summed in a last line."""
 _LICENCES = frozenset(
     (
         "agpl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc-by-3.0", "cc-by-4.0", "cc-by-nc-4.0",
@@ -28,7 +28,7 @@ _LICENCES = frozenset(
         "unlicense",
     )
 )  # fmt: skip
-"""Licences that the hub knows by these names."""
+"""Licence names that the hub accepts."""
 _VALUES = {
     "language": "language",
     "question_type": "type of question",
@@ -41,10 +41,10 @@ _ANSWERED = {"none": "none (a proved refusal)"}
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
-    """Write card and manifest, and return the manifest, which then names the card; equal ones in equal bytes.
+    """Write card and manifest, and return the manifest with the card's hash; equal input gives equal bytes.
 
     Raises:
-        StorageError: they cannot be written.
+        StorageError: a file cannot be written.
     """
     write_bytes(folder / CARD, data_card(manifest).encode())
     files = dict(sorted({**manifest.files, CARD: file_of(folder / CARD)}.items()))
@@ -55,7 +55,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
 
 
 def data_card(manifest: Manifest) -> str:
-    """Return the card as Markdown; the entry of the card itself is not looked at."""
+    """Return the card as Markdown; the manifest's entry for the card itself is ignored."""
     facts = manifest.facts
     makers = {
         role: {maker["model"] for maker in facts["made_by"] if maker["role"] == role}
@@ -97,7 +97,7 @@ def _front_matter(manifest: Manifest) -> str:
         "size_categories": [_size(manifest.facts["rows"])],
         "task_categories": ["question-answering", "text-generation"],
     }
-    return str(yaml.safe_dump(json.loads(json.dumps(head)), sort_keys=False))  # the hub reads no anchors
+    return str(yaml.safe_dump(json.loads(json.dumps(head)), sort_keys=False))  # avoids YAML anchors
 
 
 def _splits(manifest: Manifest) -> Iterator[Sequence[Any]]:
@@ -111,7 +111,7 @@ def _megabytes(file: File) -> str:
 
 
 def _values(facts: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
-    """Yield the most frequent values of each column, with the sum of the others."""
+    """Yield the most frequent values of each column, and the sum of the others."""
     for name, title in _VALUES.items():
         values = ranked(facts["values"].get(name, {}))
         first = [(_ANSWERED.get(value, value), count) for value, count in values[:_MOST_VALUES]]
@@ -122,6 +122,6 @@ def _values(facts: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
 
 
 def _size(rows: int) -> str:
-    """Return the hub's name for an order of size."""
+    """Return the hub's size category for a number of rows."""
     limits = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
     return next((name for limit, name in limits.items() if rows < limit), "1M<n<10M")

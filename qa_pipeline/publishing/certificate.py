@@ -1,7 +1,7 @@
-"""Audits: rows of a release that are drawn for people to label, and the bound that their labels allow.
+"""Audits: draw rows of a release for people to label, and bound the share of wrong rows.
 
-Each row has a lot, the hash of seed and id. A sample is the rows with the first lots, so that anybody draws
-the same ones.
+Rows are ranked by the hash of seed and id, and a sample is the first rows. So everybody draws the same rows
+for the same seed.
 """
 
 import heapq
@@ -33,7 +33,7 @@ class _Line(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Labels of a sample, and the share of wrong rows of the release that they rule out."""
+    """Counts of an audit's labels, and the upper bound on the share of wrong rows in the release."""
 
     rows: int
     audited: int
@@ -43,10 +43,10 @@ class Certificate:
 
 
 def draw_sample(release: Path, count: int, seed: str) -> pl.DataFrame:
-    """Return the rows of a sample with their quotes, an empty label, its seed and its size.
+    """Return a sample's rows with their quotes, an empty label, the seed and the sample size.
 
     Raises:
-        ReleaseError: there is no whole release.
+        ReleaseError: the release is incomplete.
     """
     splits = read_manifest(release).splits
     rows = pl.concat(load_release(release, name).with_columns(split=pl.lit(name)) for name in splits)
@@ -62,14 +62,14 @@ def draw_sample(release: Path, count: int, seed: str) -> pl.DataFrame:
 
 
 def certify(release: Path, file: Path) -> Certificate:
-    """Return the bound that an audit file allows for a release; rows that people are unsure of are wrong.
+    """Return the upper bound on the share of wrong rows, from a labelled sample; "unsure" counts as wrong.
 
-    It is the one-sided exact bound of Clopper and Pearson (1934). A sample counts only if each of its rows
-    has a label, and if it is the one that its seed draws from this release.
+    It is the one-sided exact bound of Clopper and Pearson (1934). Every row of the sample needs a label, and
+    the sample must match the rows that its seed draws from this release.
 
     Raises:
-        InputError: the file cannot be used.
-        ReleaseError: there is no whole release.
+        InputError: the file is invalid.
+        ReleaseError: the release is incomplete.
     """
     from scipy.stats import binomtest
 

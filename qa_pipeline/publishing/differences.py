@@ -1,4 +1,4 @@
-"""What tells two releases apart, row by row: what came, went, or moved between splits."""
+"""Compare two releases row by row."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from qa_pipeline.storage.parquet import readable
 
 
 def compare_releases(before: Path, after: Path) -> pl.DataFrame:
-    """Return the rows that are not in the same split of two releases, by change, batch and id.
+    """Return the rows that were added, removed or moved between splits, sorted by change, batch and id.
 
-    A row is its id, which hashes question, passages and answer: an answer that changed is one row that went
-    and another that came. `reason` says why the later release left a row out; null where it was not accepted.
+    An id hashes question, passages and answer. So a changed answer appears as a removed and an added row.
+    `reason` explains why the later release leaves a row out; it is null if the row is not accepted now.
 
     Raises:
-        ReleaseError: one of them is no whole release.
+        ReleaseError: a release is incomplete.
     """
     both = _rows(before).join(_rows(after), on="pair_id", how="full", suffix="_after", coalesce=True)
     if not (after / LEFT_OUT).is_file():

@@ -1,4 +1,4 @@
-"""Facts on the card of a release: counts of rows and documents, models and settings."""
+"""Facts for the card of a release: counts of rows and documents, models and settings."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _VALUES = {name: pl.col(name) for name in _COLUMNS} | {
     .list.eval(pl.element().struct.field("content").str.len_chars())
     .list.sum(),
 }  # fmt: skip
-"""What is counted of each row, by name."""
+"""Expressions whose values are counted per row, by name."""
 LENGTHS = ("words of the question", "words of the answer", "characters of the messages")
 QUANTILES = {"least": 0.0, "median": 0.5, "95 %": 0.95, "most": 1.0}
 _MAKERS = (
@@ -31,12 +31,12 @@ _MAKERS = (
     ("round trip", "round_trips", "model", None),
     ("judged", "assessments", "judge", "prompt_hash"),
 )
-"""What models did: role, table, and its columns of model and prompt."""
+"""Tasks of models: role, table, and the table's columns for model and prompt."""
 Key = tuple[Any, ...]
 
 
 class CardFacts:
-    """Counts over the batches of a release."""
+    """Counts across the batches of a release."""
 
     def __init__(self) -> None:
         self._values = {name: Counter[Any]() for name in _VALUES}
@@ -68,7 +68,7 @@ class CardFacts:
             self._counts[name][tuple(key)] += count
 
     def document(self) -> dict[str, Any]:
-        """Return all facts as JSON values; what is unknown is counted as such."""
+        """Return all facts as JSON values; unknown values are counted under "unknown"."""
         values = {
             name: {"unknown" if value is None else str(value): count for value, count in counts.items()}
             for name, counts in self._values.items()
@@ -92,7 +92,7 @@ class CardFacts:
 
 
 def _quantiles(counts: Counter[int]) -> dict[str, int]:
-    """Return the quantiles of numbers given with their frequencies."""
+    """Return the quantiles of numbers, given the frequency of each."""
     frame = pl.DataFrame({"length": [*counts], "rows": [*counts.values()]}).sort("length")
     upto, every = frame["rows"].cum_sum(), sum(counts.values())
     ranks = {name: 1 + round(part * (every - 1)) for name, part in QUANTILES.items()}

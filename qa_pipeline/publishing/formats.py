@@ -1,7 +1,7 @@
-"""Files of lines that trainers read, as one table: the columns of each format.
+"""Formats of trainers: JSON Lines files and the columns of each.
 
-Each row also says where it comes from (`ORIGIN`), so that a consumer can filter, cite and forget; trainers
-leave fields alone that they do not know.
+Each row also carries its origin (`ORIGIN`), so that users can filter, cite and forget rows. Trainers ignore
+fields that they do not know.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,13 +19,13 @@ _ASKED, _SAID = _MESSAGES.list.slice(0, 2), _MESSAGES.list.tail(1)
 _SYSTEM, _USER, _ASSISTANT = (_MESSAGES.list.get(place).struct.field("content") for place in range(3))
 
 FORMATS: Mapping[str, Mapping[str, pl.Expr]] = {
-    # OpenAI's fine-tuning format, which most chat trainers read
+    # OpenAI's fine-tuning format, accepted by most chat trainers
     "messages": {"messages": _MESSAGES},
-    # TRL's prompt-completion format, in which only the answer is learnt
+    # TRL's prompt-completion format: only the answer is trained on
     "prompt_completion": {"prompt": _ASKED, "completion": _SAID},
-    # Stanford Alpaca's columns and the system prompt; passages are part of the instruction
+    # Stanford Alpaca's columns and a system prompt; passages are part of the instruction
     "alpaca": {"system": _SYSTEM, "instruction": _USER, "input": pl.lit(""), "output": _ASSISTANT},
-    # conversations as TRL's preference trainers read them
+    # conversations for TRL's preference trainers
     "preference": {
         "prompt": _ASKED,
         "chosen": _SAID,
@@ -34,21 +34,21 @@ FORMATS: Mapping[str, Mapping[str, pl.Expr]] = {
         "rejected_pair_id": pl.col("rejected_pair_id"),
     },
 }
-"""The columns of each format, a value of `release.formats`."""
+"""Columns of each format; the names are values of `release.formats`."""
 PREFERENCE = "preference"
-"""The format that needs more than the released rows: drafts that are not released."""
+"""The only format that also uses unreleased drafts."""
 
 
 def trainer_lines(name: str, released: pl.DataFrame) -> Iterator[bytes]:
-    """Yield the lines of a format; those of preferences from the result of `with_worse_drafts`."""
+    """Yield the lines of a format; for preferences, `released` comes from `with_worse_drafts`."""
     origin = released.select(column for column in ORIGIN if column in released.columns)
     return json_lines(released.select(**FORMATS[name]).hstack(origin))
 
 
 def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return a row for each draft of its question that was rejected, or is only an alternative.
+    """Return a row for each worse draft of a question: rejected, or only an alternative.
 
-    Drafts that say the same, or that repeat a row of another question, teach no preference.
+    Drafts with the same words as the released answer are dropped, since they teach no preference.
     """
     drafts = tables["pairs"].filter(
         pl.col("question_id").is_not_null(),

@@ -1,9 +1,9 @@
-"""Keys: what no two splits may share. A row has those of its documents, its question and its answer.
+"""Keys that must not occur in two splits: each row has keys for its documents, question and answer.
 
-A question is known by its words as they are written, and by the stems of its content words, so that "Which
-valve protects the boiler?" and "The boiler is protected by which valve?" are one. A key is a hash of 64 bits:
-equal texts have equal keys, and two different ones meet once in ten million releases of a million rows, which
-would only keep two rows together.
+A question has two keys: its words as written, and the stems of its content words. So "Which valve protects
+the boiler?" and "The boiler is protected by which valve?" share a key. A key is a 64-bit hash. Two different
+texts share a hash about once in ten million releases of a million rows. The only effect is that two rows are
+kept together.
 """
 
 import hashlib
@@ -22,20 +22,20 @@ from qa_pipeline.storage.parquet import appended_parquet, row_groups
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 LONG_ANSWER = 40
-"""Characters from which two equal answers keep their rows together; shorter ones are equal by chance."""
+"""Characters from which equal answers keep their rows together; shorter answers are often equal by chance."""
 
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
 _BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
 _SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
 PLACED = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
 _AT_ONCE = 200
-"""Documents that are sketched at a time."""
+"""Documents per group, to bound memory."""
 _DOCUMENT = "document:{}"
 _WORD = re.compile(r"\w+(?:[-./:]\w+)*")
 
 
 def codes(texts: Iterable[str]) -> pl.Series:
-    """Return a hash of 64 bits for each text, the same on every machine."""
+    """Return a 64-bit hash of each text, the same on every machine."""
     digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
     return pl.Series(np.frombuffer(digests, dtype="<u8"), dtype=pl.UInt64())
 
@@ -47,7 +47,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
         rows: documents (a list of hashes), question, answer, coverage and language.
 
     Returns:
-        place of the row in the frame, and key, each once; in the order of rows.
+        `place` (row index) and `key`, without repeats, sorted by both.
     """
     placed = rows.with_row_index("place")
     question = normalised(pl.col("question"))
@@ -72,7 +72,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def said_codes(rows: pl.DataFrame) -> pl.Series:
-    """Return a code for question and answer: equal rows have equal codes."""
+    """Return a hash of question and answer; equal rows have equal hashes."""
     both = rows.select(
         pl.concat_str(*(normalised(pl.col(name)) for name in ("question", "answer")), separator="\x1f")
     )
@@ -80,12 +80,12 @@ def said_codes(rows: pl.DataFrame) -> pl.Series:
 
 
 def document_keys(sha256: pl.Series) -> pl.Series:
-    """Return the keys of documents, from the hashes of their texts."""
+    """Return the keys of documents, given the hashes of their texts."""
     return codes(_DOCUMENT.format(content_hash) for content_hash in sha256)
 
 
 def new_documents(documents: pl.DataFrame, seen: set[int]) -> pl.DataFrame:
-    """Return the documents that no earlier batch had; their keys are noted in `seen`."""
+    """Return the documents that earlier batches did not have, and add their keys to `seen`."""
     keys = document_keys(documents["content_sha256"]).to_list()
     new = documents.filter(pl.Series([key not in seen for key in keys], dtype=pl.Boolean()))
     seen.update(keys)
@@ -93,17 +93,17 @@ def new_documents(documents: pl.DataFrame, seen: set[int]) -> pl.DataFrame:
 
 
 class Places:
-    """The split of each key, in a few bytes a key.
+    """A compact map from key to split.
 
     Args:
-        placed: a PLACED frame in the order of keys.
+        placed: a PLACED frame, sorted by key.
     """
 
     def __init__(self, placed: pl.DataFrame) -> None:
         self.keys, self.splits = placed["key"].to_numpy(), placed["split"].cast(pl.Categorical())
 
     def splits_of(self, keys: pl.Series) -> pl.Series:
-        """Return the split of each key; null for a key without one."""
+        """Return the split of each key; null for an unknown key."""
         sought = keys.to_numpy()
         positions = np.searchsorted(self.keys, sought)
         is_present = np.append(self.keys, 0)[positions] == sought
@@ -114,14 +114,14 @@ class Places:
 
 
 def _stems(question: str, language: str) -> str:
-    """Return the content words of a question, stemmed and unordered; all its words where it has none."""
+    """Return the sorted stems of a question's content words, or all its words if it has only stop words."""
     words, stem = _WORD.findall(question.casefold()), stemmer(language)
     content = sorted({stem(word) for word in words if word not in lexicon(language).stop_words})
     return f"asked:{' '.join(content or words)}"
 
 
 def _sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the frames by which near duplicates are searched: a _BANDS frame and a _SHINGLES frame."""
+    """Return a _BANDS frame and a _SHINGLES frame for the near-duplicate search."""
     keys = document_keys(documents["content_sha256"])
     sets = [shingles(text) for text in documents["text"]]
     bands = [
@@ -134,13 +134,14 @@ def _sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, 
 
 
 def near_duplicates(documents: Iterable[pl.DataFrame], threshold: float) -> pl.DataFrame:
-    """Return the keys of documents that are nearly the same, directly or over others between: a JOINS frame.
+    """Return pairs of keys of near-duplicate documents, a JOINS frame.
 
-    Sets of shingles are several times as large as the texts, so they lie in a file.
+    Each document is paired with the head of its group, to which it is linked directly or through others.
+    Shingles are kept in a temporary file, since they are several times larger than the texts.
 
     Args:
-        documents: content_sha256 and text, part after part; each document once.
-        threshold: least Jaccard similarity of two near duplicates.
+        documents: frames of content_sha256 and text, with each document once.
+        threshold: least Jaccard similarity of near duplicates.
     """
     band_frames = [pl.DataFrame(schema=_BANDS)]
     shingles_by_key: dict[int, Shingles] = {}
@@ -167,7 +168,7 @@ def near_duplicates(documents: Iterable[pl.DataFrame], threshold: float) -> pl.D
 
 
 def _head(heads: dict[int, int], key: int) -> int:
-    """Return the key that stands for all that this one was joined to."""
+    """Return the representative of a key's group."""
     while key in heads:
         key = heads[key]
     return key

@@ -1,4 +1,4 @@
-"""Releases as folders: `manifest.json`, written last, `latest.json`, which names the newest, and rows."""
+"""Release folders: rows, `manifest.json` (written last) and `latest.json` (the newest version)."""
 
 import json
 from collections.abc import Iterator
@@ -20,24 +20,24 @@ from qa_pipeline.storage.parquet import scan_rows
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
 FORMAT = 5
-"""Version of the layout of a release folder."""
+"""Format version of a release folder."""
 _OLDEST_FORMAT = 2
-"""The oldest that can be read and continued; to verify it takes the version that made it."""
+"""The oldest format that can be read and continued; verifying it needs the version that wrote it."""
 _LARGEST = 64_000_000
-"""Bytes of a manifest that are read, lest a hostile one fill the memory; 100,000 batches take 4,000,000."""
+"""Most bytes of a manifest, so that a hostile file cannot fill the memory; 100,000 batches need 4,000,000."""
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")  # earlier versions wrote more
+    model_config = ConfigDict(frozen=True, extra="ignore")  # earlier versions wrote more fields
 
 
 _MOST = 2**31 - 1
-"""Rows and numbers of releases: columns hold 32 bits."""
+"""Highest row count or release number; columns have 32 bits."""
 Count = Annotated[int, Field(ge=0, le=_MOST)]
 
 
 def _inside(name: str) -> str:
-    """Return a path of a file that is in the folder of its release whatever the manifest says."""
+    """Return a file's path if it lies inside the release folder; raise ValueError otherwise."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or path.as_posix() != name or "\0" in name:
         raise ValueError("names no file of the release")
@@ -52,16 +52,17 @@ class File(_Part):
 
 
 class Manifest(_Part):
-    """Describe a release.
+    """The manifest of a release.
 
     Args:
-        splits: rows of each; `batches` likewise.
-        files: by path in the folder, without the manifest.
-        batches_left_out: why a batch is not in it, by name.
-        rows_left_out: accepted rows that are not in it, by reason.
-        unsatisfied: what the splits could not satisfy, in words.
-        settings: what decided.
-        facts: what the card shows, as `CardFacts.document` returns it, and the columns that rows lack.
+        splits: number of rows by split.
+        files: size and hash by path in the folder, without the manifest itself.
+        batches: number of rows by batch.
+        batches_left_out: reason by name of each batch that is left out.
+        rows_left_out: number of accepted rows that are left out, by reason.
+        unsatisfied: sentences about rules that the splits break.
+        settings: settings that decided about rows and splits.
+        facts: data for the card, as `CardFacts.document` returns it, and `lacking`, the omitted columns.
     """
 
     format: int = Field(ge=1)
@@ -79,14 +80,14 @@ class Manifest(_Part):
 
     @property
     def content(self) -> str:
-        """Hash of what a reader gets, whatever its number; the card, which names the number, aside."""
+        """Hash of the released content; version numbers and the card, which shows them, are excluded."""
         document = self.model_dump(mode="json", exclude={"version", "previous"})
         document["files"].pop(CARD, None)
         return hash_json(document)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; readers differ in which of two values of a key they take."""
+    """Return a JSON object; raise ValueError for a repeated key, which readers resolve differently."""
     document = dict(pairs)
     if len(document) < len(pairs):
         raise ValueError("a key repeats")
@@ -94,15 +95,15 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read what a release says of itself.
+    """Read the manifest of a release folder.
 
     Raises:
-        ReleaseError: the folder is no whole release, or one of a newer layout.
+        ReleaseError: the release is incomplete, or has a newer format.
     """
     path = folder / MANIFEST
     damaged = f"{path} is damaged; restore the release from a copy, or publish it anew"
     try:
-        if not path.is_file():  # opening a pipe would wait for whoever writes into it
+        if not path.is_file():  # opening a pipe would block until somebody writes to it
             raise FileNotFoundError(path)
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
@@ -127,41 +128,41 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def file_of(path: Path) -> File:
-    """Return size and hash of a file."""
+    """Return the size and hash of a file."""
     return File(sha256=hash_file(path), size=path.stat().st_size)
 
 
 def latest_release(releases: Path) -> Path | None:
-    """Return the folder of the newest whole release; None before the first."""
+    """Return the folder of the newest complete release, if there is one."""
     return next(reversed(release_folders(releases)), None)
 
 
 def point_to(releases: Path, version: int) -> None:
-    """Name the latest release to readers without this package, in one step.
+    """Write the version of the latest release to `latest.json`, atomically.
 
     Raises:
-        StorageError: the pointer cannot be written.
+        StorageError: the file cannot be written.
     """
     write_bytes(releases / LATEST, f"{json.dumps({'version': version})}\n".encode())
 
 
 def release_folders(releases: Path) -> list[Path]:
-    """Return all whole releases in the order of their numbers."""
+    """Return all complete releases, sorted by version."""
     numbered = (folder for folder in releases.glob("*") if folder.name.isdecimal())
-    # of one that an earlier version withdrew the manifest is left
+    # a release that an earlier version of this package withdrew has only its manifest left
     complete = (folder for folder in numbered if (folder / MANIFEST).is_file() and (folder / CARD).is_file())
     return sorted(complete, key=lambda folder: int(folder.name))
 
 
 def load_release(path: Path | str, split: str) -> pl.LazyFrame:
-    """Return the rows of one split of a release, read only as far as they are asked for.
+    """Return the rows of a split, as a lazy scan of its file.
 
     Args:
-        path: a release folder, or the folder of releases, whose latest is read.
-        split: its name, such as train.
+        path: a release folder, or the folder of all releases, which means the latest.
+        split: name of the split, such as train.
 
     Raises:
-        ReleaseError: there is no whole release, or it has no such split.
+        ReleaseError: the release is incomplete, or lacks this split.
     """
     folder = release_folder(output_folder(path))
     manifest = read_manifest(folder)
@@ -174,20 +175,20 @@ def load_release(path: Path | str, split: str) -> pl.LazyFrame:
 
 
 def release_folder(path: Path) -> Path:
-    """Return the release at a path, which is the latest where it is a folder of releases."""
+    """Return the release at a path, or the latest in a folder of releases."""
     return latest_release(path) or path
 
 
 @contextmanager
 def alone(releases: Path) -> Iterator[None]:
-    """Be the only one who changes the releases, once what a killed publisher left is finished or removed.
+    """Lock the releases against other publishers, after clearing up an interrupted publication.
 
     Raises:
-        StorageError: somebody else changes them.
+        StorageError: another process has the lock.
     """
     with locked(releases, across_hosts=True):
         unfinished = [*releases.glob(".*.tmp")]
-        if store_of(releases):  # where a release takes its place file by file, its manifest last
+        if store_of(releases):  # a store receives a release file by file, the manifest last
             numbered = (folder for folder in releases.glob("*") if folder.name.isdecimal())
             unfinished += [folder for folder in numbered if not (folder / MANIFEST).is_file()]
         for path in unfinished:

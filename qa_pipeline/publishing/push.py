@@ -1,7 +1,7 @@
-"""`release --push`: a copy of a release where training jobs read it: a folder, a store, the Hugging Face hub.
+"""`release --push`: copy a release to a folder, an object store or the Hugging Face hub.
 
-Nobody reads a part: the manifest comes last, then `latest.json`; the hub takes all files in one commit. What
-libraries say of a failure is not passed on, since it may hold addresses that were signed.
+Readers never see an incomplete copy: the manifest is written last, then `latest.json`. The hub takes all
+files in a single commit. Messages of libraries are not passed on, since they may contain signed addresses.
 """
 
 import os
@@ -21,16 +21,16 @@ HUB = "hf://datasets/"
 
 
 def push_release(folder: Path, target: str) -> tuple[str, bool]:
-    """Copy a release that verifies; return its place, and if it was sent or was there already.
+    """Verify a release and copy it; return its address, and False if it was there already.
 
     Args:
         folder: the release.
         target: `hf://datasets/OWNER/NAME`, or a folder of releases, also on an object store.
 
     Raises:
-        InputError: the target cannot be written to, or a token is missing.
-        ReleaseError: the release does not hold, or another one is in its place.
-        StorageError: the target refuses.
+        InputError: the target is invalid, or a token is missing.
+        ReleaseError: the release breaks a promise, or the target has another release under this number.
+        StorageError: writing to the target fails.
     """
     try:
         location = location_of(target)
@@ -61,7 +61,7 @@ def _to_folder(folder: Path, releases: Path) -> tuple[str, bool]:
     is_new = not (target / MANIFEST).exists()
     if is_new:
         if target.exists():
-            delete(target)  # a part of a copy that was broken off
+            delete(target)  # an interrupted copy
         with work_folder(releases) as copy:
             shutil.copytree(folder, copy, dirs_exist_ok=True)
             publish_folder(copy, target, MANIFEST)
@@ -74,12 +74,12 @@ def _to_folder(folder: Path, releases: Path) -> tuple[str, bool]:
 
 
 def _to_hub(folder: Path, location: str) -> tuple[str, bool]:
-    """Upload the files as the whole content of a repository, private if it is new, with a tag."""
+    """Upload all files in a single commit with a tag; a new repository is private."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
     token = os.environ.get("HF_TOKEN")
-    if not token:  # no other one, such as that of a person who is logged in
+    if not token:  # do not fall back to the token of a logged-in person
         raise InputError("set HF_TOKEN to a token of the hub that may write")
     disable_progress_bars()
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token)

@@ -1,7 +1,7 @@
-"""A release: the accepted rows of all batches whose gates hold, split without leakage, in one folder.
+"""Publish a release: the accepted rows of all batches that pass their gates, split without leakage.
 
-It is made beside its place and takes it in one step, so that a reader sees all of it or nothing. The batches
-are gone through twice, to note what decides and to write; what is held of all rows are some bytes for each.
+It is written to a temporary folder and then renamed, so that readers never see a part of it. Batches are
+read twice, first to select rows and then to write them. Only a few bytes per row stay in memory.
 """
 
 import os
@@ -53,7 +53,7 @@ from qa_pipeline.storage.tables import SCHEMA_VERSION
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A published release; `made` is False where nothing had changed since the last one."""
+    """A published release; `made` is False if it equals the last release."""
 
     folder: Path
     manifest: Manifest
@@ -61,12 +61,12 @@ class Release:
 
 
 def publish_release(resources: Resources) -> Release:
-    """Publish the accepted rows of all batches; where nothing has changed, the last release stays the latest.
+    """Publish the accepted rows of all batches; if they are unchanged, return the last release.
 
     Raises:
-        ReleaseError: there is nothing to release, an earlier release is damaged, a batch changes while it is
-            released, or it would not verify.
-        StorageError: it cannot be written; the releases there are stay as they are.
+        ReleaseError: there are no rows, an earlier release is damaged, a batch changes meanwhile, or the new
+            release fails verification.
+        StorageError: it cannot be written. Existing releases are unchanged.
     """
     releases = resources.layout.releases
     prepare_folder(releases)
@@ -136,14 +136,14 @@ def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:
 def _write_rows(
     folder: Path, resources: Resources, candidates: Candidates, selection: Selection, facts: CardFacts
 ) -> pl.DataFrame:
-    """Write the rows of each split, batch by batch, their documents, and what is left out; count `facts`.
+    """Write the rows of each split, their documents and the rows left out; add the counts to `facts`.
 
     Returns:
-        How many rows of each split and batch rest on a document first: split, batch, documents (the hash),
-        document (its path) and rows.
+        Number of rows by split, batch and main document: split, batch, documents (its hash), document (its
+        path) and rows.
 
     Raises:
-        ReleaseError: a batch is not as it was when it was noted.
+        ReleaseError: a batch has changed since its rows were selected.
     """
     settings = resources.settings.release
     released, places = released_table(candidates.lacking), Places(selection.places)
@@ -189,7 +189,6 @@ def _write_rows(
 
 
 def _deciding(settings: Settings) -> dict[str, Any]:
-    """Return the settings that decided about rows and splits."""
     return {
         "release": settings.release.model_dump(mode="json"),
         "layout": settings.training.layout,

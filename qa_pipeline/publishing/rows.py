@@ -1,4 +1,4 @@
-"""Rows of a release: accepted pairs with messages in one layout, their scores, proof and origin."""
+"""Rows of a release: accepted pairs with messages, scores, evidence and origin."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -54,11 +54,11 @@ _COLUMNS = (
 OPTIONAL = (
     *SCORES[1:], "passages", "difficulty", "source_fields", "generator", "judge",
 )  # fmt: skip
-"""Columns that a release lacks where they would be null in all its rows."""
+"""Columns that a release omits if they are null in all its rows."""
 
 
 def released_table(lacking: Sequence[str] = ()) -> Table:
-    """Return the table of released rows without the columns that a release lacks."""
+    """Return the table of released rows, without the omitted columns."""
     columns = tuple(column for column in _COLUMNS if column.name not in lacking)
     return Table("released", "One row per released pair.", ("pair_id",), columns)
 
@@ -75,7 +75,7 @@ LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason"), pl.Str
 
 
 def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return the accepted pairs of a batch, by pair_id, without split and row_id."""
+    """Return the accepted pairs of a batch, sorted by pair_id, without split and row_id."""
     verdicts = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted")
     rests_on = _rests_on(tables[TRAINING_EXAMPLES.name], tables).group_by("pair_id", maintain_order=True)
     documents = rests_on.agg(
@@ -103,9 +103,9 @@ def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 def finished_rows(
     rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], places: Places, table: Table
 ) -> pl.DataFrame:
-    """Return candidate rows that have a split as a release holds them.
+    """Return candidate rows with the columns of a release.
 
-    A batch draws distractors before anybody knows of splits: those of other splits go.
+    Distractors from documents of other splits are removed, since batches draw them before splits are known.
     """
     if "passages" in table.schema:
         rows = _with_passages(rows, tables, places)
@@ -115,7 +115,7 @@ def finished_rows(
 
 
 def row_ids(rows: pl.DataFrame) -> pl.Series:
-    """Return the hash of each row without its split."""
+    """Return the hash of each row, without its split."""
     content = rows.drop("split", "row_id", strict=False)
     return pl.Series("row_id", [hash_json(row)[:32] for row in content.iter_rows(named=True)], pl.String())
 
@@ -151,7 +151,7 @@ def _with_passages(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], place
 
 
 def rebuilt_user_message(row: Mapping[str, Any], texts: Mapping[str, str]) -> str | None:
-    """Return the user message of a released row; None where the text of a document is not at hand."""
+    """Return the user message of a released row; None if the text of a document is missing."""
     spans = row.get("passages") or []
     if any(span["content_sha256"] not in texts for span in spans):
         return None
@@ -166,7 +166,7 @@ def rebuilt_user_message(row: Mapping[str, Any], texts: Mapping[str, str]) -> st
 
 
 def named_documents(rows: pl.DataFrame) -> pl.Series:
-    """Return the hashes of the documents that rows rest on or show, each once."""
+    """Return the distinct hashes of the documents that rows cite or show."""
     names = [rows["documents"].explode(empty_as_null=True)]
     if "passages" in rows.columns:
         names.append(rows["passages"].explode(empty_as_null=True).struct.field("content_sha256"))
@@ -174,7 +174,7 @@ def named_documents(rows: pl.DataFrame) -> pl.Series:
 
 
 def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return the documents that rows rest on or show, each text once, in the order of the batch."""
+    """Return the documents that rows cite or show, in the order of the batch and without repeated texts."""
     return (
         tables["documents"]
         .filter(pl.col("content_sha256").is_in(named_documents(rows).implode()))
@@ -184,7 +184,7 @@ def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.D
 
 
 def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return the documents each row rests on, for a refusal those it was shown: pair_id, hash, path."""
+    """Return pair_id, hash and path of each row's cited documents; a refusal has its retrieved documents."""
     proof = pl.col("evidence").struct
     proved = (
         examples.select("pair_id", "evidence")

@@ -1,4 +1,4 @@
-"""Selection: which candidates of a release stay, and which split each goes into."""
+"""Select the candidates of a release, and assign a split to each."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,12 @@ from qa_pipeline.storage.parquet import row_groups
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """The release before.
+    """The previous release.
 
     Args:
-        manifest: what it says of itself; None before the first.
-        rows: codes of the ids of its rows.
-        places: the split of each key: a PLACED frame.
+        manifest: its manifest, unset before the first release.
+        rows: hashes of its row ids.
+        places: the split of each key, a PLACED frame.
     """
 
     manifest: Manifest | None
@@ -31,12 +31,12 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The split or reason of each candidate, and the split of each key.
+    """The split or rejection reason of each candidate, and the split of each key.
 
     Args:
         rows: code, split and reason (null for a released row).
-        places: those of this release and of earlier ones, by key: a PLACED frame.
-        names: of the splits that have rows.
+        places: keys of this release and earlier releases, a PLACED frame.
+        names: names of the splits that have rows.
     """
 
     rows: pl.DataFrame
@@ -45,7 +45,7 @@ class Selection:
 
 
 def read_earlier_release(releases: Path) -> Earlier:
-    """Return what the previous release holds, as far as it decides about this one.
+    """Return the parts of the previous release that influence this one.
 
     Raises:
         ReleaseError: it is damaged.
@@ -68,10 +68,10 @@ def read_earlier_release(releases: Path) -> Earlier:
 
 
 def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettings) -> Selection:
-    """Choose among equal rows, and give each row that stays its split.
+    """Drop repeated rows, and assign a split to each remaining row.
 
-    Of equal rows one stays: a row of the release before, else that of the highest composite score, then of
-    the smallest code. So the order of batches never matters.
+    Among equal rows the selection prefers a row of the previous release, then the highest composite score,
+    then the smallest hash. So the order of batches does not matter.
     """
     rows = candidates.rows.with_row_index("item").with_columns(
         is_old=pl.col("code").is_in(before.rows.implode())
@@ -97,7 +97,7 @@ def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettin
     )  # fmt: skip
     of_items = selected.with_row_index("item").drop_nulls("split").select("item", "split")
     now = keys.join(of_items, on="item").select("key", "split")
-    # a document without rows stands where those stand that it nearly equals
+    # a document without rows gets the split of its near duplicates
     group = pl.col("other_key")
     members = pl.concat([candidates.joins, candidates.joins.select(group.alias("key"), group)]).unique()
     groups = members.join(now, on="key").unique("other_key").select("other_key", "split")
@@ -114,7 +114,7 @@ def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettin
 def _item_keys(
     candidates: Candidates, open_rows: pl.Series, places: pl.DataFrame, names: tuple[str, ...]
 ) -> pl.DataFrame:
-    """Return the keys of rows that stay, and of an item for each two documents that are nearly the same."""
+    """Return the keys of the remaining rows, and an item for each pair of near-duplicate documents."""
     joins = candidates.joins.with_row_index("item", offset=candidates.rows.height)
     pairs = [joins.select("item", key=name) for name in ("key", "other_key")]
     keys = candidates.keys.filter(pl.col("item").is_in(open_rows.implode()))

@@ -1,8 +1,9 @@
-"""Splits without leakage: what shares a key stays together, and stays where it was.
+"""Assign splits without leakage: rows that share a key stay together and keep their split.
 
-Rows that share a key, or whose documents are nearly the same, form a component and go into one split. Keys of
-the release before keep their split, so that growth moves no row. A new row that would join two splits is left
-out. New components are dealt out in an order drawn by their least key, language by language.
+Rows that share a key, or whose documents are near duplicates, form a component that goes into a single split.
+Keys of the previous release keep their split, so that rows do not move as the corpus grows. A new row that
+would join two splits is left out. New components are assigned in random order (by a hash of their least key),
+language by language.
 """
 
 from collections import Counter
@@ -15,27 +16,27 @@ from qa_pipeline.publishing.keys import codes
 
 ITEM_KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64(), "known": pl.Int8()})
 LARGEST_DOCUMENT_SHARE = 0.5
-"""Share of a split's rows that may rest on one document: above a half, what the split teaches or measures is
-mostly one document."""
+"""Largest share of a split's rows that may come from one document; above it the split mostly trains or
+measures that document."""
 FEWEST_ROWS = 20
-"""Rows of a split from which nothing is said: Wilson's interval of a half is 0.3 to 0.7 there, and a share
-measured on fewer hardly tells two models apart."""
+"""Fewest rows for which a split gets no warning. For a share of a half Wilson's interval is then 0.3 to 0.7;
+fewer rows hardly distinguish two models."""
 FEWEST_COMPONENTS = 2
 MOST_HELD_OUT = 0.4
-"""Share of the rows that splits other than the largest may take to have two documents each. So a corpus of
-documents alike has a validation split from five documents on, and a test split from ten."""
+"""Largest share of rows for splits other than the largest when each takes two documents. So a corpus of
+similar documents has a validation split from five documents, and a test split from ten."""
 
 
 def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[float]) -> pl.Series:
-    """Return the number of the split of each row; null for a row without a key, or that would join two.
+    """Return the split number of each row; null for a row without a key, or that would join two splits.
 
-    No key that two items hold is in two splits.
+    Items that share a key never end in different splits.
 
     Args:
-        keys: ITEM_KEYS frame. Items up to the number of languages are rows, further ones keep keys together.
-            `known` is the split that an earlier release had the key in, else null.
-        languages: of the rows.
-        shares: of each split, relative to each other; 0 for one that gets no new row.
+        keys: an ITEM_KEYS frame. Items below the number of languages are rows, and further items keep keys
+            together. `known` is the key's split in an earlier release, or null.
+        languages: language of each row.
+        shares: relative share of each split; a split with 0 gets no new rows.
     """
     of_components = keys.with_columns(component=_components(keys))
     items = of_components.group_by("item", "component").agg(
@@ -65,7 +66,7 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
 
 
 def _components(keys: pl.DataFrame) -> pl.Series:
-    """Return the number of the component of each line of ITEM_KEYS."""
+    """Return the component number of each line of an ITEM_KEYS frame."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -79,10 +80,10 @@ def _components(keys: pl.DataFrame) -> pl.Series:
 
 
 def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
-    """Return the split of each component: the known one, else one that lacks rows of its language.
+    """Return the split of each component: its known split, or a split that lacks rows of its language.
 
-    A component that would fill half of another split goes to the largest. A split that gets too few
-    components gives them back.
+    A component that would fill half of another split goes to the largest split. A split with too few
+    components returns its new ones to the largest split.
     """
     rows, main = int(components["rows"].sum()), int(np.argmax(shares))
     strata = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows()) | {None: rows}
@@ -112,7 +113,7 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     new = [place for place, split in enumerate(splits) if split is None]
     lots = codes(str(key) for key in components["least"].gather(new)).to_list()
     order = [place for _, place in sorted(zip(lots, new, strict=True))]
-    for by_language in (True, False):  # the second time where languages alone leave a split too few
+    for by_language in (True, False):  # the second round is for splits with too few components
         for place in order:
             size, language = table[place]
             stratum = language if by_language else None
@@ -135,11 +136,11 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
 
 
 def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
-    """Return a sentence for each rule that the splits could not satisfy, with the remedy.
+    """Return a sentence, with a remedy, for each rule that the splits break.
 
     Args:
-        documents: split, path of the document that a row rests on first, and rows.
-        splits: the splits of the setting.
+        documents: split, path of a row's main document, and number of rows.
+        splits: names of the splits in the settings.
     """
     counts = dict(documents.group_by("split").agg(pl.col("rows").sum()).iter_rows())
     problems = []

@@ -1,6 +1,6 @@
-"""`verify`: what a release promises, checked from its folder alone, without the pipeline.
+"""`verify`: check the promises of a release from its folder alone, without the pipeline.
 
-The rows are read once, row group by row group; what is kept of them are some bytes for each.
+Rows are read once, row group by row group. Only a few bytes per row stay in memory.
 """
 
 import tempfile
@@ -54,15 +54,15 @@ from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 
 NO_SOURCES = "it holds no texts: neither quotes nor near duplicates can be checked"
 _MOST_BLOCKS = 4
-"""Row groups of documents that are kept in memory: neighbouring rows rest on neighbouring documents."""
+"""Row groups of documents that are kept in memory; neighbouring rows tend to cite neighbouring documents."""
 _ROLES = ["system", "user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A promise: how many rows or files were looked at, and what breaks it.
+    """A promise of a release: the number of rows or files that were checked, and the problems found.
 
-    `checked` is None where nothing could be looked at, and `problems` is empty then; `why` says the reason.
+    `checked` is None if the promise could not be checked. Then `problems` is empty and `why` has the reason.
     """
 
     name: str
@@ -72,16 +72,16 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Return True if no problem breaks the promise."""
+        """Return True if there are no problems."""
         return not self.problems
 
 
 def verify_release(folder: Path) -> list[Check]:
-    """Check a release; where its files are not those it names, or have other columns, no more is checked.
+    """Check a release; if its files or columns are wrong, later checks are skipped.
 
     Raises:
-        ReleaseError: it has no manifest that can be read.
-        StorageError: there is no room for what is noted meanwhile.
+        ReleaseError: its manifest cannot be read.
+        StorageError: there is too little disk space for temporary files.
     """
     manifest = read_manifest(folder)
     if (manifest.format, manifest.schema_version) != (FORMAT, SCHEMA_VERSION):
@@ -93,7 +93,7 @@ def verify_release(folder: Path) -> list[Check]:
         with local_copy(folder) as copy:
             return _checks(copy, manifest)
     except (OSError, pl.exceptions.PolarsError, pa.ArrowException) as error:
-        if getattr(error, "errno", None) is None:  # as where pages of a table are damaged
+        if getattr(error, "errno", None) is None:  # such as damaged pages of a table
             return [Check("schema", len(manifest.splits), (f"a table cannot be read: {error}",))]
         raise StorageError(
             f"{folder} was not checked: {error}; free space in {tempfile.gettempdir()}, or set TMPDIR"
@@ -111,12 +111,12 @@ def _checks(folder: Path, manifest: Manifest) -> list[Check]:
 
 
 def release_problems(folder: Path) -> list[str]:
-    """Return what breaks a promise of a release, with the name of its check."""
+    """Return all problems of a release, each with the name of its check."""
     return [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
 
 
 def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield files that are missing, changed, not named, or links and pipes instead of files."""
+    """Yield files that are missing, changed or unlisted, and links or pipes."""
     present = set()
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
@@ -136,14 +136,14 @@ def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def _tables(manifest: Manifest) -> dict[str, pl.Schema]:
-    """Return the tables a release has, by file, with their columns."""
+    """Return the schema of each table of a release, by file name."""
     released = released_table(manifest.facts["lacking"]).schema
     schemas = {f"{DATA}/{split}.parquet": released for split in manifest.splits}
     return schemas | {SOURCES: SOURCE_SCHEMA, PLACES: PLACED, LEFT_OUT: LEFT_OUT_SCHEMA}
 
 
 def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield tables that cannot be read, or have other columns than they should."""
+    """Yield tables that cannot be read, or have wrong columns."""
     for name, schema in _tables(manifest).items():
         try:
             actual = pl.read_parquet_schema(folder / name)
@@ -156,7 +156,7 @@ def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
 
 
 class _Texts:
-    """The texts of the documents, of which only some row groups are in memory."""
+    """The texts of documents, with a few row groups in memory."""
 
     def __init__(self, file: Path) -> None:
         held = [document_keys(part["content_sha256"]) for part in row_groups(file, ["content_sha256"])]
@@ -170,18 +170,18 @@ class _Texts:
         return dict(pl.DataFrame(pl.from_arrow(group)).iter_rows())
 
     def of(self, hashes: pl.Series) -> dict[str, str | None]:
-        """Return the texts of documents by hash, without missing documents."""
+        """Return the texts of documents by hash; missing documents are omitted."""
         groups = np.unique(self._groups[np.isin(self.keys, document_keys(hashes).to_numpy())])
         texts = {name: text for number in groups.tolist() for name, text in self._read(number).items()}
         return {name: texts[name] for name in hashes if name in texts}
 
 
 class _Rows:
-    """The checks that look at rows.
+    """The checks of rows.
 
     Args:
         folder: the release.
-        manifest: what it says of itself.
+        manifest: its manifest.
     """
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
@@ -194,7 +194,7 @@ class _Rows:
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
 
     def checks(self) -> list[Check]:
-        """Return all checks, in a fixed order."""
+        """Run all checks, in a fixed order."""
         of_rows: dict[str, Callable[[str, pl.DataFrame], Iterable[str]]] = {
             "schema": self._schema_problems,
             "ids": self._id_problems,
@@ -235,7 +235,7 @@ class _Rows:
         yield from (f"row {pair} is not the row of its row_id" for pair in wrong)
 
     def _evidence_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Yield quotes that are not at their place, and rows that name no or other documents."""
+        """Yield quotes that differ from their source, and rows that cite missing or wrong documents."""
         texts = self._texts.of(named_documents(rows))
         columns = ("pair_id", "coverage", "documents", "evidence")
         for pair, coverage, documents, evidence in rows.select(columns).iter_rows():
@@ -252,7 +252,7 @@ class _Rows:
                     yield f"row {pair}: the quote {quote[:60]!r} is not at its place"
 
     def _message_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Yield messages that differ from those rendered from row, texts and system prompts."""
+        """Yield messages that differ from a rendering of row, texts and system prompts."""
         held = self._texts.of(named_documents(rows))
         texts = {name: text for name, text in held.items() if text is not None}
         marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
@@ -264,7 +264,7 @@ class _Rows:
                 continue
             system, user, assistant = (message["content"] for message in row["messages"])
             expected = rebuilt_user_message(row, texts)
-            # without the texts: the question is all that can be known
+            # without the texts only the question can be checked
             if user != expected if expected is not None else not user.endswith(f"\n\n{row['question']}"):
                 yield f"row {row['pair_id']} asks something else than its question and passages"
             if assistant not in answers_of_row:
@@ -273,7 +273,7 @@ class _Rows:
                 yield f"row {row['pair_id']} has a system prompt that {MANIFEST} does not name"
 
     def _format_problems(self, split: str) -> Iterator[str]:
-        """Yield files for trainers that hold other lines than the rows give."""
+        """Yield trainer files whose lines differ from the rows."""
         for name in {*self._manifest.settings["release"]["formats"]} - {PREFERENCE}:
             path = self._folder / name / f"{split}.jsonl"
             with path.open("rb") as file:
@@ -286,7 +286,7 @@ class _Rows:
                     yield f"{name}/{split}.jsonl holds other lines than the rows of {split}"
 
     def _split_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Yield keys of rows and documents that are not recorded in their split; each is recorded in one."""
+        """Yield rows and documents whose keys are not recorded in their split."""
         keys = row_keys(rows)
         wrong = keys.filter(self._places.splits_of(keys["key"]).ne_missing(split))
         for place in wrong["place"].unique().sort():
@@ -297,7 +297,7 @@ class _Rows:
             yield f"document {name} is shown in {split} and not recorded there"
 
     def _near_problems(self) -> Iterator[str]:
-        """Yield documents of two splits that are nearly the same, and keys in disorder."""
+        """Yield near-duplicate documents in different splits, and unsorted keys."""
         if (self._places.keys[1:] <= self._places.keys[:-1]).any():
             yield f"{PLACES} records a key twice, or not in order"
         limit = float(self._manifest.settings["near_duplicate_similarity"])
@@ -310,7 +310,7 @@ class _Rows:
                 yield f"two documents that are nearly the same are in {first} and {second}"
 
     def _source_problems(self) -> Iterator[str]:
-        """Yield documents whose text has another hash, and repeated documents."""
+        """Yield repeated documents, and documents whose text does not match its hash."""
         if len(np.unique(self._texts.keys)) < len(self._texts.keys):
             yield f"{SOURCES} holds a document twice"
         for part in row_groups(self._folder / SOURCES):

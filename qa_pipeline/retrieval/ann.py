@@ -1,4 +1,4 @@
-"""Searching a large batch without comparing every vector: an HNSW index of faiss (Malkov, Yashunin 2018)."""
+"""Approximate search in large batches by a faiss HNSW index (Malkov, Yashunin 2018)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,22 +10,22 @@ import numpy.typing as npt
 from qa_pipeline.models.base import Vectors
 
 EXACT_BELOW = 50_000
-"""Vectors below which all are compared."""
+"""Number of vectors from which an index is used; below it every vector is compared."""
 FACTORY = "HNSW16,Flat"
-"""16 links of a vector in each layer (M), twice as many in the lowest one."""
+"""16 links per vector and layer (M), and 32 in the lowest layer."""
 BUILD_BREADTH = 100
-"""Candidates held while a vector is linked (efConstruction)."""
+"""Candidates kept while linking a vector (efConstruction)."""
 EFFORT = 256
-"""Candidates held while searching (efSearch)."""
-_MOST_LAYERS = 64  # an index of 16 links has one layer more for 16 times the vectors, so no true one has more
+"""Candidates kept while searching (efSearch)."""
+_MOST_LAYERS = 64  # with 16 links, each further layer takes 16 times as many vectors
 
 
 class BadIndexError(ValueError):
-    """Bytes that faiss cannot read, or an index that does not belong to these vectors."""
+    """The bytes are not a faiss index, or the index belongs to other vectors."""
 
 
 def build_links(vectors: Vectors, exact_below: int = EXACT_BELOW) -> bytes | None:
-    """Return links of faiss, without vectors; None where all vectors are compared."""
+    """Return a serialised faiss index without its vectors; None for fewer than `exact_below` vectors."""
     if len(vectors) < exact_below:
         return None
     import faiss
@@ -40,11 +40,11 @@ def build_links(vectors: Vectors, exact_below: int = EXACT_BELOW) -> bytes | Non
 def read_index(content: bytes, vectors: Vectors) -> Any:
     """Return the faiss index of these vectors, ready to search.
 
-    Faiss checks where links lead; here it is kept from filling the memory, and what else a search relies on
-    is checked: whoever can write the file can give it a valid checksum.
+    A forged file may have a valid checksum. So memory is limited while reading, and all properties needed for
+    a search are checked here, except the targets of links, which faiss checks.
 
     Raises:
-        BadIndexError: the bytes are none of faiss, or of another index.
+        BadIndexError: the bytes are not a faiss index, or belong to another index.
     """
     import faiss
 
@@ -69,7 +69,7 @@ def read_index(content: bytes, vectors: Vectors) -> Any:
 
 
 def _is_sound(links: Any, count: int) -> bool:
-    """Return whether the layers are those of so many vectors, and the search begins in the highest."""
+    """Return True if the layers fit the number of vectors, and the search starts in the top layer."""
     import faiss
 
     layers: npt.NDArray[np.int32] = faiss.vector_to_array(links.levels)
@@ -88,7 +88,7 @@ def _is_sound(links: Any, count: int) -> bool:
 
 @contextmanager
 def _bounded_reading(most_bytes: int) -> Iterator[None]:
-    """Limit what faiss takes for any one list of numbers while it reads."""
+    """Limit the size of any list that faiss reads."""
     import faiss
 
     usual = faiss.get_deserialization_vector_byte_limit(), faiss.get_deserialization_loop_limit()

@@ -1,8 +1,8 @@
-"""Documents to chunks: the passages that are indexed, retrieved and cited, as rows of their table.
+"""Split documents into chunks: the passages that are indexed, retrieved and cited.
 
-A section is cut on its own, so an edit in one section leaves the chunks of all others as they were. A
-section that is nothing but its heading gives no chunk where its words are in the section path of sections
-below it; one without any below it is a chunk, such as `§ 10 (repealed)`.
+Each section is split separately, so that an edit leaves the chunks of other sections unchanged. A section
+with only a heading is skipped if it has subsections, whose paths repeat the heading. Without subsections it
+is a chunk, such as `§ 10 (repealed)`.
 """
 
 import json
@@ -26,19 +26,19 @@ from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.text.doubt import doubts_within
 from qa_pipeline.text.language import UNDETERMINED, piece_language
 
-_ID_LENGTH = 32  # hex digits: 128 bits, in which no two texts meet by chance
+_ID_LENGTH = 32  # hex digits: 128 bits are enough to avoid collisions
 _AT_ONCE = 4_000_000
-"""Characters of documents cut together, so that memory does not grow with the batch."""
+"""Characters of documents that are split together, to bound memory."""
 _PATH_SHARE = 3
-"""A path may take a third of the bound: it tells what a chunk is about, and the text needs the room."""
+"""A section path may take a third of a chunk's tokens; the rest is left for the text."""
 _SAFE = 0.95
-"""Factor of the room of a draft that was over the bound: the next one stays a little below."""
+"""Factor for the size of the next attempt after a draft was too long, to stay below the limit."""
 Path = tuple[str, ...]
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class ParsedDocumentRow(TypedDict):
-    """Hold what is cut of a document that was parsed."""
+    """The columns of a parsed document that chunking needs."""
 
     batch: str
     document_id: str
@@ -52,7 +52,7 @@ class ParsedDocumentRow(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A section of a document, and the headings that its chunks carry."""
+    """A section of a document, and the heading path of its chunks."""
 
     document: int
     text: str
@@ -61,12 +61,12 @@ class _Section:
     language: str
     path: Path = ()
     path_tokens: int = 0
-    """Tokens of the headings, special ones included."""
+    """Tokens of the path, special tokens included."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A span of a section that becomes a chunk; `tokens` are those of path and text."""
+    """A span of a section that becomes a chunk; `tokens` counts path and text."""
 
     section: _Section
     start: int
@@ -75,17 +75,16 @@ class _Draft:
 
     @property
     def text(self) -> str:
-        """Return the text of the span."""
         return self.section.text[self.start : self.end]
 
 
 def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: ChunkingSettings) -> pl.DataFrame:
-    """Cut every parsed document into chunks of at most `settings.max_tokens` or the model's window.
+    """Split parsed documents into chunks of at most `settings.max_tokens`, or the model's window.
 
-    The bound holds for `index_text`, special tokens included. A section path longer than a third of it
-    loses its outermost headings, and the innermost its last words, in the chunk's `section_path`. Ids are
-    hashes of path and text; equal chunks of a batch are distinguished by their number. Documents whose
-    language is undetermined, such as tables of numbers, are taken to be in the language of their batch.
+    The limit applies to `index_text`, special tokens included. A section path may take a third of it. The
+    `section_path` of a chunk loses its outermost headings first, and then the last words of the innermost.
+    Ids hash path and text; repeated chunks of a batch get distinct ids. Documents of undetermined language,
+    such as tables of numbers, get the main language of the batch.
     """
     documents = _with_batch_language(documents.filter(pl.col("status") == "parsed"))
     bound = min(settings.max_tokens, count.window)
@@ -104,7 +103,7 @@ def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: Chun
 
 
 def _with_batch_language(documents: pl.DataFrame) -> pl.DataFrame:
-    """Put the language that most characters of the batch are in for undetermined ones; none may be known."""
+    """Replace an undetermined language by the language of most characters in the batch, if known."""
     identified = documents.filter(pl.col("language") != UNDETERMINED)
     lengths = identified.group_by("language").agg(length=pl.col("text").str.len_chars().sum())
     main = lengths.sort("length", "language", descending=[True, False])["language"].first()
@@ -112,7 +111,7 @@ def _with_batch_language(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _groups(documents: pl.DataFrame) -> Iterator[list[ParsedDocumentRow]]:
-    """Yield documents in groups of not much more than a number of characters."""
+    """Yield documents in groups of about `_AT_ONCE` characters."""
     group: list[ParsedDocumentRow] = []
     characters = 0
     for row in typed_rows(documents.select(*ParsedDocumentRow.__annotations__), ParsedDocumentRow):
@@ -153,12 +152,12 @@ def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[_Draft], seen: Counter[
 
 
 def chunk_hash(path: Sequence[str], text: str, repeat: int) -> str:
-    """Return the id of a chunk; `repeat` is its number among the equal ones of its batch, from 0."""
+    """Return the id of a chunk; `repeat` is its 0-based number among equal chunks of a batch."""
     return hash_text(_as_json([path, text, repeat]))[:_ID_LENGTH]
 
 
 def _page(pages: Sequence[PageStruct], place: int) -> int | None:
-    """Return the page of a place; null where the document has none."""
+    """Return the page at a character offset."""
     if not pages:
         return None
     return pages[max(bisect_right(pages, place, key=lambda page: page["start"]) - 1, 0)]["number"]
@@ -167,7 +166,7 @@ def _page(pages: Sequence[PageStruct], place: int) -> int | None:
 def _cut(
     rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int, settings: ChunkingSettings
 ) -> list[list[_Draft]]:
-    """Return the drafts of each document in order, each within the bound unless it is a single character."""
+    """Return the drafts of each document in order, within the limit unless a draft is a single character."""
     sections = _with_short_paths(list(_sections(rows)), bound // _PATH_SHARE, counter)
     whole_sections = [(section, 0, len(section.text.rstrip())) for section in sections]
     fitting: list[list[_Draft]] = [[] for _ in rows]
@@ -209,7 +208,7 @@ def _packed(
 
 
 def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[tuple[_Section, int, int]]:
-    """Yield parts of a draft whose tokens together are more than those of its pieces."""
+    """Yield parts of a draft that is too long: a text may have more tokens than its pieces counted alone."""
     section, text = draft.section, draft.text
     room = (bound - section.path_tokens) * (bound - section.path_tokens)
     room = max(int(_SAFE * room / max(draft.tokens - section.path_tokens, 1)), 1)
@@ -220,7 +219,7 @@ def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[
 
 
 def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
-    """Yield all sections in order but those of a heading alone that have sections below them."""
+    """Yield all sections in order, without sections that have only a heading and subsections."""
     for number, row in enumerate(rows):
         deeper = [below["level"] > upper["level"] for upper, below in pairwise(row["sections"])]
         for section, above in zip(row["sections"], [*deeper, False], strict=False):
@@ -237,7 +236,7 @@ def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
 def _with_short_paths(sections: Sequence[_Section], limit: int, counter: TokenCounter) -> list[_Section]:
     """Return the sections with paths of at most `limit` tokens.
 
-    A longer one loses its outermost headings, then the innermost its last words.
+    A longer path loses its outermost headings, and then the last words of the innermost.
     """
     short = {section.path: section.path for section in sections}
     tokens: dict[Path, int] = {}

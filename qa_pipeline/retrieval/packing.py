@@ -1,6 +1,6 @@
-"""A long section packed into chunks: cut between blocks, else between lines and sentences, else words.
+"""Pack a long section into chunks, split between blocks, lines, sentences or words, in this order.
 
-A section is cut on its own, so an edit in one section leaves the chunks of all others as they were. Time is
+Each section is split separately, so that an edit leaves the chunks of other sections unchanged. Time is
 linear in the length of the section.
 """
 
@@ -18,16 +18,16 @@ from qa_pipeline.text.sentences import sentence_cuts
 Span = tuple[int, int]
 
 LONGEST_WORD = 256
-"""Characters of a word that counts as its tokens; tokenizers read a longer one as a single unknown token."""
+"""Characters of the longest word that a tokenizer splits; a longer word becomes a single unknown token."""
 TOKEN_CHARACTERS = 16
-"""Characters of a longer word that count as one token: encoded data, or a script without blanks."""
+"""Characters per token for longer words, such as encoded data or a script without blanks."""
 _HEADING_SHARE = 3
-"""A heading line of at most a third of a chunk stays with what follows it; a longer one is text like any."""
+"""A heading line of at most a third of a chunk stays with the next text; a longer line is ordinary text."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A sentence, line, row or item; where one is too long for a chunk, some of its words."""
+    """A sentence, line, row or item; if that is too long for a chunk, some of its words."""
 
     start: int
     end: int
@@ -35,18 +35,18 @@ class _Piece:
     opens_block: bool = False
     is_heading: bool = False
     announces: bool = False
-    """It goes with the next piece: a lead-in before its list, the fence of a code block."""
+    """True if the piece belongs to the next: a lead-in before its list, or the fence of a code block."""
     is_inside: bool = False
-    """It goes on with the sentence of the piece before it."""
+    """True if the piece continues the sentence of the previous piece."""
 
 
 def pack_section(
     text: str, heading_end: int, language: str, tokenizer: Tokenizer, room: int, shared: int = 0
 ) -> list[Span]:
-    """Cut a section into spans of at most `room` tokens, as few as even ones would be.
+    """Split a section into even spans of at most `room` tokens, as few as possible.
 
-    `heading_end` is where its heading line ends, 0 without one. A span begins with at most `shared` tokens
-    of the one before it, in whole sentences or lines.
+    `heading_end` is the end of its heading line, or 0. A span starts with up to `shared` tokens of the
+    previous span, in whole sentences or lines.
     """
     uncounted = list(_find_pieces(text, heading_end, language))
     encodings = tokenizer.encode_batch(
@@ -84,14 +84,14 @@ def _find_pieces(text: str, heading_end: int, language: str) -> Iterator[_Piece]
 
 
 def _stripped(text: str, start: int, end: int, is_code: bool) -> Span:
-    """Return the span without white space around it; code keeps its indentation."""
+    """Return the span without surrounding white space; code keeps its indentation."""
     piece = text[start:end]
     indentation = 0 if is_code else len(piece) - len(piece.lstrip())
     return start + indentation, start + len(piece.rstrip())
 
 
 def _token_starts(encoding: Encoding) -> list[int]:
-    """Return where the tokens of a text begin; a word too long to be known counts as several."""
+    """Return the start of each token; a word that is too long counts as several tokens."""
     starts: list[int] = []
     for start, end in encoding.offsets:
         starts += range(start, end, TOKEN_CHARACTERS) if end - start > LONGEST_WORD else [start]
@@ -99,7 +99,7 @@ def _token_starts(encoding: Encoding) -> list[int]:
 
 
 def _split_piece(piece: _Piece, starts: Sequence[int], text: str, room: int) -> Iterator[_Piece]:
-    """Cut a piece into even parts of at most `room` tokens, at blanks where one is near."""
+    """Split a piece into even parts of at most `room` tokens, at blanks if possible."""
     first, begin = 0, piece.start
     while begin < piece.end:
         remaining = len(starts) - first
@@ -126,7 +126,7 @@ def _split_piece(piece: _Piece, starts: Sequence[int], text: str, room: int) -> 
 def _pack(pieces: Sequence[_Piece], room: int, shared: int) -> Iterator[Span]:
     before = list(accumulate((piece.tokens for piece in pieces), initial=0))
     begin = first = 0
-    """`first` is the first new piece of a span, `begin` the first one that it has."""
+    """`begin` is the first piece of a span, and `first` its first new piece."""
     while first < len(pieces):
         most = room - shared if first else room
         last = len(pieces)
@@ -141,12 +141,12 @@ def _pack(pieces: Sequence[_Piece], room: int, shared: int) -> Iterator[Span]:
 
 
 def _too_long(pieces: Sequence[_Piece], before: Sequence[int], begin: int, first: int, room: int) -> bool:
-    """Return True if the repeated pieces leave the next new one no room."""
+    """Return True if the repeated pieces leave too little room for the next new piece."""
     return first < len(pieces) and before[first + 1] - before[begin] > room
 
 
 def _best_end(pieces: Sequence[_Piece], before: Sequence[int], first: int, most: int, aim: float) -> int:
-    """Return the end of the span whose length is nearest to the aim among those at the best border."""
+    """Return the end of the span at the best kind of border, with a length nearest to `aim`."""
 
     def worth(end: int) -> tuple[int, float]:
         previous, following = pieces[end - 1], pieces[end]

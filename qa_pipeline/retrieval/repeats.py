@@ -1,26 +1,26 @@
-"""Chunks that say again what other documents of the batch say already."""
+"""Mark chunks that repeat text of other documents in the batch."""
 
 import polars as pl
 
 _SHORTEST = 40
-"""Characters of the shortest block that counts: shorter ones, such as "See also:", recur by chance."""
+"""Characters of the shortest block that counts; shorter blocks such as "See also:" recur by chance."""
 _SHARE = 0.8
-"""Share of a chunk's text that must stand in repeated blocks: the rest is too little to ask about."""
+"""Share of a chunk's text in repeated blocks from which too little new text is left to ask about."""
 
 NEAR_DUPLICATE = "near_duplicate"
 REPEATED_BLOCK = "repeated_block"
 
 
 REPEATED_IN = 3
-"""Documents that must contain a block for it to count as repeated: two may well say the same by chance."""
+"""Documents that must contain a repeated block; two may share it by chance."""
 
 
 def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Mark chunks that say again what others say, in `passed_over`.
+    """Mark repeated chunks in the column `passed_over`.
 
-    A chunk of a near duplicate is marked as such. Of the rest a chunk is a repeated block when most of it
-    consists of blocks which at least `REPEATED_IN` documents hold and which an earlier document held before:
-    so the first document that says something is still asked about it.
+    Chunks of a near-duplicate document are marked as such. Other chunks are marked if most of their text is
+    in repeated blocks. A block is repeated if at least `REPEATED_IN` documents contain it, and an earlier
+    document has it. So questions are still asked about the first document with the text.
 
     Args:
         chunks: CHUNKS frame in the order of documents.
@@ -39,7 +39,7 @@ def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.Da
 
 
 def _repeated_chunks(chunks: pl.DataFrame) -> pl.Series:
-    """Return ids of chunks most of whose text an earlier document has, in blocks that several have."""
+    """Return ids of chunks that consist mostly of repeated blocks from earlier documents."""
     size = pl.col("block").str.len_chars()
     counted = (
         _blocks(chunks)
@@ -58,7 +58,7 @@ def _repeated_chunks(chunks: pl.DataFrame) -> pl.Series:
 
 
 def _blocks(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a block of a chunk: headings left out, white space and case normalised."""
+    """Return a row per block of a chunk, without headings, with white space and case normalised."""
     return (
         chunks.select(
             "chunk_id",

@@ -1,10 +1,10 @@
-"""Finding the passages of a batch that answer a question: words and vectors, fused.
+"""Find the passages of a batch that answer a question, by words and vectors.
 
-BM25 (Robertson and Zaragoza 2009) finds names, numbers and identifiers; vectors find paraphrases. Their
-rankings are fused by weighted reciprocal rank fusion: score(d) = sum over rankings of weight / (rrf_k +
-rank(d)), Cormack, Clarke and Büttcher 2009. A small constant and a weight below one for the vectors were
-best on labelled questions in English, Swedish and German (`bench_retrieval.py`): with the usual 60 and
-equal weights, a model that does not know the language overrules the words.
+BM25 (Robertson and Zaragoza 2009) finds names, numbers and identifiers; vectors find paraphrases. Weighted
+reciprocal rank fusion (Cormack, Clarke and Büttcher 2009) combines their rankings:
+score(d) = sum over rankings of weight / (rrf_k + rank(d)). A small constant and a weight below 1 for vectors
+were best on labelled questions in English, Swedish and German (`bench_retrieval.py`). With the usual constant
+of 60 and equal weights, a model that does not know the language overrules the words.
 """
 
 import re
@@ -27,20 +27,18 @@ Positions = npt.NDArray[np.int64]
 
 TERM_SATURATION = 1.2
 LENGTH_NORMALISATION = 0.6
-"""k1 and b of BM25. Chunks are cut to similar lengths, so their length says less than a document's."""
+"""k1 and b of BM25. Chunks have similar lengths, so length matters less than for documents."""
 
 DEPTH = 50
-"""Candidates each ranking contributes to the fusion: ten times as many as are read by default."""
-RERANK_DEPTH = 20
-"""Passages of the fused ranking that a cross-encoder ranks again."""
+"""Candidates per ranking for the fusion: ten times the default number of passages."""
 RRF_K = 1
-"""Constant of the fusion; small lets the first places stand out."""
+"""Constant of the fusion; a small value favours the top ranks."""
 
 SNOWBALL = {
     "da": "danish", "es": "spanish", "fi": "finnish", "fr": "french", "it": "italian", "nl": "dutch",
     "no": "norwegian", "pt": "portuguese", **{code: words.stemmer for code, words in LEXICONS.items()},
 }  # fmt: skip
-"""Stemmer of each language; words of other languages are compared as they are written."""
+"""Stemmer by language; words of other languages are compared unstemmed."""
 
 _TERM = re.compile(r"\w+(?:[.:/@'’-]\w+)*")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -48,7 +46,7 @@ _JOINT = re.compile(r"[\d_.:/@]")
 
 
 class Retriever:
-    """A search over one batch's chunks.
+    """A search over the chunks of a batch.
 
     Args:
         chunks: CHUNKS frame of the batch.
@@ -57,7 +55,7 @@ class Retriever:
         settings: weight of vectors, and numbers of passages.
 
     Raises:
-        IndexMismatchError: the shard covers other chunks.
+        IndexMismatchError: the shard belongs to other chunks.
     """
 
     def __init__(
@@ -68,7 +66,7 @@ class Retriever:
         settings: RetrievalSettings,
     ) -> None:
         self._chunk_ids = chunks["chunk_id"].to_list()
-        if list(shard.chunk_ids) != self._chunk_ids:  # their order decides ties
+        if list(shard.chunk_ids) != self._chunk_ids:  # ties are broken by their order
             raise IndexMismatchError(
                 f"the index holds {len(shard.chunk_ids)} chunks and the batch has {len(self._chunk_ids)}, or "
                 f"not the same ones in the same order; compute embeddings and index of the batch again"
@@ -85,7 +83,7 @@ class Retriever:
         The score is the fused one. Ties are in chunk order.
 
         Args:
-            questions: texts to search for; the result of one does not depend on the others.
+            questions: search texts; their results are independent of each other.
             languages: ISO 639-1 code of each question.
         """
         weights = (1.0, self._settings.vector_weight)
@@ -96,7 +94,7 @@ class Retriever:
     def rankings(
         self, questions: Sequence[str], languages: Sequence[str]
     ) -> list[tuple[list[int], list[int]]]:
-        """Return places of the chunks nearest to each question by words, and by vectors."""
+        """Return row indices of the chunks nearest to each question, by words and by vectors."""
         by_words = [
             self._words.rank(terms(question, language), DEPTH)
             for question, language in zip(questions, languages, strict=True)
@@ -108,9 +106,9 @@ class Retriever:
 
 
 def fuse(rankings: Sequence[Sequence[int]], weights: Sequence[float], rrf_k: int) -> list[tuple[int, float]]:
-    """Fuse rankings into (item, score), best first; equal scores in the order of the items.
+    """Fuse rankings into (item, score), best first, with ties in the order of items.
 
-    The larger `rrf_k`, the less the very first places stand out.
+    The larger `rrf_k`, the less the top ranks are favoured.
     """
     scores: dict[int, float] = {}
     for ranking, weight in zip(rankings, weights, strict=True):
@@ -120,10 +118,10 @@ def fuse(rankings: Sequence[Sequence[int]], weights: Sequence[float], rrf_k: int
 
 
 def terms(text: str, language: str) -> list[str]:
-    """Return the terms that BM25 compares: stems of the words, and identifiers as written.
+    """Return the terms for BM25: stems of the words, and identifiers as written.
 
-    An identifier (`mod_alias`, `2.4.58`, `conf.d/ssl.conf`) counts whole and in its parts, so that a
-    question may name either.
+    An identifier (`mod_alias`, `2.4.58`, `conf.d/ssl.conf`) is indexed whole and by its parts, so that a
+    question may use either.
     """
     result: list[str] = []
     for term in _TERM.findall(text.lower()):
@@ -136,7 +134,7 @@ def terms(text: str, language: str) -> list[str]:
 
 
 class WordIndex:
-    """An index by BM25 of the terms of each chunk."""
+    """A BM25 index of the terms of each chunk."""
 
     def __init__(self, documents: Sequence[list[str]]) -> None:
         self._index: Any = None
@@ -147,7 +145,7 @@ class WordIndex:
             self._index.index(list(documents), show_progress=False)
 
     def rank(self, query: list[str], depth: int) -> list[int]:
-        """Return places of the chunks that share a term with the query, best first, ties in their order."""
+        """Return row indices of chunks that share a term with the query, best first, ties in row order."""
         if self._index is None or not query:
             return []
         scores = self._index.get_scores(query)
@@ -159,11 +157,11 @@ class WordIndex:
 def _stemmed(words: list[str], language: str) -> list[str]:
     if language not in SNOWBALL:
         return words
-    # An identifier or a number has no ending to strip.
     import Stemmer
 
-    # Made anew each time: a stemmer's word cache is not safe between threads.
+    # A new instance each time: a stemmer's word cache is not thread-safe.
     stemmer = Stemmer.Stemmer(SNOWBALL[language], 0)
+    # identifiers and numbers have no ending to strip
     return [word if _JOINT.search(word) else stemmer.stemWord(word) for word in words]
 
 

@@ -1,4 +1,4 @@
-"""The vectors of one batch: those of its chunks as a table, as a searchable shard, and that as a file."""
+"""The vectors of a batch: as a table, as a searchable shard, and as a file."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -22,11 +22,11 @@ from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.tables import EMBEDDINGS
 
 _TOGETHER = 16
-"""Queries searched in one call. From 20 on faiss multiplies matrices, and then the last bits of a score
-depend on the other queries; below, each score is a dot product of its own."""
+"""Queries per faiss call. From 20 queries on faiss multiplies matrices, and the last bits of a score depend
+on the other queries. Below that each score is a separate dot product."""
 _WORTH_SHARING = 20_000
-"""Vectors from which on comparing all is shared among threads. Threads that share little work wait for each
-other longer than they work, five times as long where other processes keep the cores busy."""
+"""Number of vectors from which an exact search uses several threads. With less work, threads spend more time
+waiting for each other: five times the work itself if other processes keep the cores busy."""
 
 
 def embed_chunks(
@@ -34,10 +34,10 @@ def embed_chunks(
 ) -> pl.DataFrame:
     """Embed section path and text of each chunk.
 
-    Vectors are stored batch by batch, so that a killed run resumes.
+    Vectors are cached in batches, so that a killed run resumes.
 
     Returns:
-        EMBEDDINGS frame, one row for each chunk, in the order of the chunks.
+        EMBEDDINGS frame with a row per chunk, in the order of the chunks.
     """
     texts = [index_text(path, text) for path, text in chunks.select("section_path", "text").iter_rows()]
     vectors = embedder.encode(texts, notify)
@@ -56,15 +56,15 @@ def embed_chunks(
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """Unit-length vectors of one batch's chunks, what they were computed with, and how they are searched.
+    """Unit-length vectors of a batch's chunks, with their model and search index.
 
     Args:
-        chunk_ids: one for each vector.
-        vectors: one a row.
+        chunk_ids: id of each vector's chunk.
+        vectors: a vector per row.
         model: name of the model.
-        revision: its revision.
-        precision: arithmetic the vectors were computed in.
-        index: links of faiss; without them every vector is compared.
+        revision: revision of the model.
+        precision: arithmetic of the vectors.
+        index: faiss index without vectors; if absent, every vector is compared.
     """
 
     chunk_ids: tuple[str, ...]
@@ -76,28 +76,28 @@ class Shard:
 
     @property
     def dimension(self) -> int:
-        """Return the length of a vector."""
+        """Return the length of the vectors."""
         return int(self.vectors.shape[1])
 
     @property
     def kind(self) -> str:
-        """Return the kind of index: flat compares every vector, hnsw a part."""
+        """Return the kind of search: flat (compares every vector) or hnsw (compares some)."""
         return "flat" if self.index is None else "hnsw"
 
     def search(self, vectors: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
         """Find the nearest chunks of each query.
 
         Args:
-            vectors: one query a row.
-            k: how many to find; fewer where the shard holds fewer.
+            vectors: a query per row.
+            k: number of chunks per query; fewer if the shard has fewer.
 
         Returns:
-            Positions in `chunk_ids` and cosines, one row a query, best first; equal cosines in the order
-            of the chunks. A query's row does not depend on the other queries. Of kind hnsw a near chunk may
-            be missed, and the next one is in its place.
+            Positions in `chunk_ids` and cosines, a row per query, best first, with ties in chunk order. Each
+            row is independent of the other queries. An hnsw search may miss a near chunk and return the next
+            nearest.
 
         Raises:
-            BadIndexError: links that were read from a file and never searched are not those of these vectors.
+            BadIndexError: the index was read from a file and does not fit these vectors.
         """
         k = min(k, len(self.chunk_ids))
         if k == 0 or not len(vectors):
@@ -108,15 +108,15 @@ class Shard:
             return self._all_compared(queries, k)
         with faiss_threads(1):
             positions, scores = _ranked(queries, lambda part: self.links.search(part, k))
-        # Where links end too soon, there are no positions: those queries compare all.
+        # Faiss returns -1 if its links end too soon; those queries compare every vector.
         for row in np.flatnonzero((positions < 0).any(axis=1)):
             every_position, every_score = self._all_compared(queries[row : row + 1], k)
             positions[row], scores[row] = every_position[0], every_score[0]
         return positions, scores
 
     def _all_compared(self, queries: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
-        # One more than asked for shows where equal cosines stand on both sides of the cut. Faiss picks any
-        # of those, so these few queries rank every chunk.
+        # One extra result shows if equal cosines are on both sides of the cut. Faiss picks any
+        # of them, so these few queries rank every chunk.
         count = len(self.chunk_ids)
         positions, scores = self._compared(queries, min(k + 1, count))
         if k < count:
@@ -136,12 +136,12 @@ class Shard:
 
     @cached_property
     def links(self) -> Any:
-        """Return the index of faiss; None where every vector is compared."""
+        """Return the faiss index; None if every vector is compared."""
         return None if self.index is None else read_index(self.index, self.vectors)
 
 
 def _ranked(queries: Vectors, search: Callable[[Vectors], Any]) -> tuple[npt.NDArray[np.int64], Vectors]:
-    """Search few queries at a time and put each row into its final order."""
+    """Search a few queries at a time, and sort each row by score and position."""
     parts = [search(queries[start : start + _TOGETHER]) for start in range(0, len(queries), _TOGETHER)]
     scores = np.concatenate([part[0] for part in parts])
     positions = np.concatenate([part[1] for part in parts])
@@ -151,7 +151,7 @@ def _ranked(queries: Vectors, search: Callable[[Vectors], Any]) -> tuple[npt.NDA
 
 @contextmanager
 def faiss_threads(number: int | None) -> Iterator[None]:
-    """Limit the threads of faiss while entered; None leaves them as they are."""
+    """Limit the threads of faiss within the context; None keeps the current limit."""
     import faiss
 
     usual = faiss.omp_get_max_threads()
@@ -163,10 +163,10 @@ def faiss_threads(number: int | None) -> Iterator[None]:
 
 
 def build_index(embeddings: pl.DataFrame, exact_below: int = EXACT_BELOW) -> Shard:
-    """Gather the rows of one batch into a shard, in their order; no rows make an empty shard.
+    """Build a shard from the rows of a batch, in their order; an empty frame gives an empty shard.
 
     Raises:
-        IndexMismatchError: the rows come from more than one model, or their vectors differ in length.
+        IndexMismatchError: the rows come from several models, or their vectors differ in length.
     """
     if embeddings.is_empty():
         return Shard((), np.zeros((0, 0), dtype=np.float32), model="", revision="", precision="")
@@ -186,7 +186,7 @@ def build_index(embeddings: pl.DataFrame, exact_below: int = EXACT_BELOW) -> Sha
 MAGIC = b"qa-pipeline shard 3 sha256:"
 _LITTLE_ENDIAN = np.dtype("<f4")
 _INTERCHANGEABLE = frozenset(get_args(TorchPrecision))
-"""Precisions whose vectors differ by less than 1e-3 in cosine and may search each other."""
+"""Precisions whose vectors differ by less than 1e-3 in cosine, so that they can search each other."""
 
 
 class _Header(BaseModel):
@@ -203,8 +203,8 @@ class _Header(BaseModel):
 def dump_shard(shard: Shard) -> bytes:
     """Serialise a shard; equal shards give equal bytes.
 
-    A magic line with the SHA-256 of all that follows, one line of JSON (`_Header`), then the vectors as
-    little-endian float32, then the bytes of faiss, if there are any.
+    The first line is a magic text with the SHA-256 of the rest, and the second is JSON (`_Header`). The
+    vectors follow as little-endian float32, and then the bytes of faiss, if any.
     """
     index = shard.index or b""
     header = _Header(
@@ -216,7 +216,7 @@ def dump_shard(shard: Shard) -> bytes:
         chunk_ids=list(shard.chunk_ids),
     )
     vectors = np.ascontiguousarray(shard.vectors.astype(_LITTLE_ENDIAN, copy=False))
-    # A view, not a copy: a shard may be large.
+    # a view, since a shard may be large
     view = vectors.reshape(-1).view(np.uint8).data
     body: list[bytes | memoryview] = [header.model_dump_json().encode(), b"\n", view, index]
     digest = hashlib.sha256()
@@ -226,7 +226,7 @@ def dump_shard(shard: Shard) -> bytes:
 
 
 def load_shard_for(embedder: Embedder, content: bytes, source: str) -> Shard:
-    """Read a serialised shard that an embedding model searches; as `load_shard`."""
+    """Read a serialised shard for an embedding model; see `load_shard`."""
     return load_shard(
         content,
         model=embedder.model,
@@ -244,15 +244,13 @@ def load_shard(
     precision: str,
     source: str = "index shard",
 ) -> Shard:
-    """Read a serialised shard and hold it to the model whose queries will search it.
+    """Read a serialised shard, and check that it fits the model of the queries.
 
-    Nothing is unpickled; checksum, header and sizes are checked before faiss reads a byte.
-
-    An empty shard fits every model. Vectors of float32 and bfloat16 may search each other.
+    The file is not unpickled. Checksum, header and sizes are checked before faiss reads it. An empty shard
+    fits every model. Vectors of float32 and bfloat16 can search each other.
 
     Raises:
-        IndexMismatchError: another model, revision or precision, or bytes that are not a whole
-            shard.
+        IndexMismatchError: the shard has another model, revision or precision, or is damaged.
     """
     header, payload = _checked(content, source)
     origin = (header.model, header.revision, header.precision)
@@ -280,7 +278,7 @@ def load_shard(
 
 
 def _checked(content: bytes, source: str) -> tuple[_Header, memoryview]:
-    """Return the header and vectors of a whole file whose parts fit each other."""
+    """Return the header and payload of a complete file with consistent parts."""
     first, newline, _ = content[: len(MAGIC) + 65].partition(b"\n")
     if not newline or not first.startswith(MAGIC):
         raise _damaged(source, "it does not begin like a shard")

@@ -1,4 +1,4 @@
-"""The model of a group of settings, and reading settings from files, the environment and the command line."""
+"""Base of all setting groups, and readers for settings files, the environment and the command line."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,11 +17,11 @@ FILE_NAME = "QA_PIPELINE_SETTINGS"
 T = TypeVar("T")
 _DECIDES = "decides"
 Decides = Annotated[T, _DECIDES]
-"""Type of a setting that only decides over stored scores: another value asks no model."""
+"""Type of a setting that only re-decides stored scores; changing it calls no model."""
 
 
 class Group(BaseModel):
-    """A branch of the tree: frozen, and a misspelt name is an error."""
+    """A group of settings: frozen, and unknown names are errors."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True
@@ -29,15 +29,15 @@ class Group(BaseModel):
 
     @classmethod
     def deciding(cls) -> tuple[str, ...]:
-        """Return the names of the settings that only decide over stored scores, in their order."""
+        """Return the names of the settings that only re-decide stored scores, in order."""
         return tuple(name for name, field in cls.model_fields.items() if _DECIDES in field.metadata)
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """Read a YAML file of settings; no file and an empty file say nothing.
+    """Read a YAML file of settings; a missing or empty file gives an empty mapping.
 
     Raises:
-        SettingsError: the file cannot be read, is not YAML, or is not made of names and values.
+        SettingsError: the file cannot be read, is not YAML, or does not contain names and values.
     """
     try:
         values = read_yaml(path.read_text(encoding="utf-8")) or {}
@@ -57,14 +57,14 @@ FOREIGN_NAMES = {
     "EMBEDDING_VALIDATION_MODEL": "GENERATION__VALIDATION_MODEL",
     "EMBEDDING_VALIDATION_MAX_REFS_PER_ITEM": "GENERATION__VALIDATION_MAX_REFS_PER_ITEM",
 }
-"""The specification's names of environment variables, and their names after the prefix."""
+"""Environment variables named in the specification, and their names after the prefix."""
 
 
 def check_environment(environ: Iterable[str], prefix: str, names: Collection[str]) -> None:
-    """Refuse a name that looks like a setting and is none: a typing slip must not leave a default in force.
+    """Refuse variables with the prefix that match no setting, so that a typing error is not ignored.
 
     Raises:
-        SettingsError: naming the first such variable.
+        SettingsError: with the first such variable.
     """
     for name in sorted(environ):
         if (our_name := FOREIGN_NAMES.get(name.upper())) is not None:
@@ -80,14 +80,14 @@ def check_environment(environ: Iterable[str], prefix: str, names: Collection[str
 
 
 def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Read `path=value` texts, as `--set` takes them, into a tree of settings.
+    """Parse `path=value` texts, as for `--set`, into a tree of settings.
 
     Args:
-        texts: the texts; the value `none` is no value, and lists are written as JSON.
-        named_values: further values by path, which win.
+        texts: the texts; the value `none` means null, and lists are written as JSON.
+        named_values: further values by path, which take precedence.
 
     Raises:
-        SettingsError: a text is not of that form.
+        SettingsError: a text has another form.
     """
     values: dict[str, Any] = {}
     for text in texts:
@@ -119,7 +119,7 @@ def _value(path: str, text: str) -> Any:
 
 
 def explain(error: ValidationError) -> str:
-    """Return the problem with each setting, in one line; the values are left out, for one may be a secret."""
+    """Return the problem of each setting on a single line; values are omitted, since they may be secret."""
     problems = error.errors(include_url=False, include_input=False, include_context=False)
     return "; ".join(_problem(".".join(map(str, problem["loc"])), problem) for problem in problems)
 

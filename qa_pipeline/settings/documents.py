@@ -1,4 +1,4 @@
-"""Settings of reading, masking and cutting documents."""
+"""Settings for reading, masking and splitting documents."""
 
 import hashlib
 import hmac
@@ -27,22 +27,22 @@ class MaskingSettings(Group):
     """Personal data in documents and in files of pairs."""
 
     action: MaskingAction = "off"
-    """Treatment of an item: flag counts it, mask replaces it by a token such as [EMAIL-1f2e3d4c], the same
-    one wherever it occurs, drop replaces it by [removed]."""
+    """How to treat an item. flag counts it. mask replaces it with a token such as [EMAIL-1f2e3d4c], the same
+    at every occurrence. drop replaces it with [removed]."""
     key: SecretStr | None = None
-    """Secret of at least 16 characters from which tokens are derived: another key gives other tokens; without
+    """Secret of at least 16 characters from which tokens are derived. Another key gives other tokens; without
     the key a token cannot be traced back."""
     kinds: tuple[MaskedKind, ...] = MASKED_KINDS
-    """Kinds of items to search for; steuer_id and rvnr are German tax and pension numbers."""
+    """Kinds of items to find; steuer_id and rvnr are German tax and pension numbers."""
     phone_regions: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ("SE", "DE", "GB", "US")
-    """Countries whose telephone numbers are found in national form."""
+    """Countries whose telephone numbers are found in national format."""
     batches_may_loosen: bool = False
-    """Allow a batch.yaml to choose a weaker action; a stronger one is always allowed."""
+    """Allow a batch.yaml to choose a weaker action; a stronger action is always allowed."""
 
     @field_validator("action", mode="before")
     @classmethod
     def _off_is_a_word(cls, value: object) -> object:
-        return "off" if value is False else value  # which is what YAML makes of it
+        return "off" if value is False else value  # YAML reads `off` as false
 
     @model_validator(mode="after")
     def _can_be_done(self) -> "MaskingSettings":
@@ -56,7 +56,7 @@ class MaskingSettings(Group):
 
     @field_serializer("key", when_used="json")
     def _key_unread(self, key: SecretStr | None) -> str | None:
-        """Return a fingerprint of the key for the written settings: it tells keys apart and reveals none."""
+        """Return a fingerprint for the stored settings, which distinguishes keys without revealing them."""
         if key is None:
             return None
         secret = key.get_secret_value().encode()
@@ -67,39 +67,39 @@ class DocumentSettings(Group):
     """Reading files."""
 
     readers: dict[Annotated[str, Field(pattern=r"^\.[a-z0-9_+-]+$")], ReaderName] = Field({})
-    """Readers for further suffixes, such as {.log: text}; the names are those of the column format of
+    """Readers for more suffixes, such as {.log: text}; reader names are those in the column format of
     documents."""
     max_bytes: int = Field(50_000_000, gt=0)
-    """Larger files are failed rows."""
+    """Most bytes of a file; larger files fail."""
     max_characters: int = Field(10_000_000, gt=0)
-    """Longer texts are failed rows."""
+    """Most characters of a text; longer texts fail."""
     max_pages: int = Field(5_000, gt=0)
-    """Longer PDFs are failed rows."""
+    """Most pages of a PDF; longer files fail."""
     ocr: bool = False
-    """Read pages of a PDF that are images; needs the ocr extra and Tesseract."""
+    """Read scanned pages of PDFs; needs the ocr extra and Tesseract."""
     ocr_languages: tuple[Annotated[str, Field(pattern="^[a-z]{3}(_[a-z]+)?$")], ...] = Field(
         ("eng", "swe", "deu"), min_length=1
     )
-    """Tesseract's names of the languages on such pages."""
+    """Languages of scanned pages, by Tesseract's names."""
     speaker_notes: bool = True
-    """Keep the notes of a presentation's slides."""
+    """Keep the speaker notes of presentations."""
     parse_workers: int | None = Field(None, ge=1, le=64)
-    """Parsing processes at a time; none uses one per core, at most 8."""
+    """Number of parsing processes; none uses one per core, at most 8."""
     parse_seconds: float = Field(120.0, gt=0, le=86_400)
-    """A file that takes longer to parse is a failed row; OCR needs more."""
+    """Time limit for parsing a file; slower files fail, and OCR needs more time."""
     parse_memory: int = Field(2_500_000_000, ge=800_000_000)
-    """Memory in bytes of a parsing process, of which its libraries take 500 MB; a file that needs more is a
-    failed row."""
+    """Memory limit in bytes of a parsing process, including 500 MB for its libraries; files that need more
+    fail."""
     masking: MaskingSettings = MaskingSettings()
 
 
 class ChunkingSettings(Group):
-    """Cutting documents."""
+    """Splitting documents into chunks."""
 
     max_tokens: int = Field(768, ge=16)
-    """Most tokens of a chunk; the embedding model's window limits it further."""
+    """Most tokens of a chunk; the embedding model's window may lower it."""
     overlap_tokens: int = Field(0, ge=0)
-    """Most tokens, in whole sentences or rows, that a chunk repeats of the one before it."""
+    """Most tokens that a chunk repeats from the previous chunk, in whole sentences or rows."""
 
     @model_validator(mode="after")
     def _overlap_leaves_room(self) -> "ChunkingSettings":

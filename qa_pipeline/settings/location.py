@@ -1,7 +1,7 @@
-"""Where a corpus and results may lie: a local folder, or the address of a place that fsspec can open.
+"""Locations of a corpus and of results: local folders, and addresses that fsspec can open.
 
-Credentials are never part of an address, or they would reach logs, tables and messages: the library of each
-place finds them in the environment.
+Addresses never contain credentials, which would reach logs, tables and messages. The library of each store
+reads them from the environment.
 """
 
 import re
@@ -16,14 +16,14 @@ _EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "azure"}
 _NO_USERS = frozenset({"http", "https"})
 _ADDRESS = "://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""Of an address, also after a `Path` has made one slash of its two; a drive of Windows is one letter."""
+"""The scheme of an address, also after `Path` merged its slashes; a Windows drive has a single letter."""
 
 
 def location_of(value: object) -> str:
-    """Return the address in stored form: a local path, else `scheme://place` without a last slash.
+    """Return an address in stored form: a local path, or `scheme://path` without a trailing slash.
 
     Raises:
-        ValueError: the scheme is unknown, its package is missing, or the address holds credentials.
+        ValueError: the scheme is unknown, its package is missing, or the address contains credentials.
     """
     text = str(value)
     scheme, mark, place = text.partition(_ADDRESS)
@@ -38,10 +38,10 @@ def location_of(value: object) -> str:
 
 
 def local_folder(value: object) -> object:
-    """Return a local folder as it is.
+    """Return a local folder unchanged.
 
     Raises:
-        ValueError: it is an address; a `Path` of it would quietly be a folder named `s3:`.
+        ValueError: it is an address; a `Path` of it would silently be a folder named `s3:`.
     """
     if isinstance(value, str | Path) and _SCHEME.match(str(value)):
         raise ValueError(f"{value} is an address; name a local folder")
@@ -49,10 +49,10 @@ def local_folder(value: object) -> object:
 
 
 def output_folder(value: object) -> Path:
-    """Return a folder that results can be written to, on disk or on an object store.
+    """Return a folder for results, on disk or in an object store.
 
     Raises:
-        ValueError: the address cannot be written to, or holds credentials.
+        ValueError: the address is not writable, or contains credentials.
     """
     if not isinstance(value, str):
         if isinstance(value, Path) or store_of(cast("Path", value)) is not None:
@@ -69,7 +69,7 @@ def output_folder(value: object) -> Path:
 
 
 def is_remote(location: str) -> bool:
-    """Return whether a location is an address rather than a local path."""
+    """Return True if a location is an address, not a local path."""
     return _ADDRESS in location
 
 

@@ -1,4 +1,4 @@
-"""Settings of watching a RAG system in production: its logs, what is sampled, alerts and drift."""
+"""Settings for monitoring a RAG system in production: logs, sampling, alerts and drift."""
 
 from datetime import date
 from pathlib import Path
@@ -8,21 +8,21 @@ from pydantic import Field, SecretStr, model_validator
 from qa_pipeline.settings.base import Group
 
 ERRORS = "errors"
-"""The share of requests that failed, as alerts name it beside the metrics."""
+"""Name of the share of failed requests in alerts, next to the metrics."""
 
 
 class AlertSettings(Group):
-    """The limits beyond which a figure of production is too bad to wait."""
+    """Limits of metrics for alerts."""
 
     below: dict[str, float] = Field({"faithfulness": 0.85, "grounding": 0.80, "context_precision": 0.5})
-    """Means that are too low, by metric."""
+    """Lower limits of means, by metric."""
     above: dict[str, float] = Field({ERRORS: 0.05})
-    """Means that are too high, by metric; errors is the share of requests that failed."""
+    """Upper limits of means, by metric; errors is the share of failed requests."""
     hourly: tuple[str, ...] = ("grounding",)
-    """Metrics that are tested hour by hour (UTC) and not day by day."""
+    """Metrics that are tested per hour (UTC) instead of per day."""
     urls: tuple[SecretStr, ...] = ()
-    """Addresses that the sensor `alerts` sends messages to, as Apprise reads them, such as
-    mailto://user:password@host or slack://tokens; needs the alerts extra. None: no messages."""
+    """Apprise addresses for messages of the sensor `alerts`, such as mailto://user:password@host or
+    slack://tokens; needs the alerts extra. Without addresses no messages are sent."""
 
     @model_validator(mode="after")
     def _hours_of_known_limits(self) -> "AlertSettings":
@@ -33,16 +33,16 @@ class AlertSettings(Group):
 
 
 class MonitoringSettings(Group):
-    """Watching answers in production."""
+    """Monitoring answers in production."""
 
     logs: Path | None = None
-    """Folder of logs that an Observer writes to and the asset production_quality reads."""
+    """Folder of logs that an Observer writes and the asset production_quality reads."""
     share: float = Field(0.05, ge=0, le=1)
-    """Share of requests that an Observer keeps, chosen by hash of their id."""
+    """Share of requests that an Observer records, chosen by a hash of their id."""
     metrics: tuple[str, ...] = Field(
         ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance"), min_length=1
     )
-    """Metrics of eval run that each logged answer is scored by, without a model."""
+    """Metrics of eval run for each logged answer, computed without a language model."""
     first_day: date = date(2026, 1, 1)
     """First daily partition of production_quality (UTC)."""
     spans: bool = False

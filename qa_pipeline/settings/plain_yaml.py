@@ -1,4 +1,4 @@
-"""YAML from people and documents, within limits of nesting, of aliases and of the length of numbers."""
+"""Read untrusted YAML, with limits on nesting, aliases and the length of numbers."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -7,18 +7,20 @@ import yaml
 from yaml import SafeLoader
 
 MOST_LEVELS = 50
-"""PyYAML's compiled reader recurses without a check: some 40,000 open brackets ended the process."""
+"""Most nested levels. PyYAML's compiled reader recurses without a limit: 40,000 open brackets ended the
+process."""
 MOST_ALIASES = 16
-"""Aliases multiply: 9 levels of 9 merged aliases make 387 million entries; 16 of them multiply by 350."""
+"""Most aliases, since they multiply: 9 levels of 9 merged aliases give 387 million entries, and 16 aliases a
+factor of 350."""
 LONGEST_NUMBER = 400
-"""Characters; Python refuses to write an integer of more than 4,300 digits."""
+"""Most characters of a number; Python refuses to print integers above 4,300 digits."""
 
 
 class PlainLoader(SafeLoader):
-    """A YAML loader of plain values that refuses a name that occurs twice."""
+    """A YAML loader for plain values that refuses repeated names."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """Return a mapping whose names are different."""
+        """Return a mapping, or raise an error for a repeated name."""
         names: set[str] = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
@@ -43,11 +45,11 @@ def read_yaml(text: str, loader: Any = PlainLoader) -> Any:
     """Return the value of a YAML text.
 
     Args:
-        text: the text; its length is for the caller to limit.
-        loader: PyYAML's class that makes values; `BaseLoader` makes strings, lists and mappings of them.
+        text: the text; callers limit its length.
+        loader: PyYAML's loader class; with `BaseLoader` all values are strings, lists and mappings.
 
     Raises:
-        yaml.YAMLError: it is not YAML, or more than the limits allow; a `MarkedYAMLError` names the line.
+        yaml.YAMLError: the text is not YAML or exceeds a limit; a `MarkedYAMLError` names the line.
     """
     levels = aliases = 0
     try:
@@ -61,7 +63,7 @@ def read_yaml(text: str, loader: Any = PlainLoader) -> Any:
                 raise _problem(f"more than {MOST_ALIASES} aliases", event.start_mark)
         return yaml.load(text, Loader=loader)  # noqa: S506 - safe loaders only
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # PyYAML's own, of values such as `!!int ""`, `!!bool x` and the date 2024-13-45
+        # raised by PyYAML for values such as `!!int ""`, `!!bool x` and the date 2024-13-45
         raise yaml.YAMLError(f"a value does not fit its type: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""Settings, commands, options and files of an earlier version, each with what to do instead."""
+"""Advice about settings, commands, options and files of an earlier version."""
 
 import functools
 import tomllib
@@ -16,9 +16,9 @@ def _replacements() -> dict[str, str]:
 
 
 def removal_of(name: str) -> str | None:
-    """Return a sentence on a setting, command or option that was removed; None for any other name.
+    """Return advice about a removed setting, command or option; None for any other name.
 
-    A setting counts as removed if its group is, so that `a.b` covers `a.b.c`.
+    A removed group covers its settings, so that `a.b` covers `a.b.c`.
     """
     parts = name.split(".")
     groups = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
@@ -27,7 +27,7 @@ def removal_of(name: str) -> str | None:
 
 
 def leftovers(out: Path) -> list[str]:
-    """Return a sentence on each file or folder below `out` that only an earlier version used."""
+    """Return advice about each file or folder below `out` that only an earlier version used."""
     return [
         f"{out / name.removeprefix('out/')} is not used since version {SINCE}: {action}"
         for name, action in _replacements().items()

@@ -1,4 +1,4 @@
-"""The settings in force, as the command `settings` lists them."""
+"""The settings in force, as shown by the command `settings`."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,13 @@ from pydantic.fields import FieldInfo
 from qa_pipeline.settings.tree import Settings, load_settings
 
 MASK = "********"
-"""Of one length for all secrets, so that it does not show theirs."""
+"""Replaces every secret, with a fixed length that does not reveal theirs."""
 _PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
 
 
 @dataclass(frozen=True, slots=True)
 class SettingInForce:
-    """A setting as a run would use it: its value as JSON can hold it, secrets masked, and what it means."""
+    """A setting as a run would use it: path, value as JSON with secrets masked, and description."""
 
     path: str
     value: Any
@@ -29,10 +29,10 @@ def settings_in_force(overrides: Mapping[str, Any]) -> list[SettingInForce]:
     """Return every setting with its value, in the order of the tree.
 
     Args:
-        overrides: the tree of settings that the command line changes.
+        overrides: the settings changed on the command line.
 
     Raises:
-        SettingsError: the settings cannot be used.
+        SettingsError: the settings are invalid.
     """
     settings = load_settings(**overrides)
     values = settings.model_dump(mode="json")
@@ -49,7 +49,7 @@ def settings_in_force(overrides: Mapping[str, Any]) -> list[SettingInForce]:
 
 
 def setting_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Yield path and field of every setting below a group; the fields of a group before its sub-groups."""
+    """Yield path and field of every setting of a group; its own fields come before its sub-groups."""
     nested = []
     for name, field in model.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):

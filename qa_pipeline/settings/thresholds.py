@@ -1,4 +1,4 @@
-"""A thresholds artefact: the fitted band of an entailment model, on which data, and how it was found."""
+"""Thresholds fitted to an entailment model, with their data and evidence, as a file."""
 
 from datetime import date
 from functools import lru_cache
@@ -16,7 +16,7 @@ Name = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class Part(BaseModel):
-    """A part of the artefact: strict, frozen, and an unknown name is an error."""
+    """Base of the file's parts: strict, frozen, and unknown names are errors."""
 
     model_config = ConfigDict(
         strict=True, frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True
@@ -24,10 +24,11 @@ class Part(BaseModel):
 
 
 class Band(Part):
-    """Scores from which entailment decides a claim; what lies between goes on to the next step.
+    """Scores at which entailment decides a claim; claims in between go to the next step.
 
-    From `accept` on it is supported, up to `reject` it is not, and from a contradiction of `contradict` on it
-    is contradicted. Null where no threshold met the target: the model then never decides so.
+    A claim is supported from an entailment score of `accept`, unsupported up to `reject`, and contradicted
+    from a contradiction score of `contradict`. A threshold is null if no value met the target. The model then
+    never decides in that way.
     """
 
     accept: Share | None = None
@@ -47,7 +48,7 @@ class Band(Part):
 
 
 class DataFile(Part):
-    """A labelled file: its name without folders, its bytes, and what it holds."""
+    """A labelled file: name without folders, hash, and numbers of rows and groups."""
 
     name: Name
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -55,28 +56,11 @@ class DataFile(Part):
     groups: Count
 
 
-class Interval(Part):
-    """A share and its exact two-sided 95 % interval (Clopper and Pearson); null with nothing to count."""
-
-    value: Share | None
-    low: Share
-    high: Share
-    n: Count
-
-    @classmethod
-    def of_counts(cls, successes: int, trials: int) -> "Interval":
-        """Return the share of the successes among the trials, with its interval; 0 to 1 without trials."""
-        from qa_pipeline.statistics import exact_interval  # settings are read without NumPy
-
-        low, high = exact_interval(successes, trials)
-        return cls(value=successes / trials if trials else None, low=low, high=high, n=trials)
-
-
 class Fit(Part):
-    """The evidence of one fitted threshold.
+    """The evidence for a fitted threshold.
 
-    `tested` thresholds from strict to lax were held against the target with `confidence`; `n` groups stand
-    behind the chosen one, or behind the best one where none was chosen, and `why` says what is missing.
+    `tested` thresholds were compared with the target at `confidence`, from strict to lax. `n` is the number
+    of groups at the chosen threshold, or at the best candidate if all failed. `why` explains a failure.
     """
 
     side: Literal["accept", "reject", "contradict"]
@@ -90,7 +74,7 @@ class Fit(Part):
 
 
 class Thresholds(Part):
-    """The artefact; `id` is the hash of everything but itself and the date, so that equal fits are one."""
+    """Fitted thresholds; `id` hashes all content but itself and the date, so that equal fits share it."""
 
     schema_version: Literal[3] = Field(alias="schema")
     name: Annotated[str, Field(pattern="^[a-z0-9_-]{1,40}$")]
@@ -105,25 +89,25 @@ class Thresholds(Part):
 
     @property
     def full_id(self) -> str:
-        """Return name and id, as verdicts carry them."""
+        """Return name and id, as stored in verdicts."""
         return f"{self.name}-{self.id}"
 
 
 def content_id(thresholds: Thresholds) -> str:
-    """Hash of what the artefact says, the date aside."""
+    """Hash the content of the thresholds, without the date."""
     content = thresholds.model_dump_json(by_alias=True, exclude={"id", "created"})
     return hash_text(content)[:12]
 
 
 def with_id(thresholds: Thresholds) -> Thresholds:
-    """Return the same artefact under the id of its content."""
+    """Return the thresholds with the id of their content."""
     return thresholds.model_copy(update={"id": content_id(thresholds)})
 
 
 UNFITTED = Thresholds(
     schema=3,
     name="shipped",
-    id="bd839c59234b",  # as stored verdicts carry it
+    id="bd839c59234b",  # stored verdicts have this id
     created=date(2026, 11, 23),
     target_precision=0.98,
     confidence=0.95,
@@ -132,18 +116,18 @@ UNFITTED = Thresholds(
     band=Band(),
     fits=(),
 )
-"""Without a file of thresholds a model decides nothing by its scores."""
+"""Used without a file of thresholds; a model's scores then have no effect."""
 _LARGEST = 2_000_000
-"""Bytes: an artefact takes some hundreds for each set; what is larger is another file."""
+"""Most bytes of a file; each data file adds only a few hundred."""
 _MOST_NAMED = 5
-"""Faults of a file that an error lists; a person mends them one by one."""
+"""Most faults of a file that an error lists."""
 
 
 def read_thresholds(file: Path | None) -> Thresholds:
-    """Return the artefact of a file, or `UNFITTED`; an unchanged file is read once.
+    """Return the thresholds of a file, or `UNFITTED`; an unchanged file is read once.
 
     Raises:
-        SettingsError: the file is not there, is no artefact, or its content does not match its id.
+        SettingsError: the file is missing or invalid, or its content does not match its id.
     """
     if file is None:
         return UNFITTED
@@ -181,22 +165,22 @@ def _explained(error: ValidationError) -> str:
 
 
 def thresholds_bytes(thresholds: Thresholds) -> bytes:
-    """Return the artefact as a file: equal artefacts give equal bytes."""
+    """Serialise thresholds for a file; equal thresholds give equal bytes."""
     return thresholds.model_dump_json(by_alias=True, indent=1).encode() + b"\n"
 
 
 def check_models(path: Path | None, *, entailment: str | None = None) -> str | None:
-    """Verify that a chosen artefact was fitted for the configured model.
+    """Check that the thresholds were fitted for the configured model.
 
     Args:
-        path: the configured artefact; None without one.
-        entailment: the configured cross-encoder, None without one.
+        path: the configured file of thresholds, if any.
+        entailment: the configured cross-encoder, if any.
 
     Returns:
-        Why a model or a chosen artefact decides nothing; None where it does, or there is neither.
+        A note if the model's scores, or the file, have no effect.
 
     Raises:
-        SettingsError: naming both models.
+        SettingsError: with both models, if they differ.
     """
     thresholds = read_thresholds(path)
     fitted, has_band = thresholds.model, thresholds.band.decides
@@ -204,7 +188,7 @@ def check_models(path: Path | None, *, entailment: str | None = None) -> str | N
         unused = f"{path} is not used: verification.entailment.model names no model, and it is of {fitted}"
         return unused if path is not None and has_band else None
     folder = Path(entailment).expanduser()
-    name = folder.resolve().name if folder.is_dir() else entailment  # as scores name it
+    name = folder.resolve().name if folder.is_dir() else entailment  # the name in scores
     is_of_model = fitted is not None and name == (fitted.rpartition("@")[0] or fitted)
     if path is not None and fitted is not None and not is_of_model:
         raise SettingsError(

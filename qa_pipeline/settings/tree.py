@@ -1,8 +1,8 @@
-"""Every threshold, model, limit and path: one typed tree, defaults < YAML file < environment.
+"""All settings as a typed tree: defaults, then the YAML file, then the environment.
 
-Environment names are `QA_PIPELINE_` plus the path with double underscores, e.g.
-`QA_PIPELINE_LLM__PROVIDER=gemini`. The YAML file is `qa_pipeline.yaml` in the working folder, or the one that
-`QA_PIPELINE_SETTINGS` names.
+Environment names are `QA_PIPELINE_` plus the path with double underscores, such as
+`QA_PIPELINE_LLM__PROVIDER=gemini`. The YAML file is `qa_pipeline.yaml` in the working folder, or the file in
+`QA_PIPELINE_SETTINGS`.
 """
 
 import os
@@ -53,10 +53,10 @@ PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
         "llm": {"provider": "gemini"},
     },
 }
-"""The values that each profile sets where nothing else does: `embedded` needs no hub and no key.
+"""Defaults of each profile; `embedded` works without hub and key.
 
-The rules of the embedded profile cost nothing and find little in most chunks, so they may ask three times,
-and only for what they can ask.
+Its rules are free, but find little in most chunks. So they may ask three times, and only question types that
+they can write.
 """
 
 MODEL_PROFILES: dict[str, dict[str, dict[str, Any]]] = {
@@ -73,14 +73,14 @@ MODEL_PROFILES: dict[str, dict[str, dict[str, Any]]] = {
         "verification": {"round_trip": True},
     },
 }
-"""The same by `llm.profile`, before those of `profile`. A small model copies a sentence and asks for it, and
-reads three passages better than five."""
+"""Defaults of each `llm.profile`, with lower precedence than `profile`. A small model copies a sentence and
+asks for it, and works better with three passages than with five."""
 
-PRIVATE_UMASK = 0o077  # files 0600 and folders 0700, for the owner alone
+PRIVATE_UMASK = 0o077  # files 0600 and folders 0700, for the owner only
 
 
 class Settings(BaseSettings):
-    """The whole tree."""
+    """All settings."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -96,12 +96,12 @@ class Settings(BaseSettings):
     corpus: Annotated[str, BeforeValidator(location_of)] = "data/corpora"
     """Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x."""
     out: Annotated[Path, PlainValidator(output_folder), PlainSerializer(str)] = Path("data")
-    """Folder where tables, indexes, exports and releases are written, or an address such as s3://bucket/x."""
+    """Folder for tables, indexes, exports and releases, or an address such as s3://bucket/x."""
     cache: Annotated[Path | None, BeforeValidator(local_folder)] = None
-    """Local folder of the stores of replies, vectors and logits. None: cache in out; needed where out is an
+    """Local folder for stored replies, vectors and logits; by default `cache` in `out`. Required if out is an
     address."""
     private: bool = True
-    """Create files and folders for their owner alone (0600, 0700), releases too; false leaves it to the
+    """Create files and folders for their owner only (0600, 0700), releases included; false follows the
     umask."""
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
@@ -123,7 +123,7 @@ class Settings(BaseSettings):
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
         llm = with_server(values.get("llm"), LLMSettings.model_fields)
         of_model = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
-        profile = values.get("profile", "embedded")  # anything at all until it is validated
+        profile = values.get("profile", "embedded")  # not validated yet
         for chosen, profiles in ((of_model, MODEL_PROFILES), (profile, PROFILES)):
             groups_of_profile = next((groups for name, groups in profiles.items() if name == chosen), {})
             filled = {
@@ -155,11 +155,11 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _unjudged_by_profile(self) -> "Settings":
-        """Let claims stay unjudged offline by default; with a hosted model, a pair waits for its judge."""
+        """Accept unjudged pairs offline by default; with a hosted model, pairs wait for its judgement."""
         if self.judging.accept_unjudged is None:
             offline = self.profile == "embedded" and not self.llm.hosted_models
             decided = self.judging.model_copy(update={"accept_unjudged": offline})
-            object.__setattr__(self, "judging", decided)  # frozen only once it is complete
+            object.__setattr__(self, "judging", decided)  # the model is frozen
         return self
 
     @model_validator(mode="after")
@@ -187,20 +187,20 @@ class Settings(BaseSettings):
 
 
 def _filled(chosen: object, defaults: dict[str, Any]) -> object:
-    """Return defaults filled in; a revision belongs to its model, and no other model inherits it."""
+    """Return settings with defaults; a model of the user's choice does not inherit the default revision."""
     if not isinstance(chosen, dict):
-        return chosen  # no group at all; validation says so
+        return chosen  # not a group; validation reports it
     return chosen if "model" in chosen and "revision" in defaults else {**defaults, **chosen}
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Gather the settings from all sources; `overrides` win.
+    """Load the settings from all sources; `overrides` take precedence.
 
-    With `private` the process creates its files for their owner alone from here on: SQLite, Parquet writers
-    and child processes take no mode but the umask.
+    With `private` this sets the umask of the process, since SQLite, Parquet writers and child processes take
+    no file mode.
 
     Raises:
-        SettingsError: naming each setting that is unknown, of a wrong type or contradictory.
+        SettingsError: with each setting that is unknown, of the wrong type or contradictory.
     """
     file_name = os.environ.get(FILE_NAME)
     if file_name and not Path(file_name).is_file():
@@ -218,10 +218,10 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def check_model(settings: Settings, model: str | None) -> None:
-    """Refuse a model named on the command line that no provider would be asked for.
+    """Refuse a model on the command line that the configured provider would ignore.
 
     Raises:
-        SettingsError: the provider is none that is asked over the network.
+        SettingsError: the provider is not hosted.
     """
     if model is not None and not settings.llm.hosted_models:
         raise SettingsError(
@@ -231,10 +231,10 @@ def check_model(settings: Settings, model: str | None) -> None:
 
 
 def notes(settings: Settings) -> list[str]:
-    """Return one sentence for each thing worth knowing.
+    """Return a sentence for each setting with a surprising effect.
 
     Raises:
-        SettingsError: the thresholds cannot be used.
+        SettingsError: the thresholds are invalid.
     """
     judged = same_model_warning(settings.llm) if settings.judging.enabled else None
     verification = settings.verification

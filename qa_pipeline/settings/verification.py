@@ -1,4 +1,4 @@
-"""Settings of verification, its models, judging and what may train."""
+"""Settings of verification, judging, training examples, gates and releases."""
 
 import re
 from pathlib import Path
@@ -12,34 +12,35 @@ from qa_pipeline.storage.hashes import hash_text
 
 SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
 MOST_SPLITS = 16
-"""Each split is files in every format; more than train, validation and test is rare."""
+"""Most splits, since each adds a file per format; more than train, validation and test is rare."""
 
 
 class EntailmentSettings(Group):
-    """The cross-encoder of entailment."""
+    """The entailment cross-encoder."""
 
     model: str | None = None
-    """Hub name or local folder; without one its scores stay unknown."""
+    """Hub name or local folder; by default entailment scores stay unknown."""
     revision: str | None = None
-    """Commit of the hub; a hub name needs it."""
+    """Commit on the hub; required for a hub name."""
 
 
 class VerificationSettings(Group):
     """Source verification."""
 
     policy: Decides[Literal["cascade", "similarity_only"]] = "cascade"
-    """similarity_only decides by the mean cosine alone and misses a swapped number."""
+    """similarity_only decides by the mean cosine alone, and misses a swapped number."""
     similarity_pass: Decides[float] = 0.75
-    """similarity_only: at or above this a pair passes."""
+    """similarity_only: a pair passes at or above this cosine."""
     similarity_fail: Decides[float] = 0.50
-    """similarity_only: below this a pair fails."""
+    """similarity_only: a pair fails below this cosine."""
     thresholds: Decides[Path | None] = None
-    """Cascade: file of thresholds from qa-pipeline calibrate; without one a model decides nothing."""
+    """Cascade: file of thresholds from qa-pipeline calibrate; without it the entailment model's scores do not
+    decide."""
     split_claims: Literal["auto", "model", "rules"] = "auto"
-    """Method of splitting answers into claims. rules: by sentence, list item and table row. model: the
-    verifier splits every answer further. auto: it does so only for joined clauses, pronouns and table rows
-    that are not quoted word for word from the cited passages. Evaluations heed it with --scorer model,
-    unless --statements says otherwise; without one, and over answers in production, the rules split."""
+    """How to split answers into claims. rules: by sentence, list item and table row. model: the verifier
+    splits every answer further. auto: it does so only for joined clauses, pronouns and table rows that are
+    not quoted word for word from the cited passages. Evaluations use this setting with --scorer model, unless
+    --statements overrides it; without a model, and for answers in production, the rules split."""
     unsure: Decides[Literal["unsupported", "undecided"]] = "unsupported"
     """Verdict of a claim about which the verifying model is unsure."""
     round_trip: bool = False
@@ -55,52 +56,53 @@ class VerificationSettings(Group):
 
     @property
     def fitted(self) -> Thresholds:
-        """Return the artefact of fitted thresholds.
+        """Return the fitted thresholds.
 
         Raises:
-            SettingsError: its file cannot be used.
+            SettingsError: the file is invalid.
         """
         return read_thresholds(self.thresholds)
 
     @property
     def thresholds_id(self) -> str:
-        """Return the identity of artefact and every other deciding value, named by every verdict."""
+        """Return the id of the fitted thresholds and all deciding settings, as stored in verdicts."""
         return self.thresholds_named(self.fitted)
 
     def thresholds_named(self, fitted: Thresholds) -> str:
-        """Return the same id under another artefact than the configured one."""
+        """Return `thresholds_id` for other fitted thresholds."""
         return f"{fitted.full_id}-{self.values_id}"
 
     @property
     def values_id(self) -> str:
-        """Hash of every value that decides, the artefact aside."""
+        """Hash all deciding settings, without the fitted thresholds."""
         values = self.model_dump_json(exclude={"thresholds", "entailment"})
         return hash_text(values)[:12]
 
     def deciding_values(self) -> dict[str, Any]:
-        """Return what `values_id` is the hash of, as JSON values."""
+        """Return the settings behind `values_id`, as JSON values."""
         return self.model_dump(mode="json", exclude={"thresholds", "entailment"})
 
 
 class CanarySettings(Group):
-    """Rows of known verdict by which each batch tests its verifier and its judge."""
+    """Rows with known verdicts that test the verifier and judge in each batch."""
 
     enabled: bool = True
-    """Make canaries. The local steps cost no call, a model that verifies 4, a judge 6 a batch."""
+    """Create canaries. Per batch they cost a verifying model 4 calls and a judge 6; local steps need no
+    calls."""
 
 
 class JudgingSettings(Group):
     """Quality assessment and the composite score."""
 
     enabled: bool = True
-    """Let a model judge verified pairs, where one is configured that can judge."""
+    """Judge verified pairs with a model, if a model that can judge is configured."""
     accept_unjudged: Decides[bool | None] = None
-    """Accept fully supported pairs that no model judged. none accepts them in the embedded profile while no
+    """Accept fully supported pairs without a judgement. none accepts them in the embedded profile while no
     hosted model is configured, and sends them to review otherwise."""
     temperature: float = Field(0.0, ge=0)
     """Temperature of the judge."""
     weight_source: Decides[float] = Field(0.3, ge=0)
-    """Weight of the share of claims supported."""
+    """Weight of the share of supported claims."""
     weight_relevance: Decides[float] = Field(0.2, ge=0)
     """Weight of relevance."""
     weight_correctness: Decides[float] = Field(0.3, ge=0)
@@ -113,13 +115,13 @@ class JudgingSettings(Group):
     """Share of supported claims below which a pair is rejected; only matters if verification.accept_grounding
     is lower."""
     floor_relevance: Decides[float] = 0.5
-    """Below this relevance a pair is rejected."""
+    """Relevance below which a pair is rejected."""
     floor_correctness: Decides[float] = 0.7
-    """Below this correctness a pair is rejected."""
+    """Correctness below which a pair is rejected."""
     floor_completeness: Decides[float] = 0.4
-    """Below this completeness a pair is rejected."""
+    """Completeness below which a pair is rejected."""
     floor_question_quality: Decides[float] = 0.5
-    """Below this score of its question a pair is rejected. 0 rejects none."""
+    """Question quality below which a pair is rejected; 0 never rejects."""
 
     @model_validator(mode="after")
     def _some_weight(self) -> "JudgingSettings":
@@ -135,12 +137,12 @@ class JudgingSettings(Group):
 
     @property
     def thresholds_id(self) -> str:
-        """Hash of every setting that decides; how the judge is called is not part of it."""
+        """Hash all deciding settings; parameters of the judge's calls are excluded."""
         deciding = self.model_dump_json(exclude={"enabled", "temperature"})
         return "default-" + hash_text(deciding)[:12]
 
     def deciding_values(self) -> dict[str, Any]:
-        """Return what `thresholds_id` is the hash of, as JSON values."""
+        """Return the settings behind `thresholds_id`, as JSON values."""
         return self.model_dump(mode="json", exclude={"enabled", "temperature"})
 
 
@@ -148,41 +150,40 @@ class TrainingSettings(Group):
     """Training examples."""
 
     layout: Literal["closed_book", "with_context", "with_distractors"] = "closed_book"
-    """Layout of the messages: closed_book shows no passages, so that a model learns the documents by heart;
-    with_context and with_distractors teach it to answer from what a search brings."""
+    """Layout of the messages. closed_book shows no passages, so that a model learns the documents by heart.
+    with_context and with_distractors teach it to answer from search results."""
     system_prompt: str | None = None
     """System prompt of every example; none uses the prompt file of the pair's language."""
     max_tokens: int = Field(4096, gt=0)
-    """Most tokens of an example; a longer one loses distractors, then context."""
+    """Most tokens of an example; a longer example loses distractors first, then context."""
     distractors: int = Field(2, ge=0)
-    """Passages without evidence in the layout with_distractors."""
+    """Number of passages without evidence in the layout with_distractors."""
     max_examples_per_document: int | None = Field(None, gt=0)
-    """Most examples of a document; those with the best composite score are kept."""
+    """Most examples per document; those with the best composite scores are kept."""
 
 
 class QualitySettings(Group):
     """Gates of a batch."""
 
     min_pass_rate: float = 0.5
-    """Blocking: accepted ÷ (accepted + rejected). It blocks if the 95 % interval lies under it; a batch too
-    small to prove either side warns."""
+    """Blocking: accepted ÷ (accepted + rejected). It blocks if the 95 % interval is below it; a batch too
+    small to decide gets a warning."""
 
 
 class ReleaseSettings(Group):
-    """The publication of rows for training."""
+    """Publishing rows for training."""
 
     splits: dict[str, float] = Field({"train": 0.8, "validation": 0.1, "test": 0.1})
-    """Splits and their shares, relative to each other; rows that share a document, a question or an answer
-    stay together."""
+    """Splits and their relative shares; rows that share a document, a question or an answer stay together."""
     with_sources: bool = True
-    """Include the texts of the documents in a release; without them nobody can check its quotes from the
+    """Include the texts of the documents in a release; without them its quotes cannot be checked from the
     release alone."""
     formats: list[Literal["messages", "prompt_completion", "alpaca", "preference"]] = Field(["messages"])
-    """Files beside the Parquet ones, in the forms that trainers read."""
+    """Files in trainer formats, next to the Parquet files."""
     min_faithfulness: float = 0.95
-    """Blocking: share of the claims of a batch's accepted pairs that are supported."""
+    """Blocking: share of supported claims in a batch's accepted pairs."""
     min_grounding: float = 0.90
-    """Blocking: mean of that share over the pairs."""
+    """Blocking: mean share of supported claims per accepted pair."""
     min_citation_accuracy: float = 0.95
     """Blocking: mean share of an accepted pair's citations that support a claim."""
 

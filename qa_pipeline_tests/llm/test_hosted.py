@@ -109,7 +109,7 @@ def test_a_good_reply_takes_one_call_whose_record_says_everything() -> None:
     (call,) = asked.outcome.calls
     assert (call.run, call.batch, call.role, call.tries) == ("run-1", "boilers", "verify", 1)
     assert (call.asked_model, call.replied_model) == (MODEL, "openai/mine-001")
-    assert (call.usage, call.cost, call.currency, call.prompt) == (USAGE, 15, "USD", None)
+    assert (call.usage, call.cost, call.currency) == (USAGE, 15, "USD")
     assert (call.request_key, asked.budget.spent.tokens) == (claim().key, 15)
 
 

@@ -94,7 +94,9 @@ class WordModel(EntailmentModel):
 
     def __init__(self) -> None:
         folder = find_model(EmbeddingSettings()).folder
-        super().__init__("words", folder, "0" * 40, SETTING, "float32", memory_cache())
+        super().__init__(
+            "words", folder, "0" * 40, setting=SETTING, precision="float32", cache=memory_cache()
+        )
         object.__setattr__(self, "seen", [])
 
     seen: list[Pair]
