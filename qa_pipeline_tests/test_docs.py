@@ -49,8 +49,28 @@ def test_the_readme_is_read_in_one_go() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 
 
+def words(page: Path) -> int:
+    """Count the words of a page."""
+    return len(page.read_text(encoding="utf-8").split())
+
+
+def test_the_docs_stay_short() -> None:
+    written = [page for page in PAGES if page.parent.name != "reference"]
+    assert len(written) <= 20
+    assert sum(words(page) for page in written) <= 22_000
+    assert words(ROOT / "CONTRIBUTING.md") <= 900
+
+
+def test_contributing_names_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.(?:py|toml))?)`", text)
+    assert len(named) > 30
+    roots = (ROOT, ROOT / "qa_pipeline", ROOT / "qa_pipeline_tests")
+    assert [path for path in named if not any((root / path).exists() for root in roots)] == []
+
+
 def test_the_page_on_verification_is_for_users() -> None:
-    assert len((ROOT / "docs" / "verification.md").read_text(encoding="utf-8").split()) <= 1500
+    assert words(ROOT / "docs" / "verification.md") <= 1500
 
 
 def test_every_page_is_reached_from_the_readme() -> None:
