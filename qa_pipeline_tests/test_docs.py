@@ -181,9 +181,7 @@ def test_each_settings_example_of_the_page_on_models_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
-    found = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    # the plan of the fake server is no settings file
-    examples = [example for example in found if {*yaml.safe_load(example)} & {*Settings.model_fields}]
+    examples = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     assert examples
     file = tmp_path / "qa_pipeline.yaml"
     monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
