@@ -21,8 +21,7 @@ from qa_pipeline_tests.support.servers import GeminiServer
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-FILES = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "research").glob("*.md")]
-PAGES = [README, *(page.read_text(encoding="utf-8") for page in sorted(FILES))]
+PAGES = [README, *(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md")))]
 
 
 def blocks(text: str) -> list[tuple[str, str]]:

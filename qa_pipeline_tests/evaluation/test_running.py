@@ -101,7 +101,7 @@ def test_the_seed_examples_come_out_as_the_page_says(tmp_path: Path, *, model: b
         scripted = ScriptedModel(reads_rightly)
         means = Means(resources, verifier=scripted, splitter=scripted)
     figures = seed_figures(means)
-    page = Path("docs/metrics.md").read_text("utf-8")
+    page = Path("docs/evaluation.md").read_text("utf-8")
     said = re.findall(r"^\| `([\w-]+)` \| (\w+) \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
     assert len(said) == 6
     assert {row for row, *_ in said} == {*figures}

@@ -5,9 +5,9 @@ from qa_pipeline.evaluation.metrics.grounding import faithfulness, supporting_co
 from qa_pipeline.evaluation.signals.means import Row
 
 WEIGHT_FAITHFULNESS, WEIGHT_SIMILARITY = 0.6, 0.4
-"""Parts of answer_correctness that the specification of the metrics sets (docs/metrics.md)."""
+"""Parts of answer_correctness that the specification of the metrics sets (docs/evaluation.md)."""
 WEIGHT_COVERAGE, WEIGHT_SYNTHESIS = 0.6, 0.4
-"""Parts of information_integration that the specification of the metrics sets (docs/metrics.md)."""
+"""Parts of information_integration that the specification of the metrics sets (docs/evaluation.md)."""
 
 
 @metric(

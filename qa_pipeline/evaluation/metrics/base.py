@@ -20,7 +20,7 @@ Value = Callable[[Row], float | None]
 Scores = list[float | None]
 STATEMENTS_VERSION = 3
 """Version of metrics over statements: 3 since the scores are those of verification."""
-SPECIFIED = "specification of this project (docs/metrics.md)"
+SPECIFIED = "specification of this project (docs/evaluation.md)"
 RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
 
 
