@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import CALLS
+from qa_pipeline.llm.reply_database import CALLS, Database
 from qa_pipeline.records import CallRecord, Role, Usage
 
 STARTED = 1_795_348_800.25

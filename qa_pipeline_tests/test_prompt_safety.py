@@ -23,8 +23,7 @@ from qa_pipeline.generation.question_requests import question_request, standalon
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.reference_validation import reference_request
 from qa_pipeline.generation.round_trip import compare_request
-from qa_pipeline.llm.base import LanguageModel, Request
-from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.base import LanguageModel, Request, complete_all
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.prompts import loading
 from qa_pipeline.prompts.loading import Prompt, delimit, part_text, render_passages

@@ -37,7 +37,7 @@ def estimate(
 
     from qa_pipeline.cli.console import show
     from qa_pipeline.documents.corpus.corpora import single_batch
-    from qa_pipeline.llm.budget.prices import CURRENCY
+    from qa_pipeline.llm.budget import CURRENCY
     from qa_pipeline.settings.tree import check_model
 
     with errors_as_exit_codes():

@@ -35,7 +35,7 @@ def forget(
         check_exists(out, advice=RUN_FIRST)
         from qa_pipeline.cli.console import show
         from qa_pipeline.curation.forgetting import erase_documents, find_documents
-        from qa_pipeline.llm.store.database import Database
+        from qa_pipeline.llm.reply_database import Database
         from qa_pipeline.publishing.manifest import alone, read_manifest, release_folders
         from qa_pipeline.settings.base import read_assignments
         from qa_pipeline.settings.tree import load_settings

@@ -10,9 +10,9 @@ import polars as pl
 
 from qa_pipeline.curation.withdrawals import files_of_batch, forgotten_documents, withdraw_forgotten
 from qa_pipeline.errors import InputError, StorageError
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.maintenance import erase as erase_replies
-from qa_pipeline.llm.store.maintenance import versions_of
+from qa_pipeline.llm.reply_database import Database
+from qa_pipeline.llm.reply_store import erase as erase_replies
+from qa_pipeline.llm.reply_store import versions_of
 from qa_pipeline.storage.files import delete, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table

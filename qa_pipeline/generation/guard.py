@@ -11,8 +11,7 @@ import numpy as np
 
 from qa_pipeline.errors import ModelError, SettingsError
 from qa_pipeline.generation.requests import request_about
-from qa_pipeline.llm.base import LanguageModel, Request
-from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.base import LanguageModel, Request, complete_all
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.prompts.loading import load_prompt
 from qa_pipeline.records import GuardReply, Passage, Question

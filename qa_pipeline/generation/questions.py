@@ -16,8 +16,7 @@ from qa_pipeline.generation.question_requests import (
     standalone_request,
 )
 from qa_pipeline.generation.standalone import leans_on
-from qa_pipeline.llm.base import LanguageModel, Reply, maker, makers
-from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.base import LanguageModel, Reply, complete_all, maker, makers
 from qa_pipeline.records import (
     HOP_SCOPES,
     DraftPair,

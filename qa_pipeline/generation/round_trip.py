@@ -15,8 +15,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.generation.requests import request_about
-from qa_pipeline.llm.base import LanguageModel, Request, maker
-from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.base import LanguageModel, Request, complete_all, maker
 from qa_pipeline.prompts.loading import delimit, delimit_all, load_prompt
 from qa_pipeline.records import (
     HOP_SCOPES,

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError, ModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget.prices import believed
+from qa_pipeline.llm.budget import believed
 from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
 from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, place_of, read_capped, read_key
 from qa_pipeline.llm.replies import sent_schema

@@ -22,12 +22,9 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.budget.budget import Budget, Reservation
-from qa_pipeline.llm.budget.prices import CURRENCY
-from qa_pipeline.llm.budget.tokens import most_request_tokens
-from qa_pipeline.llm.provider import Clock, Provider, RawReply
+from qa_pipeline.llm.budget import CURRENCY, Budget, Reservation, most_request_tokens
+from qa_pipeline.llm.provider import Clock, Provider, RawReply, Throttle
 from qa_pipeline.llm.replies import read_reply
-from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.prompts.loading import ask_again
 from qa_pipeline.records import CallRecord, Usage
 from qa_pipeline.settings.llm import LLMSettings

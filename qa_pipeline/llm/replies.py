@@ -14,10 +14,43 @@ from typing import Any
 from pydantic import ValidationError
 
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.llm.backslashes import keep_backslashes
 from qa_pipeline.llm.base import ReplyT, json_schema
 from qa_pipeline.records import Repair, ReplyModel
 from qa_pipeline.text.rendering import first_names
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+# after the drive, `\n` is part of a path only before a lower-case letter, since `A:\nFirst` is two lines
+_PATH = re.compile(
+    r"""(?:(?<![^\s"'(\[<=,;])|(?<=\\[nrt])) [A-Za-z]:\\(?!["\\]|n(?![a-z])|u[0-9a-fA-F]{4})
+        (?:[^\s"<>|*?\\] | \\(?!"|[nrt]\b))*""",
+    re.VERBOSE,
+)
+_NO_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
+_TAB_COMMANDS = r"anh?|au|binom|ext\w*|frac|herefore|heta|hick\w+|hinspace|ilde|imes|op?|riangle\w*"
+_LINE_COMMANDS = "abla|atural|cong|earrow|eq|ewline|leftarrow|leq|geq|otin|rightarrow|subseteq"
+# prose never contains `\b` or `\f`, nor `\r` before a letter; \t and \n may begin a LaTeX command
+_ESCAPE_OR_BACKSLASH = re.compile(
+    rf"""\\(?: ["\\/] | u[0-9a-fA-F]{{4}} | (?P<quote>') | r(?![a-zA-Z])
+            | t(?!(?:{_TAB_COMMANDS})(?![a-zA-Z])) | n(?!(?:{_LINE_COMMANDS})(?![a-zA-Z])) )
+        | (?P<backslash>\\)""",
+    re.VERBOSE,
+)
+
+
+def keep_backslashes(raw: str) -> str:
+    """Double the backslashes in JSON strings that are not escapes.
+
+    All other escapes are kept, such as a line break before a word.
+    """
+    return _STRING.sub(lambda string: _with_backslashes(string[0]), raw) if "\\" in raw else raw
+
+
+def _with_backslashes(string: str) -> str:
+    string = _PATH.sub(lambda path: _NO_CODE.sub(r"\\\\", path[0]), string)
+    return _ESCAPE_OR_BACKSLASH.sub(
+        lambda found: r"\\" if found["backslash"] else found["quote"] or found[0], string
+    )
+
 
 LONGEST_MENDED = 200_000
 """Characters. Longer replies are not repaired, because the time grows with the damage."""

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import polars as pl
 
 from qa_pipeline.llm.base import is_fake
-from qa_pipeline.llm.calls import TOKENS
+from qa_pipeline.llm.reply_database import TOKENS
 from qa_pipeline.records import Role
 
 STAGES: tuple[Role, ...] = get_args(Role)

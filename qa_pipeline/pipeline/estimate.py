@@ -8,8 +8,7 @@ from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pairs_file import read_pairs_beside
 from qa_pipeline.generation.question_requests import answered_at_once, plan_requests
 from qa_pipeline.generation.questions import still_valid
-from qa_pipeline.llm.budget.prices import price_of
-from qa_pipeline.llm.budget.tokens import request_tokens
+from qa_pipeline.llm.budget import price_of, request_tokens
 from qa_pipeline.pipeline.costs import STAGES
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun, batch_files, cut_documents, read_batch

@@ -16,7 +16,7 @@ from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.calls import calls_frame
+from qa_pipeline.llm.reply_database import calls_frame
 from qa_pipeline.models.base import Embedder, TokenCounter
 from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
 from qa_pipeline.records import ProgressCallback, no_progress
@@ -167,7 +167,7 @@ class Resources:
         """
         note_origin(self.layout, batch, None if self.pairs_file is not None else self.settings.corpus)
         if self._model is None and any(model.provider != "none" for model in self.settings.llm.models):
-            from qa_pipeline.llm.store.maintenance import note_documents
+            from qa_pipeline.llm.reply_store import note_documents
 
             names = documents.select("document_id", "batch", "path")
             note_documents(self.models.replies.database, names.iter_rows())
@@ -176,7 +176,7 @@ class Resources:
         """Return the records of all calls for a batch, by any run with the same reply store."""
         store, calls = self.settings.llm.store, []
         if store.url is not None or self.layout.replies.is_file():
-            from qa_pipeline.llm.store.maintenance import read_calls
+            from qa_pipeline.llm.reply_store import read_calls
 
             calls = read_calls(self.models.replies.database, batch)
         return calls_frame(calls)

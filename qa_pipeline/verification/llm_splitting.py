@@ -11,8 +11,7 @@ from dataclasses import replace
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.base import LanguageModel, Request
-from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.base import LanguageModel, Request, complete_all
 from qa_pipeline.prompts.loading import Delimited, delimit, load_prompt
 from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress
 from qa_pipeline.settings.llm import LLMSettings

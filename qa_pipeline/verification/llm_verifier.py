@@ -14,8 +14,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.base import LanguageModel, Reply, Request
-from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.base import LanguageModel, Reply, Request, complete_all
 from qa_pipeline.prompts.loading import Delimited, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, VerifyReply, no_progress, verify_reply
 from qa_pipeline.settings.llm import LLMSettings

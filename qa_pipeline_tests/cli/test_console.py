@@ -9,7 +9,7 @@ from rich.text import Text
 
 from qa_pipeline.cli.console import MOST_ROWS, NARROWEST, print_line, show, show_table, watching
 from qa_pipeline.cli.outcomes import show_outcomes
-from qa_pipeline.llm.calls import calls_frame
+from qa_pipeline.llm.reply_database import calls_frame
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.records import CallRecord
 from qa_pipeline.storage.layout import Layout

@@ -5,9 +5,8 @@ import pytest
 import sqlalchemy as sa
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.maintenance import versions_of
-from qa_pipeline.llm.store.schema import REPLIES
+from qa_pipeline.llm.reply_database import REPLIES, Database
+from qa_pipeline.llm.reply_store import versions_of
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke

@@ -16,8 +16,8 @@ from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.store.store import ReplyStore
+from qa_pipeline.llm.factory import CachedModel
+from qa_pipeline.llm.reply_store import ReplyStore
 from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources

@@ -13,9 +13,9 @@ from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.errors import BudgetExhaustedError
 from qa_pipeline.llm.base import LanguageModel, Request
-from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.store import ReplyStore
+from qa_pipeline.llm.factory import CachedModel
+from qa_pipeline.llm.reply_database import Database
+from qa_pipeline.llm.reply_store import ReplyStore
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.documents import DocumentSettings

@@ -5,12 +5,11 @@ from typing import Any
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget.budget import Budget
+from qa_pipeline.llm.budget import Budget
 from qa_pipeline.llm.gemini import GeminiProvider
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.openai_compatible import OpenAIProvider
-from qa_pipeline.llm.provider import Provider, RawReply
-from qa_pipeline.llm.throttle import Throttle
+from qa_pipeline.llm.provider import Provider, RawReply, Throttle
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings, ModelSettings
 from qa_pipeline_tests.fake_server.responses import ServerResponse
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import BudgetExhaustedError, TransientModelError, UnreadableReplyError
-from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.base import Reply, ReplyT, Request, complete_all
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import AnswerReply, ReplyModel
 from qa_pipeline_tests.llm.requests import Decision, claim, judgement

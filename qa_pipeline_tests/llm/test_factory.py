@@ -4,8 +4,7 @@ import pytest
 
 from qa_pipeline.errors import BudgetExhaustedError
 from qa_pipeline.generation.offline.provider import ExtractiveModel
-from qa_pipeline.llm.base import LanguageModel, Reply
-from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.base import LanguageModel, Reply, complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
 from qa_pipeline_tests.fake_server.gemini import says

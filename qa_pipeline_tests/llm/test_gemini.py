@@ -7,7 +7,7 @@ from google.auth.exceptions import DefaultCredentialsError
 from google.oauth2.credentials import Credentials
 
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
-from qa_pipeline.llm.budget.prices import price_by_name
+from qa_pipeline.llm.budget import price_by_name
 from qa_pipeline.llm.gemini import GeminiProvider
 from qa_pipeline.llm.replies import sent_schema
 from qa_pipeline.settings.llm import ModelSettings

@@ -20,13 +20,12 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm import hosted
 from qa_pipeline.llm.base import Reply, Request
-from qa_pipeline.llm.budget.budget import Budget
+from qa_pipeline.llm.budget import Budget
 from qa_pipeline.llm.hosted import HostedModel
-from qa_pipeline.llm.provider import Clock, Provider, RawReply
-from qa_pipeline.llm.throttle import Throttle
+from qa_pipeline.llm.provider import Clock, Provider, RawReply, Throttle
 from qa_pipeline.records import Passage, Usage
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
-from qa_pipeline_tests.llm.budget.fakes import MODEL, dollar_a_token
+from qa_pipeline_tests.llm.fakes import MODEL, dollar_a_token
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 JSON = ACCEPT.model_dump_json()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.llm.calls import calls_frame
+from qa_pipeline.llm.reply_database import calls_frame
 from qa_pipeline.pipeline.costs import STAGES, CostSummary, cost_summary
 from qa_pipeline.records import CallRecord, Usage
 from qa_pipeline.storage.parquet import table_bytes

@@ -11,7 +11,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline_tests.defs.project import OnlyGenerates
 from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.llm.budget.fakes import NOON
+from qa_pipeline_tests.llm.fakes import NOON
 
 WORDS = ("boiler", "valve", "pump", "pressure", "filter", "night", "heat", "drain", "cable", "switch")
 

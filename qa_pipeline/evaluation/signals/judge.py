@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.evaluation.signals.means import Means, Row
-from qa_pipeline.llm.base import ReplyT, Request
-from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.llm.base import ReplyT, Request, complete_all
 from qa_pipeline.prompts.loading import PromptName, delimit, delimit_all, load_prompt, render_passages
 from qa_pipeline.records import Passage
 from qa_pipeline.text.injection import hold_injections, is_injection, redact_injections

@@ -23,8 +23,8 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.maintenance import read_calls
+from qa_pipeline.llm.reply_database import Database
+from qa_pipeline.llm.reply_store import read_calls
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import VERDICTS

@@ -14,8 +14,8 @@ from qa_pipeline.documents.parsing import parse_in_process
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.store.store import ReplyStore
+from qa_pipeline.llm.factory import CachedModel
+from qa_pipeline.llm.reply_store import ReplyStore
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.tree import load_settings

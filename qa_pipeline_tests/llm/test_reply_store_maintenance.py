@@ -7,19 +7,19 @@ import pytest
 import sqlalchemy as sa
 
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.maintenance import (
+from qa_pipeline.llm.reply_database import REPLIES, Database
+from qa_pipeline.llm.reply_store import (
+    Outcome,
+    ReplyStore,
     erase,
     note_documents,
     read_calls,
     versions_of,
 )
-from qa_pipeline.llm.store.schema import REPLIES
-from qa_pipeline.llm.store.store import Outcome, ReplyStore
 from qa_pipeline.records import Passage
 from qa_pipeline_tests.calls import call
+from qa_pipeline_tests.llm.outcomes import put
 from qa_pipeline_tests.llm.requests import claim
-from qa_pipeline_tests.llm.store.outcomes import put
 
 REPLY = Outcome("replied", "åå", '"x"')
 FAILURE = Outcome("truncated", "å", detail="cut")

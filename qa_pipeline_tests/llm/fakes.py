@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice
 
-from qa_pipeline.llm.budget.prices import Price
+from qa_pipeline.llm.budget import Price
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp()
 MODEL = "openai/mine"

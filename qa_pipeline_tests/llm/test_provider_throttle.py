@@ -4,7 +4,7 @@ import asyncio
 import time
 from itertools import pairwise
 
-from qa_pipeline.llm.throttle import Throttle
+from qa_pipeline.llm.provider import Throttle
 
 
 async def left_at(turns: Throttle) -> float:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from qa_pipeline.llm.backslashes import keep_backslashes
-from qa_pipeline.llm.replies import read_reply
+from qa_pipeline.llm.replies import keep_backslashes, read_reply
 from qa_pipeline.records import AnswerReply
 
 LINES = st.text("abAB C:.,-\n\"'/\\{}äß漢", max_size=40)

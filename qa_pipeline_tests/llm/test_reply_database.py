@@ -8,8 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from qa_pipeline.errors import ReplyStoreError, SettingsError
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import DOCUMENT_NAMES
+from qa_pipeline.llm.reply_database import DOCUMENT_NAMES, Database
 from qa_pipeline_tests.llm.postgres_server import running_server
 
 

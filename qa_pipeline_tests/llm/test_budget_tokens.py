@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.llm.base import json_schema
-from qa_pipeline.llm.budget.tokens import most_request_tokens, request_tokens
+from qa_pipeline.llm.budget import most_request_tokens, request_tokens
 from qa_pipeline_tests.llm.requests import Decision, claim
 
 texts = st.text(max_size=300)

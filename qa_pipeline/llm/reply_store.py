@@ -7,7 +7,7 @@ pay for the same request.
 import asyncio
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -17,13 +17,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.calls import TOKENS
-from qa_pipeline.llm.store.database import Database
-from qa_pipeline.llm.store.schema import (
+from qa_pipeline.llm.reply_database import (
     CALLS,
+    DOCUMENT_NAMES,
     KEYS_A_STATEMENT,
     REPLIES,
     REPLY_DOCUMENTS,
+    TOKENS,
+    Database,
     RequestId,
     insert_missing,
 )
@@ -217,3 +218,66 @@ _FIND = sa.select(REPLIES).where(REPLIES.c.request_key.in_(_KEYS))
 _NOTED = sa.select(
     REPLY_DOCUMENTS.c.asked_model, REPLY_DOCUMENTS.c.request_key, REPLY_DOCUMENTS.c.document_id
 ).where(REPLY_DOCUMENTS.c.request_key.in_(_KEYS))
+
+
+def erase(database: Database, documents: Sequence[str]) -> int:
+    """Delete all replies that depend on any of the documents, and the documents' names.
+
+    Returns:
+        The number of deleted replies.
+    """
+    replies = database.transact(lambda connection: _erase(connection, documents))
+    if replies:
+        database.empty_log()
+    return replies
+
+
+def _requests(table: sa.Table) -> "sa.Tuple":
+    return sa.tuple_(table.c.asked_model, table.c.request_key)
+
+
+def _erase(connection: sa.Connection, ids: Sequence[str]) -> int:
+    replies = 0
+    for start in range(0, len(ids), KEYS_A_STATEMENT):
+        part = ids[start : start + KEYS_A_STATEMENT]
+        shown = sa.select(*_requests(REPLY_DOCUMENTS)).where(REPLY_DOCUMENTS.c.document_id.in_(part))
+        replies += connection.execute(sa.delete(REPLIES).where(_requests(REPLIES).in_(shown))).rowcount
+        connection.execute(sa.delete(DOCUMENT_NAMES).where(DOCUMENT_NAMES.c.document_id.in_(part)))
+    used = sa.select(*_requests(REPLIES))
+    connection.execute(sa.delete(REPLY_DOCUMENTS).where(_requests(REPLY_DOCUMENTS).not_in(used)))
+    return replies
+
+
+DocumentName = tuple[str, str, str]
+"""Id of a document, its batch, and its path there."""
+
+
+def note_documents(database: Database, names: Iterable[DocumentName]) -> None:
+    """Store the paths of documents."""
+    if rows := [dict(zip(("document_id", "batch", "path"), name, strict=True)) for name in names]:
+        database.transact(lambda connection: connection.execute(insert_missing(DOCUMENT_NAMES), rows))
+
+
+def versions_of(database: Database, name: str) -> list[DocumentName]:
+    """Return the documents with this id, path, or batch and path."""
+    columns = DOCUMENT_NAMES.c
+    chosen = sa.select(columns.document_id, columns.batch, columns.path).where(
+        sa.or_(
+            columns.document_id == name,
+            columns.path == name,
+            columns.batch + "/" + columns.path == name,
+        )
+    )
+    return database.read(
+        lambda connection: sorted((row[0], row[1], row[2]) for row in connection.execute(chosen))
+    )
+
+
+def read_calls(database: Database, batch: str | None = None) -> list[CallRecord]:
+    """Return the calls of a batch, or of all batches, in order of time."""
+    chosen = sa.select(CALLS).order_by(CALLS.c.started_at, CALLS.c.call_id)
+    if batch is not None:
+        chosen = chosen.where(CALLS.c.batch == batch)
+    return database.read(
+        lambda connection: [call_of(dict(row)) for row in connection.execute(chosen).mappings().all()]
+    )

@@ -11,14 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import ModelError, ReplyStoreError, TransientModelError, UnreadableReplyError
-from qa_pipeline.llm.base import Reply, ReplyT, Request
-from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.llm.store.store import Outcome, ReplyStore
+from qa_pipeline.llm.base import Reply, ReplyT, Request, complete_all
+from qa_pipeline.llm.factory import CachedModel
+from qa_pipeline.llm.reply_store import Outcome, ReplyStore
 from qa_pipeline.records import Usage
+from qa_pipeline_tests.llm.outcomes import OUTCOMES, find, put
 from qa_pipeline_tests.llm.postgres_server import NewPlace, running_server
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
-from qa_pipeline_tests.llm.store.outcomes import OUTCOMES, find, put
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
 REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
@@ -26,10 +25,10 @@ REPLY = Outcome("replied", ACCEPT.model_dump_json(), ACCEPT.model_dump_json())
 ASKER = """
 import sys
 from pathlib import Path
-from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.base import complete_all
+from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline.llm.store.store import ReplyStore
+from qa_pipeline.llm.reply_store import ReplyStore
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 place = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.llm.budget.prices import MOST_TOKENS, Price, check_cost_cap, price_by_name
+from qa_pipeline.llm.budget import MOST_TOKENS, Price, check_cost_cap, price_by_name
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings, RoleSettings
-from qa_pipeline_tests.llm.budget.fakes import NOON
+from qa_pipeline_tests.llm.fakes import NOON
 
 NAMES = ["gemini/gemini-2.5-pro", "gemini/gemini-3-flash-preview", "openai/gpt-4o", "openai/gpt-5"]
 LISTED = [price for price in map(price_by_name, NAMES) if price is not None]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import BudgetExhaustedError, SettingsError
-from qa_pipeline.llm.budget.budget import Amount, Budget, Reservation
+from qa_pipeline.llm.budget import Amount, Budget, Reservation
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings
-from qa_pipeline_tests.llm.budget.fakes import MODEL, dollar_a_token
+from qa_pipeline_tests.llm.fakes import MODEL, dollar_a_token
 from qa_pipeline_tests.llm.requests import claim
 
 CALL = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100), st.booleans())

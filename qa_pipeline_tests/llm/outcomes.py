@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.store.store import Outcome, ReplyStore
+from qa_pipeline.llm.reply_store import Outcome, ReplyStore
 from qa_pipeline.records import Usage
 from qa_pipeline_tests.llm.requests import claim
 

@@ -14,10 +14,9 @@ from qa_pipeline.errors import (
     ReplyStoreError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
-from qa_pipeline.llm.cached import CachedModel
-from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.llm.store.store import ReplyStore
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, complete_all
+from qa_pipeline.llm.factory import CachedModel
+from qa_pipeline.llm.reply_store import ReplyStore
 from qa_pipeline.records import Usage
 from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision, claim
@@ -26,9 +25,9 @@ from qa_pipeline_tests.support.scripted import ScriptedModel
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline.llm.store.store import ReplyStore
+from qa_pipeline.llm.reply_store import ReplyStore
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 async def write() -> None:
