@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from qa_pipeline.models.base import Embedder, Vectors
-from qa_pipeline.models.embedding_files import FileTokenCounter, load_token_counter
+from qa_pipeline.models.encoder import Embedder, Vectors
+from qa_pipeline.models.files import FileTokenCounter, load_token_counter
 from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
 from qa_pipeline.settings.generation import EmbeddingSettings
 

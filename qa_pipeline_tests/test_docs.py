@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from qa_pipeline.settings.sources import setting_fields, settings_in_force
-from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.settings.tree import Settings, load_settings, setting_fields, settings_in_force
 from qa_pipeline_tests.benchmarks.support.listing import PACKAGE, benchmarks
 
 ROOT = Path(__file__).parents[1]

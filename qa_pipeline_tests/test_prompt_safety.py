@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from qa_pipeline.evaluation.signals.judge import judge_request
 from qa_pipeline.evaluation.signals.means import Means
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.guard import guard_request
-from qa_pipeline.generation.question_requests import question_request, standalone_request
+from qa_pipeline.generation.guard import guard_request, reference_request
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.generation.reference_validation import reference_request
+from qa_pipeline.generation.requests import question_request, standalone_request
 from qa_pipeline.generation.round_trip import compare_request
 from qa_pipeline.llm.base import LanguageModel, Request, complete_all
 from qa_pipeline.pipeline.resources import Resources
@@ -45,10 +44,9 @@ from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline.text.injection import redact_injections
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.judging import assess_pairs
-from qa_pipeline.verification.llm_splitting import split_request
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline.verification.sources import Source
-from qa_pipeline.verification.splitting import AnswerRow, Claim
+from qa_pipeline.verification.splitting import AnswerRow, Claim, split_request
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.fake_server.responses import Asked
 from qa_pipeline_tests.injections import INJECTIONS

@@ -1,8 +1,7 @@
 import re
 from pathlib import Path
 
-from qa_pipeline.settings.sources import setting_fields
-from qa_pipeline.settings.tree import Settings
+from qa_pipeline.settings.tree import Settings, setting_fields
 from qa_pipeline.storage.tables import STORED, VERDICTS
 from qa_pipeline_tests.support.tables_page import tables_page
 

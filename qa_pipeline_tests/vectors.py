@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.encoder import Vectors
 from qa_pipeline.storage.tables import EMBEDDINGS
 
 DIMENSION = 4

@@ -207,7 +207,7 @@ def validate(
         from qa_pipeline.cli.outcomes import show_outcomes
         from qa_pipeline.curation.exports import VALIDATED, write_validated
         from qa_pipeline.defs.running import run_batches
-        from qa_pipeline.generation.pairs_file import LIMITS, SUFFIXES, read_pairs
+        from qa_pipeline.generation.pair_entries import LIMITS, SUFFIXES, read_pairs
         from qa_pipeline.pipeline.resources import Resources
         from qa_pipeline.pipeline.stages import batch_files
         from qa_pipeline.storage.row_files import open_rows

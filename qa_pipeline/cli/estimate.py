@@ -45,7 +45,7 @@ def estimate(
         settings = uncapped_settings(overrides(location, out, change, named_settings(provider, model)))
         check_model(settings, model)
         batches, _ = choose_batches(settings, single, batch)
-        from qa_pipeline.pipeline.estimate import estimate_run
+        from qa_pipeline.pipeline.costs import estimate_run
         from qa_pipeline.pipeline.resources import Resources
 
         made = estimate_run(Resources(settings), batches, now=time.time())

@@ -86,9 +86,8 @@ def verify(
         import polars as pl
 
         from qa_pipeline.cli.console import show
-        from qa_pipeline.publishing.differences import compare_releases
         from qa_pipeline.publishing.manifest import release_folder
-        from qa_pipeline.publishing.verify import verify_release
+        from qa_pipeline.publishing.verify import compare_releases, verify_release
 
         checked_folder = release_folder(folder)
         checks = verify_release(checked_folder)

@@ -25,7 +25,7 @@ def show_settings(
     """
     from qa_pipeline.cli.console import show
     from qa_pipeline.settings.base import read_assignments
-    from qa_pipeline.settings.sources import settings_in_force
+    from qa_pipeline.settings.tree import settings_in_force
 
     with errors_as_exit_codes():
         rows = settings_in_force(read_assignments(change or []))

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
+from qa_pipeline.retrieval.packing import NEAR_DUPLICATE, REPEATED_BLOCK
 
 _SECTION = ("document_id", "section_start")
 

@@ -10,7 +10,7 @@ from qa_pipeline.defs.checks import refuse_blocked
 from qa_pipeline.defs.metadata import content_metadata, cost_metadata, frame_table, plotted
 from qa_pipeline.defs.steps import batch_asset, model_asset, step_of, table_asset
 from qa_pipeline.pipeline import stages
-from qa_pipeline.pipeline.funnel import summarise
+from qa_pipeline.pipeline.report import summarise
 from qa_pipeline.retrieval.shard import build_index, dump_shard, embed_chunks
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import write_bytes

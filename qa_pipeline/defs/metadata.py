@@ -7,7 +7,7 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.pipeline.costs import cost_summary
-from qa_pipeline.pipeline.funnel import left_out_counts, masked_counts
+from qa_pipeline.pipeline.report import left_out_counts, masked_counts
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.text.rendering import shorten
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from time import monotonic
 from typing import Any
 
@@ -11,14 +12,35 @@ import polars as pl
 from qa_pipeline.defs.base import OWNERS, document_batches
 from qa_pipeline.defs.checks import check_specs, evaluate, gates_of
 from qa_pipeline.defs.metadata import frame_metadata, table_schema
-from qa_pipeline.errors import QAPipelineError, StorageError
-from qa_pipeline.llm.tracing import stage_span
+from qa_pipeline.errors import QAPipelineError, SettingsError, StorageError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.parquet import frame_hash, read_table, write_table
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import LLM_CALLS, STORED
+
+
+@contextmanager
+def stage_span(settings: Settings, batch: str, stage: str) -> Iterator[None]:
+    """Wrap the stage of a batch in a span, which records errors.
+
+    Raises:
+        SettingsError: spans are enabled and the package is not installed.
+    """
+    if not settings.monitoring.spans:
+        yield
+        return
+    if find_spec("opentelemetry") is None:
+        raise SettingsError("monitoring.spans needs the otel extra: pip install 'qa-pipeline[otel]'")
+    from opentelemetry import trace
+
+    attributes = {"qa_pipeline.batch": batch, "qa_pipeline.stage": stage}
+    tracer = trace.get_tracer_provider().get_tracer("qa_pipeline")
+    with tracer.start_as_current_span(f"stage {stage}", attributes=attributes):
+        yield
+
 
 MODEL_POOL = "llm"
 """Pool of steps that may call a language model; its limit bounds concurrent steps."""

@@ -16,8 +16,8 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.rows import DoubtStruct, PageStruct, SectionStruct
-from qa_pipeline.text.characters import clean
 from qa_pipeline.text.doubt import KINDS, SIGN
+from qa_pipeline.text.words import clean
 
 _LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
 _DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper ones would be all blanks

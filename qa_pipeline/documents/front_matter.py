@@ -9,7 +9,7 @@ from itertools import chain
 
 import yaml
 
-from qa_pipeline.settings.plain_yaml import read_yaml
+from qa_pipeline.settings.base import read_yaml
 from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import of_all
 

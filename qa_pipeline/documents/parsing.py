@@ -22,8 +22,8 @@ from qa_pipeline.documents.masking.masking import bare_mask, text_mask
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline.storage.rows import DoubtStruct, PageStruct, SectionStruct
-from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import languages_of
+from qa_pipeline.text.words import clean
 
 _MOST = 2**31
 _Count = Annotated[int, Field(ge=0, lt=_MOST)]

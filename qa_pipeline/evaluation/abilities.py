@@ -18,10 +18,9 @@ from qa_pipeline.storage.hashes import draw_number, hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
-from qa_pipeline.text.characters import fold
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import recall
+from qa_pipeline.text.words import fold, recall
 
 NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = (
     "noise_robustness",

@@ -9,7 +9,7 @@ import polars as pl
 from qa_pipeline.curation.ledger import judged_verdicts
 from qa_pipeline.generation.answers import answer_request
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
-from qa_pipeline.models.base import TokenCounter
+from qa_pipeline.models.encoder import TokenCounter
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import Passage, TypedQuestion
 from qa_pipeline.statistics import quotient, wilson_bounds

@@ -3,20 +3,67 @@
 They are found before they cost a verifier or a judge.
 """
 
+import functools
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
-from qa_pipeline.generation.standalone import leans_on, phrases
 from qa_pipeline.records import AnswerStyle, Passage, RowFlaw, passages_by_id
 from qa_pipeline.settings.generation import AnswerCheckSettings
 from qa_pipeline.storage.rows import DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
-from qa_pipeline.text.language import in_other_language
+from qa_pipeline.text.blocks import units
+from qa_pipeline.text.language import QUOTED, in_other_language
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.references import SOURCE_MARK, marked_numbers, without_marks
+from qa_pipeline.text.words import Token, tokenize
 from qa_pipeline.verification.outcomes import FLAWED
+
+_AHEAD = 7
+"""Words after a pronoun to search for an impersonal construction, such as "does it take … to"."""
+
+
+def leans_on(question: str, language: str) -> str | None:
+    """Return the words of a question that only its passage explains, if any."""
+    if match := phrases("backreferences", language).search(question):
+        return match[0]
+    pronoun = None if QUOTED.search(question) else _unresolved(question, language)
+    return None if pronoun is None else question[pronoun.start : pronoun.end]
+
+
+def _unresolved(question: str, language: str) -> Token | None:
+    """Return the first pronoun, unless the question names a subject before it."""
+    words, vocabulary = tokenize(question, language), lexicon(language)
+    pronouns = vocabulary.pronouns
+    for place, word in enumerate(words):
+        if word.content and word.folded not in vocabulary.question_words:
+            return None
+        if word.folded in pronouns.demonstratives:
+            return word
+        ahead = words[place + 1 : place + 1 + _AHEAD]
+        around = (*words[max(0, place - 1) : place], *ahead)
+        polite = place > 0 and question[word.start].isupper()  # the German "Sie"
+        article = word.folded in vocabulary.determiners and bool(ahead) and ahead[0].content
+        impersonal = any(other.folded in pronouns.impersonal for other in around)
+        if word.folded in pronouns.leaning and not (polite or article or impersonal):
+            return word
+    return None
+
+
+@functools.cache
+def phrases(kind: Literal["backreferences", "boilerplate"], language: str | None = None) -> re.Pattern[str]:
+    """Return the phrases of a kind, of one language or of all."""
+    content = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8"))
+    lists = content.values() if language is None else [content[lexicon(language).code]]
+    return re.compile(
+        "|".join(phrase for of_language in lists for phrase in of_language[kind]), re.IGNORECASE
+    )
+
 
 Flaw = tuple[RowFlaw, str]
 MOST_CHARACTERS: dict[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
@@ -108,3 +155,60 @@ def _flaws_of_any(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterator[
     bodies = (_HEADING.sub("", passage.text).lower() for passage in passages)
     if words in headings and not any(words in body for body in bodies):
         yield "bare_heading", answer
+
+
+NO_SENTENCE, FRONT_OR_BACK_MATTER = "no_sentence", "front_or_back_matter"
+"""Reason codes of skipped chunks."""
+
+_FEWEST_WORDS = 5
+"""Minimum words of a line that can be a statement."""
+_SENTENCE_WORDS = 15
+"""Minimum words of a line that counts as a sentence with any ending, such as a clause before a list."""
+_FEWEST_ROWS = 2
+"""Minimum table rows, or name and value pairs, for a question about an entry."""
+_NUMBERING = re.compile(r"^(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}[.)]?\s+)?")
+_DIGITS, _LEADERS = "0123456789", " .\t"
+_ITEM = re.compile(r"(?:[-*+•]|\d{1,4}[.)])\s")
+_ENDED = re.compile(r"[.!?:;][\"”»)’*_`]{0,3}(?:\s|$)")
+_ENTRY = re.compile(r"\S \| \S|^[^\s:][^:\n]{0,60}:\s+\S")
+
+
+def mark_not_worth_asking(chunks: pl.DataFrame) -> pl.DataFrame:
+    """Mark chunks without content to ask about, in `passed_over` if it is null.
+
+    Headings such as "Contents" or "Licence" identify front and back matter. Titles, lists of links and code
+    contain no sentence.
+    """
+    columns = chunks.select("language", "section_path", "text").iter_rows()
+    reasons = pl.Series([_reason(*row) for row in columns], dtype=pl.String())
+    return chunks.with_columns(passed_over=pl.coalesce("passed_over", reasons))
+
+
+def _reason(language: str, section_path: Sequence[str], text: str) -> str | None:
+    layout = lexicon(language).layout
+    heading = _NUMBERING.sub("", section_path[-1]).strip(" .:").casefold() if section_path else ""
+    if heading in layout.contents or heading in layout.back_matter:
+        return FRONT_OR_BACK_MATTER
+    return None if _states_something(text) else NO_SENTENCE
+
+
+def _ends_with_page(line: str) -> bool:
+    """Return True for a line of a table of contents, with dots or spaces before a final number."""
+    before = line.rstrip(_DIGITS)
+    leaders = before[len(before.rstrip(_LEADERS)) :]
+    return before != line and (len(leaders) > 2 or "\t" in leaders)
+
+
+def _states_something(text: str) -> bool:
+    """Return True if a text has a sentence, a list item of some words, or entries of a table."""
+    entries = 0
+    for start, end, _ in units(text):
+        line = text[start:end].strip()
+        if line.startswith(("#", "```", "~~~")) or _ends_with_page(line):
+            continue
+        entries += _ENTRY.search(line) is not None
+        words = len(line.split())
+        is_statement = words >= _FEWEST_WORDS and (_ITEM.match(line) or _ENDED.search(line))
+        if entries >= _FEWEST_ROWS or is_statement or words >= _SENTENCE_WORDS:
+            return True
+    return False

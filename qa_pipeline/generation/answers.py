@@ -8,8 +8,7 @@ import polars as pl
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.guard import Relevance
-from qa_pipeline.generation.question_requests import is_quoted
-from qa_pipeline.generation.requests import request_about
+from qa_pipeline.generation.requests import is_quoted, request_about
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, complete_all, maker, makers
 from qa_pipeline.prompts.loading import PartName, load_prompt, refusal
 from qa_pipeline.records import (

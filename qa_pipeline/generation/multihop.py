@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.storage.tables import F64, I32, S
-from qa_pipeline.text import characters
+from qa_pipeline.text import words
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.words import Occupied, Token, tokenize
 
@@ -191,7 +191,7 @@ def find_names(text: str, language: str) -> list[Name]:
 
 def _fold(text: str) -> str:
     """Return the comparable form of a name, without case, genitive endings, quotes and call brackets."""
-    folded = characters.fold(unicodedata.normalize("NFKC", text)).casefold().strip("'\"()[] ")
+    folded = words.fold(unicodedata.normalize("NFKC", text)).casefold().strip("'\"()[] ")
     return folded.removesuffix("'s").removesuffix("'").lstrip("-")
 
 

@@ -1,20 +1,35 @@
 """Import existing pairs into the pairs table and resolve their citations."""
 
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, cached_property
+from itertools import pairwise
+from typing import Any
 
 import polars as pl
 
+from qa_pipeline.curation.decisions import EDITED, standing
 from qa_pipeline.generation.pair_entries import RawCitation, RawPair
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.row_files import unit_of
-from qa_pipeline.storage.rows import PairColumns
+from qa_pipeline.storage.rows import DecisionRow, DraftedPairRow, PairColumns
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import PAIRS
-from qa_pipeline.text.characters import clean, fold
 from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
-from qa_pipeline.text.references import FOUND_BY_SEARCH, Resolution, Sources, mark_references
+from qa_pipeline.text.references import (
+    FOUND_BY_SEARCH,
+    RESOLVED,
+    SOURCE_MARK,
+    Resolution,
+    Sources,
+    mark_references,
+    marked_numbers,
+)
 from qa_pipeline.text.refusals import coverage_of, is_refusal
+from qa_pipeline.text.words import clean, fold
 
 
 class Texts:
@@ -170,3 +185,136 @@ def _distinct(citations: Iterable[RawCitation]) -> list[RawCitation]:
         references.add(reference)
         distinct.setdefault(key, citation)
     return list(distinct.values())
+
+
+MaskTexts = Callable[[Sequence[str]], list[str]]
+"""Masks related texts together, because words in a text may explain a number in another."""
+MaskReference = Callable[[str], str]
+"""Masks a document reference, so that it still matches the document with the masked path."""
+
+_TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
+_LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')
+"""Texts, numbers and field names of a JSON object. A number may be a telephone number."""
+
+
+def mask_pairs(raw: Iterable[RawPair], texts: MaskTexts, reference: MaskReference) -> list[RawPair]:
+    """Mask the texts, quotes and references of raw pairs. Failed entries have only a detail."""
+    return [_masked(pair, texts, reference) for pair in raw]
+
+
+def _masked(pair: RawPair, texts: MaskTexts, reference: MaskReference) -> RawPair:
+    leaves = [str(json.loads(leaf)) for leaf in _LEAF.findall(pair.fields or "")]
+    quotes = [text for citation in pair.citations for text in (citation.quote, citation.passage)]
+    written = [getattr(pair, name) for name in _TEXTS]
+    masked = iter(_mask_fields([*written, *quotes, *leaves], texts, reference))
+    masked_texts: dict[str, Any] = {name: next(masked) for name in _TEXTS}
+    cited = [_mask_citation(citation, next(masked), next(masked), reference) for citation in pair.citations]
+    further = pair.fields and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), pair.fields)
+    return replace(pair, **masked_texts, file=reference(pair.file), citations=tuple(cited), fields=further)
+
+
+def _leaf(leaf: str, masked: str | None) -> str:
+    """Return a text or number of a JSON value, unchanged if masking had no effect."""
+    return leaf if masked == str(json.loads(leaf)) else json.dumps(masked, ensure_ascii=False)
+
+
+def _mask_citation(
+    citation: RawCitation, quote: str | None, passage: str | None, reference: MaskReference
+) -> RawCitation:
+    """Return a masked citation. Without a reference, its raw form is its passage or quote."""
+    if citation.reference is None:
+        return replace(citation, raw=passage or quote or citation.raw, quote=quote, passage=passage)
+    raw, name = reference(citation.raw), reference(citation.reference)
+    return replace(citation, raw=raw, reference=name, quote=quote, passage=passage)
+
+
+def _mask_fields(
+    fields: Sequence[str | None], texts: MaskTexts, reference: MaskReference
+) -> Iterator[str | None]:
+    """Yield all fields, masked together. Source marks in them are masked as references.
+
+    In each list of parts, every second part is a mark.
+    """
+    marks = [SOURCE_MARK.finditer(field or "") for field in fields]
+    parts = [_parted(field or "", of_field) for field, of_field in zip(fields, marks, strict=True)]
+    masked = iter(texts([piece for pieces in parts for piece in pieces[::2]]))
+    for field, pieces in zip(fields, parts, strict=True):
+        pieces[::2] = [next(masked) for _ in pieces[::2]]
+        pieces[1::2] = map(reference, pieces[1::2])
+        yield None if field is None else "".join(pieces)
+
+
+def _parted(text: str, marks: Iterable[re.Match[str]]) -> list[str]:
+    edges = [0, *(edge for mark in marks for edge in mark.span()), len(text)]
+    return [text[start:end] for start, end in pairwise(edges)]
+
+
+def with_edited_pairs(
+    pairs: pl.DataFrame,
+    decisions: pl.DataFrame,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    batch: str,
+) -> pl.DataFrame:
+    """Add the pairs that people's edits create, including edits of edited pairs.
+
+    Added rows have the origin "edited". If a pair has several decisions, the last counts. A new text cites
+    the resolved sources of the old text, its own marks, and the person's evidence.
+    """
+    counting = standing(decisions).filter(pl.col("claim_id").is_null(), pl.col("decision") == EDITED)
+    edits = {row["pair_id"]: row for row in typed_rows(counting, DecisionRow)}
+    frames = [pairs]
+    taken = ["question_type", "difficulty", *(name for name in pairs.columns if name.startswith("source_"))]
+    while edits and pairs.height:
+        old = pl.col("pair_id").is_in(list(edits))
+        rows = list(typed_rows(pairs.filter(old), DraftedPairRow))
+        of_rows = [edits.pop(row["pair_id"]) for row in rows]
+        lines = [_line(row, edit, documents, chunks) for row, edit in zip(rows, of_rows, strict=True)]
+        new = import_pairs(lines, documents, chunks, batch)
+        pairs = new.with_columns(
+            pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, of_rows, strict=True)], pl.String()),
+            pl.lit(EDITED).alias("origin"),
+            *(pairs.filter(old)[name] for name in taken),
+        )
+        frames.append(pairs)
+    return pl.concat(frames)
+
+
+def _edited_id(pair: DraftedPairRow, edit: DecisionRow) -> str:
+    parts = {name: edit[name] for name in ("question", "evidence_quote", "evidence_document_id")}
+    more = [f"{name}={value}" for name, value in parts.items() if value is not None]
+    return hash_parts(EDITED, pair["pair_id"], edit["answer"] or pair["answer"], *more)[:32]
+
+
+def _line(pair: DraftedPairRow, edit: DecisionRow, documents: pl.DataFrame, chunks: pl.DataFrame) -> RawPair:
+    answer = edit["answer"] or pair["answer"]
+    cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
+    citations = []
+    for citation in cited:
+        name = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
+        reference = citation["chunk_id"] or name
+        citations.append(RawCitation(citation["raw"] or "", reference, number=citation["number"]))
+    citations = citations or [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
+    if edit["evidence_quote"] is not None:
+        citations.append(_evidence(edit["evidence_quote"], edit["evidence_document_id"], documents, chunks))
+    missing = set(marked_numbers(answer)) - {citation["number"] for citation in cited}
+    return RawPair(
+        file=f"person:{edit['who']}",
+        line=edit["sequence"],
+        sha256=edit["decision_id"],
+        question=edit["question"] or pair["question"],
+        answer=answer,
+        language=pair["language"],
+        citations=(*citations, *(RawCitation(f"[{n}]", number=n) for n in sorted(missing))),
+    )
+
+
+def _evidence(
+    quote: str, document_id: str | None, documents: pl.DataFrame, chunks: pl.DataFrame
+) -> RawCitation:
+    """Cite the evidence that a person gave by the chunk of their document, else by the whole document."""
+    if document_id is None:
+        return RawCitation(quote, quote=quote)
+    of_document = chunks.filter(pl.col("document_id") == document_id)
+    chunk_id, _ = Texts(documents.clear(), of_document).holder(quote)
+    return RawCitation(quote, chunk_id or document_id, quote=quote)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.encoder import Vectors
 from qa_pipeline.records import HOP_SCOPES, QuestionType
 from qa_pipeline.retrieval.shard import faiss_threads
 from qa_pipeline.settings.generation import GenerationSettings

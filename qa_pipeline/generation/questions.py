@@ -6,7 +6,8 @@ from typing import cast
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.generation.question_requests import (
+from qa_pipeline.generation.answer_quality import leans_on
+from qa_pipeline.generation.requests import (
     QuestionsRequest,
     is_quoted,
     passed_over,
@@ -15,7 +16,6 @@ from qa_pipeline.generation.question_requests import (
     quotable,
     standalone_request,
 )
-from qa_pipeline.generation.standalone import leans_on
 from qa_pipeline.llm.base import LanguageModel, Reply, complete_all, maker, makers
 from qa_pipeline.records import (
     HOP_SCOPES,
@@ -35,9 +35,9 @@ from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.rows import KeptQuestionRow, QuestionRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import QUESTIONS
-from qa_pipeline.text.characters import fold
 from qa_pipeline.text.language import QUOTED, in_other_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
+from qa_pipeline.text.words import fold
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]
 """(questions, languages) -> chunk ids and scores for each question, best first."""

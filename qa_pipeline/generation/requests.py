@@ -1,11 +1,30 @@
 """Build requests to a model about a single question, for answering, guarding and comparing."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import polars as pl
+
+from qa_pipeline.generation.multihop import LINKS
+from qa_pipeline.generation.offline.passages import sentences_of, units_of
+from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.llm.base import ReplyT, Request
-from qa_pipeline.prompts.loading import Delimited, Prompt, delimit, render_passages
-from qa_pipeline.records import Passage, Question, Role
-from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.prompts.loading import Delimited, Prompt, delimit, load_prompt, part_text, render_passages
+from qa_pipeline.records import (
+    PairsReply,
+    Passage,
+    Question,
+    QuestionsReply,
+    QuestionType,
+    QuotedReply,
+    Role,
+    StandaloneReply,
+    passages_by_id,
+)
+from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.settings.llm import HOSTED, LLMSettings
+from qa_pipeline.storage.rows import QuestionRow
+from qa_pipeline.text.doubt import blank_doubts
 
 
 def request_about(
@@ -41,3 +60,176 @@ def request_about(
         batch=row["batch"],
         prompt_hash=prompt.hash,
     )
+
+
+QuestionsRequest = Request[QuestionsReply | QuotedReply]
+IN_DOUBT = "in_doubt"
+_SHARE_IN_DOUBT = 0.8
+"""Share of doubtful text at which a chunk is skipped, because the rest is too short."""
+_FEWEST_WORDS, _MOST_WORDS = 4, 60
+"""Minimum and maximum words of a sentence that may answer a question alone."""
+
+
+def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
+    """Return the reason for each skipped chunk: repeated, doubtful or without usable content."""
+    marked = chunks.filter(pl.col("passed_over").is_not_null())
+    letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()
+    doubtful = chunks.filter(pl.col("doubts").is_not_null())
+    rest = _without_doubts(doubtful).select(letters).to_series()
+    in_doubt = doubtful.filter(rest <= (1 - _SHARE_IN_DOUBT) * letters)["chunk_id"]
+    return {**dict.fromkeys(in_doubt, IN_DOUBT), **dict(marked.select("chunk_id", "passed_over").iter_rows())}
+
+
+def _without_doubts(chunks: pl.DataFrame) -> pl.DataFrame:
+    """Return the chunks with spaces in place of doubtful sentences and rows."""
+    columns = ("text", "language", "doubts", "char_start")
+    texts = [blank_doubts(*columns) for columns in chunks.select(columns).iter_rows()]
+    return chunks.with_columns(text=pl.Series(texts, dtype=pl.String()))
+
+
+def plan_requests(
+    chunks: pl.DataFrame,
+    valid: Sequence[QuestionRow],
+    settings: GenerationSettings,
+    llm: LLMSettings,
+    *,
+    batch: str,
+    links: pl.DataFrame | None = None,
+    topics: Sequence[int] | None = None,
+) -> list[QuestionsRequest]:
+    """Return the open requests, best first. `valid` are rows that exist already."""
+    chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
+    links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
+    taken = pl.DataFrame(
+        [(row["target_chunk_ids"][0], row["planned_type"]) for row in valid],
+        schema={"chunk_id": pl.String(), "planned_type": pl.String()},
+        orient="row",
+    )
+    to_ask = chunks.with_columns(pl.Series("topic", topics or [0] * chunks.height, pl.Int64())).filter(
+        ~pl.col("chunk_id").is_in([*left_out, *taken["chunk_id"]])
+    )
+    plan = plan_questions(to_ask, settings, taken, links)
+    if settings.max_chunks is not None:  # after the plan, so that drawn chunks get the same questions
+        planned = to_ask.filter(pl.col("chunk_id").is_in(plan["chunk_id"].implode()))
+        drawn = draw_chunks(planned, settings.max_chunks)
+        plan = plan.filter(pl.col("chunk_id").is_in(drawn.implode()))
+    passages = passages_by_id(chunks)
+    joined = ("chunk_id", "other_chunk_id", "bridge")
+    bridges = {tuple(ids): bridge for *ids, bridge in links.select(joined).iter_rows()}
+    groups = plan.group_by("chunk_id", "partner_id", maintain_order=True).agg("planned_type")
+    requests = []
+    for *ids, types in groups.iter_rows():
+        targets = [passages[chunk_id] for chunk_id in ids if chunk_id is not None]
+        requests.append(
+            question_request(targets, types, settings, llm, batch, bridge=bridges.get(tuple(ids)))
+        )
+    return requests
+
+
+def draw_chunks(chunks: pl.DataFrame, most: int) -> pl.Series:
+    """Return random chunk ids from as many documents as possible. A longer draw begins with the same ids."""
+    turn = pl.int_range(pl.len()).over("document_id")  # ids are hashes, so their order is random
+    return chunks.sort("chunk_id").with_columns(turn=turn).sort("turn", "chunk_id")["chunk_id"].head(most)
+
+
+def question_request(
+    passages: Sequence[Passage],
+    types: Sequence[QuestionType],
+    settings: GenerationSettings,
+    llm: LLMSettings,
+    batch: str,
+    *,
+    bridge: str | None = None,
+) -> QuestionsRequest:
+    """Return the request for questions about a chunk or two linked chunks, with answers if set.
+
+    `bridge` is the wording that both chunks share.
+    """
+    language, visible = passages[0].language, passages
+    reply_model: type[QuestionsReply] | type[QuotedReply] = QuestionsReply
+    if _asks_quoted(settings, llm):
+        reply_model = QuotedReply
+        visible = [replace(passage, text=_numbered(passage, passages)) for passage in passages]
+    elif answered_at_once(settings, llm):
+        reply_model = PairsReply
+    base = prompt = questions_prompt(language, settings, llm)
+    values: dict[str, str | Delimited] = {
+        "passages": render_passages(visible),
+        "limit": str(len(types)),
+        "types": "\n".join(f"- {kind}: {part_text(language, f'type_{kind}')}" for kind in types),
+    }
+    if bridge is not None:
+        prompt, values["bridge"] = base.with_part(language, "bridge"), delimit(bridge, "link")
+    return Request(
+        role="questions",
+        system=prompt.system,
+        prompt=prompt.fill(**values),
+        reply_model=reply_model,
+        temperature=settings.temperature,
+        seed=llm.seed,
+        language=language,
+        passages=tuple(passages),
+        types=tuple(types),
+        limit=len(types),
+        batch=batch,
+        prompt_hash=base.hash,
+    )
+
+
+def questions_prompt(language: str, settings: GenerationSettings, llm: LLMSettings) -> Prompt:
+    """Return the prompt of a language. Text that is the same for every chunk is in its system part."""
+    quoted = _asks_quoted(settings, llm)
+    prompt = load_prompt(language, "questions_quoted" if quoted else "questions", llm)
+    if settings.guidance is not None:
+        prompt = prompt.with_constant(language, "guidance", guidance=settings.guidance)
+    if quoted:
+        return prompt
+    if answered_at_once(settings, llm):
+        style = part_text(language, f"style_{settings.answer_style}")
+        return prompt.with_constant(language, "reply_pairs", style=style)
+    return prompt.with_constant(language, "reply_questions")
+
+
+def answered_at_once(settings: GenerationSettings, llm: LLMSettings) -> bool:
+    """Return True if questions come with their answers. Rules answer only from passages."""
+    return settings.answers in ("with_questions", "quoted") and llm.provider in HOSTED
+
+
+def _asks_quoted(settings: GenerationSettings, llm: LLMSettings) -> bool:
+    return settings.answers == "quoted" and llm.provider in HOSTED
+
+
+def quotable(passages: Sequence[Passage]) -> list[tuple[Passage, str]]:
+    """Return the sentences and list items that may answer a question alone, each with its passage."""
+    sentences = (
+        (passage, sentence.text)
+        for passage in passages
+        for unit in units_of(passage.text)
+        if unit.kind in ("prose", "item")
+        for sentence in sentences_of(unit, passage)
+    )
+    return [
+        (passage, text)
+        for passage, text in sentences
+        if _FEWEST_WORDS <= len(text.split()) <= _MOST_WORDS and not text.endswith((":", "?"))
+    ]
+
+
+def _numbered(passage: Passage, passages: Sequence[Passage]) -> str:
+    """Return the quotable sentences of a passage, numbered across all passages."""
+    numbered = enumerate(quotable(passages), start=1)
+    return "\n".join(f"[{number}] {text}" for number, (of, text) in numbered if of is passage)
+
+
+def is_quoted(quote: str, text: str) -> bool:
+    """Return True if a text contains a quote verbatim, except for white space."""
+    words = " ".join(quote.split())
+    return bool(words) and words in " ".join(text.split())
+
+
+def standalone_request(
+    row: Question, passages: Sequence[Passage], llm: LLMSettings
+) -> Request[StandaloneReply]:
+    """Return the request to rewrite the question of a row so that it can be understood alone."""
+    prompt = load_prompt(row["language"], "standalone", llm)
+    return request_about(row, "standalone", prompt, StandaloneReply, llm, passages)

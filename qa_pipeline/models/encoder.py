@@ -10,12 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.base import NO_VECTORS, Vectors
 from qa_pipeline.models.devices import (
     GPU_TOKENS,
     Device,
@@ -27,11 +28,54 @@ from qa_pipeline.models.devices import (
     quiet_transformers,
     single_threaded_workers,
 )
-from qa_pipeline.models.embedding_files import FileTokenCounter, ModelFiles, find_model, token_counter
+from qa_pipeline.models.files import FileTokenCounter, ModelFiles, find_model, token_counter
 from qa_pipeline.settings.generation import EmbeddingSettings
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+
+
+Vectors = npt.NDArray[np.float32]
+NO_VECTORS: Vectors = np.zeros((0, 0), dtype=np.float32)
+
+
+class TokenCounter(Protocol):
+    """Counts tokens like the embedding model, without loading its weights."""
+
+    @property
+    def window(self) -> int:
+        """Return the model's maximum number of tokens, special tokens included."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Return the model's tokenizer, without truncation or padding."""
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special tokens included and without truncation."""
+
+
+class Encoder(Protocol):
+    """A model with a known revision that turns texts into vectors."""
+
+    @property
+    def model(self) -> str:
+        """Return the name shown in tables."""
+
+    @property
+    def revision(self) -> str:
+        """Return the hub's commit, or `sha256:` and a hash of the files."""
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return unit-length vectors, a row per text, in the same order."""
+
+
+class Embedder(TokenCounter, Encoder, Protocol):
+    """A sentence embedding model with its tokenizer."""
+
+    @property
+    def precision(self) -> str:
+        """Return the arithmetic of torch and its device, such as "cuda float32"."""
+
 
 BATCH_SIZE = 32
 """Maximum texts per batch on a CPU. Larger batches are not faster, and few texts have the same length."""

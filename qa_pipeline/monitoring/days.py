@@ -14,7 +14,7 @@ import polars.selectors as cs
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
 from qa_pipeline.evaluation.datasets.labelled_files import Labelled
-from qa_pipeline.models.base import Embedder
+from qa_pipeline.models.encoder import Embedder
 from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.monitoring import ERRORS

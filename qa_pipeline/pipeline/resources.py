@@ -17,7 +17,7 @@ from qa_pipeline.documents.parsing import ParseFiles
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.reply_database import calls_frame
-from qa_pipeline.models.base import Embedder, TokenCounter
+from qa_pipeline.models.encoder import Embedder, TokenCounter
 from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.llm import Reviewer
@@ -98,7 +98,7 @@ class Resources:
     @cached_property
     def counter(self) -> TokenCounter:
         """Return the embedding model's tokenizer, without its weights."""
-        from qa_pipeline.models.embedding_files import load_token_counter
+        from qa_pipeline.models.files import load_token_counter
 
         return self._embedder or load_token_counter(self.settings.embedding)
 

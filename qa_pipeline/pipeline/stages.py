@@ -23,25 +23,20 @@ from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.generation.answer_quality import mark_flawed
+from qa_pipeline.generation.answer_quality import mark_flawed, mark_not_worth_asking
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.edits import with_edited_pairs
-from qa_pipeline.generation.guard import guard_questions
+from qa_pipeline.generation.guard import guard_questions, select_passages
 from qa_pipeline.generation.multihop import link_chunks
-from qa_pipeline.generation.pair_entries import RawPair
-from qa_pipeline.generation.pair_import import import_pairs
-from qa_pipeline.generation.pair_masking import mask_pairs
-from qa_pipeline.generation.pairs_file import read_pairs, read_pairs_beside
+from qa_pipeline.generation.pair_entries import RawPair, read_pairs, read_pairs_beside
+from qa_pipeline.generation.pair_import import import_pairs, mask_pairs, with_edited_pairs
 from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.generation.reference_validation import select_passages
 from qa_pipeline.generation.round_trip import make_round_trips
-from qa_pipeline.generation.worth_asking import mark_not_worth_asking
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents
-from qa_pipeline.retrieval.repeats import mark_repeated_blocks
+from qa_pipeline.retrieval.packing import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.documents import MaskingSettings
@@ -68,10 +63,9 @@ from qa_pipeline.verification.canaries import (
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evidence
-from qa_pipeline.verification.llm_splitting import split_answers
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
-from qa_pipeline.verification.splitting import Claim
+from qa_pipeline.verification.splitting import Claim, split_answers
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,7 @@ from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.publishing.candidates import Candidates, gather
-from qa_pipeline.publishing.card import write_manifest
-from qa_pipeline.publishing.facts import CardFacts
-from qa_pipeline.publishing.formats import PREFERENCE, trainer_lines, with_worse_drafts
+from qa_pipeline.publishing.card import CardFacts, write_manifest
 from qa_pipeline.publishing.keys import Places, codes, new_documents
 from qa_pipeline.publishing.manifest import (
     DATA,
@@ -36,13 +33,16 @@ from qa_pipeline.publishing.manifest import (
 )
 from qa_pipeline.publishing.rows import (
     LEFT_OUT_SCHEMA,
+    PREFERENCE,
     SOURCE_SCHEMA,
     candidate_rows,
     documents_of,
     finished_rows,
     released_table,
+    trainer_lines,
+    with_worse_drafts,
 )
-from qa_pipeline.publishing.selection import Selection, read_earlier_release, select_rows
+from qa_pipeline.publishing.selection import Candidates, Selection, gather, read_earlier_release, select_rows
 from qa_pipeline.publishing.splits import shortcomings
 from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.tree import Settings

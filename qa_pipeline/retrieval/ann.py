@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.encoder import Vectors
 
 EXACT_BELOW = 50_000
 """Number of vectors from which an index is used; below it every vector is compared."""

@@ -15,7 +15,7 @@ from typing import TypedDict
 
 import polars as pl
 
-from qa_pipeline.models.base import TokenCounter
+from qa_pipeline.models.encoder import TokenCounter
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.packing import TOKEN_CHARACTERS, pack_section
 from qa_pipeline.settings.documents import ChunkingSettings

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.models.base import Encoder
+from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.generation import RetrievalSettings

@@ -13,8 +13,8 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.models.base import Embedder, Vectors
 from qa_pipeline.models.devices import TorchPrecision
+from qa_pipeline.models.encoder import Embedder, Vectors
 from qa_pipeline.models.vector_cache import CachedEmbedder
 from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.retrieval.ann import EXACT_BELOW, BadIndexError, build_links, read_index

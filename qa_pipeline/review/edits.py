@@ -8,7 +8,7 @@ import polars as pl
 
 from qa_pipeline.curation.ledger import recorded_deciding
 from qa_pipeline.errors import InputError
-from qa_pipeline.generation.edits import with_edited_pairs
+from qa_pipeline.generation.pair_import import with_edited_pairs
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.settings.tree import load_settings

@@ -6,10 +6,23 @@ Environment names are `QA_PIPELINE_` plus the path with double underscores, such
 """
 
 import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, PlainSerializer, PlainValidator, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    PlainSerializer,
+    PlainValidator,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSourceError
 
@@ -240,3 +253,52 @@ def notes(settings: Settings) -> list[str]:
     verification = settings.verification
     idle = check_models(verification.thresholds, entailment=verification.entailment.model)
     return [note for note in (judged, idle) if note is not None]
+
+
+MASK = "********"
+"""Replaces every secret, with a fixed length that does not reveal theirs."""
+_PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingInForce:
+    """A setting as a run would use it: path, value as JSON with secrets masked, and description."""
+
+    path: str
+    value: Any
+    meaning: str
+
+
+def settings_in_force(overrides: Mapping[str, Any]) -> list[SettingInForce]:
+    """Return every setting with its value, in the order of the tree.
+
+    Args:
+        overrides: the settings changed on the command line.
+
+    Raises:
+        SettingsError: the settings are invalid.
+    """
+    settings = load_settings(**overrides)
+    values = settings.model_dump(mode="json")
+    rows = []
+    for path, field in setting_fields(Settings):
+        parts = path.split(".")
+        value: Any = reduce(dict.__getitem__, parts, values)
+        if isinstance(reduce(getattr, parts, settings), SecretStr):
+            value = MASK
+        if isinstance(value, str):
+            value = _PASSWORD.sub(rf"\1:{MASK}@", value)
+        rows.append(SettingInForce(path, value, field.description or ""))
+    return rows
+
+
+def setting_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Yield path and field of every setting of a group; its own fields come before its sub-groups."""
+    nested = []
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            nested.append((name, field.annotation))
+        else:
+            yield f"{prefix}{name}", field
+    for name, below in nested:
+        yield from setting_fields(below, f"{prefix}{name}.")

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from qa_pipeline.storage.rows import DoubtStruct
-from qa_pipeline.text.characters import blank
 from qa_pipeline.text.sentences import sentence_spans
+from qa_pipeline.text.words import blank
 
 Doubt = Literal["order", "table", "formula", "quoted"]
 SIGNS: dict[Doubt, str] = dict(zip(get_args(Doubt), "\ufdd0\ufdd1\ufdd2\ufdd3", strict=True))

@@ -16,8 +16,8 @@ from dataclasses import replace
 from importlib.resources import files
 
 from qa_pipeline.records import Passage
-from qa_pipeline.text.characters import blank, clean, fold
 from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.words import blank, clean, fold
 
 
 def _load() -> tuple[re.Pattern[str], re.Pattern[str]]:

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from qa_pipeline.text.characters import fold
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.words import Token, tokenize
+from qa_pipeline.text.words import Token, fold, tokenize
 
 _LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
 _NOTE = re.compile(r"(?<=[.,;:!?\"')])\[\^?\d{1,3}\]|\[\^\d{1,3}\]")

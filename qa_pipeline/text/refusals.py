@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 
 from qa_pipeline.prompts.loading import refusal
-from qa_pipeline.text.characters import fold
 from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS
+from qa_pipeline.text.words import fold
 
 _LONGEST = 600
 """Maximum characters of a refusal. A longer answer contains more than a refusal."""

@@ -6,12 +6,12 @@ from itertools import chain
 from pathlib import PurePosixPath
 
 from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow
-from qa_pipeline.text.quotes import locate_quote
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import (
     NUMBER_MARK,
     Resolution,
     Sources,
+    locate_quote,
     marked_numbers,
     normalise_path,
     split_reference,

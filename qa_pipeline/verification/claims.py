@@ -10,8 +10,8 @@ from itertools import chain
 
 import polars as pl
 
-from qa_pipeline.models.base import Encoder
-from qa_pipeline.models.text_vectors import ChunkVectors, TextVectors
+from qa_pipeline.models.encoder import Encoder
+from qa_pipeline.models.vector_cache import ChunkVectors, TextVectors
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.rows import ClaimColumns, DraftedPairRow, QuoteStruct
@@ -22,7 +22,7 @@ from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
-from qa_pipeline.verification.model_quotes import missing_figures
+from qa_pipeline.verification.deciding import missing_figures
 from qa_pipeline.verification.proof import Context, Proof, prove
 from qa_pipeline.verification.sources import SourceIndex, Unit, sources_of
 from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, split_claims

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from qa_pipeline.records import Passage
 from qa_pipeline.storage.hashes import draw_number
-from qa_pipeline.text.characters import fold
 from qa_pipeline.text.lexicon.languages import any_of, any_of_all, lexicon, of_all
 from qa_pipeline.text.sentences import sentence_spans
-from qa_pipeline.text.words import recall, tokenize
+from qa_pipeline.text.words import fold, recall, tokenize
 
 KINDS = ("number", "date", "unit", "name", "negation")
 NUMBER_ADDED = "number_added"

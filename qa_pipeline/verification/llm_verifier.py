@@ -28,10 +28,11 @@ from qa_pipeline.verification.deciding import (
     REPLIES,
     borderline,
     decide_claims,
+    find_quote,
     scores_of_other_models,
+    unfounded,
 )
 from qa_pipeline.verification.falsehoods import probe_of
-from qa_pipeline.verification.model_quotes import find_quote, unfounded
 from qa_pipeline.verification.sources import Source, sources_of
 
 _log = logging.getLogger(__name__)

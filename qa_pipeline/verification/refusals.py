@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.models.base import Encoder
-from qa_pipeline.models.text_vectors import ChunkVectors, TextVectors
+from qa_pipeline.models.encoder import Encoder
+from qa_pipeline.models.vector_cache import ChunkVectors, TextVectors
 from qa_pipeline.records import index_text
 from qa_pipeline.storage.tables import REFUSALS
 from qa_pipeline.text.injection import blank_injections

@@ -2,10 +2,21 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypedDict
 
+import polars as pl
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.llm.base import LanguageModel, Request, complete_all
+from qa_pipeline.prompts.loading import Delimited, delimit, load_prompt
+from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress
+from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references, without_marks
 from qa_pipeline.text.sentences import sentence_spans
 
@@ -110,3 +121,191 @@ def is_fragment(text: str, terms: int) -> bool:
     """Return True if a claim needs its question: few content words, or an incomplete sentence."""
     is_complete = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
     return terms <= _FRAGMENT_TERMS or not is_complete
+
+
+_JOINT = re.compile(r"[;,]\s|\s[|–—]\s")
+_MOST_SENTENCES, _MOST_CHARACTERS = 60, 12_000
+"""Maximum sentences and characters of an answer in a request. Longer answers are split by the rules only."""
+_SHORTEST_JOINED = 8
+"""Minimum words of a sentence that may contain two statements."""
+_MOST_STATEMENTS = 40
+"""Maximum statements for a sentence. A model that finds more repeats itself, and each needs a proof."""
+_LONGEST_WORDING = 3
+"""Maximum words of a statement, as a multiple of its sentence. It allows names for pronouns, but not an
+essay."""
+
+
+def split_answers(
+    pairs: pl.DataFrame,
+    passages: Mapping[str, Passage],
+    model: LanguageModel,
+    settings: VerificationSettings,
+    llm: LLMSettings,
+    *,
+    notify: ProgressCallback = no_progress,
+    failures: dict[str, str] | None = None,
+) -> dict[str, list[Claim]]:
+    """Split the answers of drafted pairs with a model and return the claims by pair.
+
+    Refusals and answers that need not be split are absent. Equal requests are sent once. If a reply fails or
+    its statements are not accepted, the claims of the rules are kept with the reason. `failures` collects the
+    reasons of failed replies by pair.
+
+    Raises:
+        PermanentModelError: the model cannot answer further requests.
+    """
+    if settings.split_claims == "rules":
+        return {}
+    pending: list[tuple[AnswerRow, list[Claim], Request[SplitReply]]] = []
+    claims_by_pair: dict[str, list[Claim]] = {}
+    answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
+    for answer in typed_rows(answered, AnswerRow):
+        claims = split_claims(answer["answer"], answer["language"])
+        cited = [passages[i].text for i in answer["used_chunk_ids"] if i in passages]
+        if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, answer["language"])):
+            continue
+        if len(claims) > _MOST_SENTENCES or sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS:
+            claims_by_pair[answer["pair_id"]] = _unsplit(claims, "too_long_to_split")
+        else:
+            pending.append((answer, claims, split_request(answer, claims, passages, settings, llm)))
+    requests = {request.key: request for _, _, request in pending}
+    replies = complete_all(model, list(requests.values()), workers=llm.workers, notify=notify)
+    by_key = dict(zip(requests, replies, strict=True))
+    for answer, claims, request in pending:
+        pair_id, reply = answer["pair_id"], by_key[request.key]
+        if isinstance(reply, ModelError):
+            claims_by_pair[pair_id] = _unsplit(claims, reply.reason)
+            if failures is not None:
+                failures[pair_id] = reply.reason
+        else:
+            claims_by_pair[pair_id] = taken_claims(answer, claims, reply.value)
+    return claims_by_pair
+
+
+def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
+    return [replace(claim, split_reason=claim.split_reason or reason) for claim in claims]
+
+
+def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
+    """Return True if a sentence may contain several statements and is not verbatim in a cited text."""
+    spans = ((text, span) for text in cited for span in sentence_spans(text, language))
+    stated = {read(text[slice(*span)], language).folded for text, span in spans}
+    words = lexicon(language).proof
+    for claim in claims:
+        reading = read(claim.text, language)
+        joined = _JOINT.search(claim.text) or not words.clause_joiners.isdisjoint(reading.lower_tokens[2:-2])
+        is_compound = joined and len(reading.words) >= _SHORTEST_JOINED
+        if (is_compound or reading.opens_with(words.pronouns)) and reading.folded not in stated:
+            return True
+    return False
+
+
+def split_request(
+    answer: AnswerRow,
+    claims: Sequence[Claim],
+    passages: Mapping[str, Passage],
+    settings: VerificationSettings,
+    llm: LLMSettings,
+) -> Request[SplitReply]:
+    """Return the request to split an answer, with its rule-based claims.
+
+    The prompt does not show the passages. The request lists them because the answer was drafted from them.
+    The stored reply is therefore erased together with their document.
+    """
+    prompt = load_prompt(answer["language"], "split", llm)
+    numbered = tuple((f"sentence-{n}", claim.text) for n, claim in enumerate(claims, start=1))
+    return Request(
+        role="split",
+        system=prompt.system,
+        prompt=prompt.fill(question=delimit(answer["question"], "question"), sentences=Delimited(numbered)),
+        reply_model=SplitReply,
+        temperature=settings.temperature,
+        seed=llm.seed,
+        language=answer["language"],
+        passages=tuple(passages[i] for i in answer["used_chunk_ids"] if i in passages),
+        question=answer["question"],
+        answer=answer["answer"],
+        batch=answer["batch"],
+        prompt_hash=prompt.hash,
+    )
+
+
+def taken_claims(answer: AnswerRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
+    """Replace the claims of the rules by the accepted statements of a reply.
+
+    A claim that stays whole has the reason `not_split` (empty reply), `quote_not_found`, `new_words`,
+    `words_left_out`, `meaning_changed` or `too_many_statements`.
+    """
+    written = without_marks(answer["answer"])
+    finer: list[Claim] = []
+    for number, claim in enumerate(claims, start=1):
+        proposed = [statement for statement in reply.claims if statement.sentence == number]
+        written_before = read(f"{answer['question']}\n{written[: claim.end]}", answer["language"])
+        try:
+            finer += _statements(claim, written[claim.start : claim.end], proposed, written_before)
+        except _RefusedError as refused:
+            finer.append(replace(claim, split_reason=str(refused)))
+    return with_references(finer, answer["answer"])
+
+
+class _RefusedError(Exception):
+    """A statement is not accepted. The message is the reason code."""
+
+
+def _statements(
+    claim: Claim, sentence: str, proposed: Sequence[SplitClaim], written_before: Reading
+) -> list[Claim]:
+    """Return the statements proposed for a sentence as claims, in order.
+
+    Together they cover its content words.
+
+    Raises:
+        _RefusedError: a statement, or all of them together, cannot be accepted.
+    """
+    if not proposed:
+        raise _RefusedError("not_split")
+    if len(proposed) > _MOST_STATEMENTS:
+        raise _RefusedError("too_many_statements")
+    reading = read(sentence, written_before.language)
+    missing = {word.start for word in reading.words if word.content or word.negative}
+    claims: dict[Claim, None] = {}
+    for statement in proposed:
+        start = sentence.find(statement.quote.strip())
+        if start < 0 or not is_claim(statement.quote):
+            raise _RefusedError("quote_not_found")
+        end = start + len(statement.quote.strip())
+        if not sentence[end:].strip(" .!?"):
+            end = len(sentence.rstrip())
+        worded = read(" ".join(statement.claim.split()), written_before.language)
+        _check(worded, read(sentence[start:end], written_before.language), reading, written_before)
+        missing -= {
+            word.start
+            for word in reading.words
+            if start <= word.start < end and (word.negative or word.stem in worded.stem_set)
+        }
+        text = plain(sentence[start:end])
+        alone = None if worded.written.rstrip(".") == text.rstrip(".") else worded.written
+        first, last = claim.start + start, claim.start + end
+        made = replace(claim, text=text, start=first, end=last, self_contained=alone, split_by="model")
+        claims[made] = None
+    if missing:
+        raise _RefusedError("words_left_out")
+    return sorted(claims, key=lambda made: (made.start, made.end))
+
+
+def _check(worded: Reading, quoted: Reading, sentence: Reading, written_before: Reading) -> None:
+    """Check a statement against its quote, its sentence and all text before it.
+
+    Raises:
+        _RefusedError: it adds a word, or drops a figure, negation or restriction.
+    """
+    is_essay = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + 8
+    is_known = worded.stem_set <= written_before.stem_set | sentence.stem_set
+    if is_essay or not is_known or not worded.written.isprintable():
+        raise _RefusedError("new_words")
+    words = lexicon(written_before.language).proof
+    limits = words.scope.intersection(quoted.lower_tokens)
+    limits |= words.conditions.intersection(sentence.lower_tokens)
+    is_complete = quoted.figures <= worded.figures and limits <= {*worded.lower_tokens}
+    if quoted.negations != worded.negations or not is_complete:
+        raise _RefusedError("meaning_changed")

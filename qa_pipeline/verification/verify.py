@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.models.base import Encoder
 from qa_pipeline.models.cross_encoder import EntailmentModel
+from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.records import Passage
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
@@ -19,10 +19,9 @@ from qa_pipeline.text.references import without_marks
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.claims import Answered, compare_claims
 from qa_pipeline.verification.entailment import fill_entailment
-from qa_pipeline.verification.llm_splitting import split_answers
 from qa_pipeline.verification.llm_verifier import decide_with_model
 from qa_pipeline.verification.sources import Source, SourceIndex
-from qa_pipeline.verification.splitting import AnswerRow, Claim, split_claims
+from qa_pipeline.verification.splitting import AnswerRow, Claim, split_answers, split_claims
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline_tests.end_to_end import invoke
-from qa_pipeline_tests.pipeline.test_estimate import settings_at
+from qa_pipeline_tests.pipeline.test_costs_estimate import settings_at
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.characters import clean
 from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.words import clean
 
 SETTINGS = DocumentSettings()
 

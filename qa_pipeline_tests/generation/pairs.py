@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.generation.pair_entries import parse_pairs
 from qa_pipeline.generation.pair_import import import_pairs
-from qa_pipeline.generation.pairs_file import parse_pairs
 from qa_pipeline.storage.row_files import Limits
 from qa_pipeline_tests.verification.rows import chunks, documents
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import SettingsError, UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guard import Relevance, context_similarity, guard_questions
-from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.encoder import Vectors
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import GuardReply, Passage, Question
 from qa_pipeline.settings.generation import GenerationSettings, GuardSettings

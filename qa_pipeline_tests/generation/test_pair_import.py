@@ -3,8 +3,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from qa_pipeline.generation.pair_entries import parse_pairs
 from qa_pipeline.generation.pair_import import import_pairs
-from qa_pipeline.generation.pairs_file import parse_pairs
 from qa_pipeline_tests.generation.pairs import CHUNKS, DOCUMENTS, GOOD, imported, lines
 from qa_pipeline_tests.verification.rows import chunks, documents
 

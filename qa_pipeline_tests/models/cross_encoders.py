@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from qa_pipeline.models.cross_encoder import EntailmentModel, Pair
 from qa_pipeline.models.devices import Numbers
-from qa_pipeline.models.embedding_files import find_model
+from qa_pipeline.models.files import find_model
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline_tests.fakes import memory_cache
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.publishing.formats import FORMATS, PREFERENCE, trainer_lines, with_worse_drafts
+from qa_pipeline.publishing.rows import FORMATS, PREFERENCE, trainer_lines, with_worse_drafts
 from qa_pipeline_tests.curation.rows import example, examples, pair, pairs, sha, verdict, verdicts
 
 HOSTILE = 'It\'s "9 | 10"\tand\r\n\u2028\x00 {x}\\ ]}, 🦅 é e\u0301.'

@@ -6,8 +6,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from qa_pipeline.pipeline.report import read_tables
-from qa_pipeline.publishing.card import data_card
-from qa_pipeline.publishing.facts import CardFacts
+from qa_pipeline.publishing.card import CardFacts, data_card
 from qa_pipeline.publishing.manifest import CARD, Manifest, read_manifest
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from qa_pipeline.models.base import TokenCounter
+from qa_pipeline.models.encoder import TokenCounter
 from qa_pipeline.records import index_text
 
 Row = Mapping[str, Any]

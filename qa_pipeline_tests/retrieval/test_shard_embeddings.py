@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.encoder import Vectors
 from qa_pipeline.models.vector_cache import (
     STORE_EVERY,
     CachedEmbedder,

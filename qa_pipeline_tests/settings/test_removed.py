@@ -10,8 +10,7 @@ from qa_pipeline.cli.app import app
 from qa_pipeline.cli.exit_codes import BAD_INPUT
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings import removed
-from qa_pipeline.settings.sources import setting_fields
-from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.settings.tree import Settings, load_settings, setting_fields
 from qa_pipeline_tests.end_to_end import invoke
 
 NAMES = tomllib.loads(Path(removed.__file__).with_name("removed.toml").read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser
 
-from qa_pipeline.publishing.differences import compare_releases
+from qa_pipeline.publishing.verify import compare_releases
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.llm.postgres_server import Server, running_server
 from qa_pipeline_tests.system.browser import person

@@ -2,8 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.storage.rows import DoubtStruct
-from qa_pipeline.text.characters import clean
 from qa_pipeline.text.doubt import SIGNS, blank_doubts, doubts_within, kinds_within
+from qa_pipeline.text.words import clean
 
 DOUBTS: list[DoubtStruct] = [
     {"kind": "order", "start": 10, "end": 12},

@@ -3,8 +3,8 @@ import json
 import polars as pl
 import pytest
 
+from qa_pipeline.generation.pair_entries import parse_pairs
 from qa_pipeline.generation.pair_import import import_pairs
-from qa_pipeline.generation.pairs_file import parse_pairs
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs

@@ -17,9 +17,9 @@ from qa_pipeline.documents.corpus.files import DESCRIPTION_FILE, DocumentFailure
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.records import Mask, keep
+from qa_pipeline.settings.base import read_yaml
 from qa_pipeline.settings.documents import MaskingAction
-from qa_pipeline.settings.plain_yaml import read_yaml
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 
 _LONGEST = 5_000_000  # bytes: lines for some 50,000 documents
 

@@ -17,10 +17,10 @@ from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.row_files import is_too_deep
-from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import of_all
 from qa_pipeline.text.rendering import first_names
+from qa_pipeline.text.words import clean
 
 _TITLE = ("title", "headline", "heading", "subject", *of_all("fields.title"), *of_all("fields.heading"))
 _SOURCE = ("source_uri", "source_url", "url", "uri", "canonical_url", "link", "source")

@@ -12,8 +12,8 @@ from qa_pipeline.documents.formats.drawn_tables import read_aligned, read_bars, 
 from qa_pipeline.documents.formats.rows import counted_lines
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.characters import clean
 from qa_pipeline.text.lexicon.languages import SMALL
+from qa_pipeline.text.words import clean
 
 _ITEM = re.compile(
     rf"^(?P<indent>\s*)(?:[-*+•‣–]|(?P<number>\(?(?:\d{{1,3}}|[{SMALL}])[.)]))\s+(?P<text>\S.*)$"

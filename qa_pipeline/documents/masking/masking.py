@@ -19,7 +19,7 @@ from qa_pipeline.documents.masking.table import Item, Rule, rules_of
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.documents import MASKED_KINDS, MASKING_KEY_NEEDED, MaskingAction, MaskingSettings
-from qa_pipeline.text.characters import clean, fold_signs
+from qa_pipeline.text.words import clean, fold_signs
 
 PLACE_HOLDER = "\ufffc"
 """The character for an object in a text; no rule takes it for a part of an item."""

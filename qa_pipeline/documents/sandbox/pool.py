@@ -24,7 +24,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, read_columns
 from qa_pipeline.errors import SandboxError
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 
 # -P keeps the working folder, which may be the corpus, off the import path
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sandbox.worker")

@@ -11,8 +11,7 @@ from itertools import islice
 
 from qa_pipeline.evaluation.signals.means import RULES, Means, Row
 from qa_pipeline.evaluation.signals.statements import SCORES_DECIDE, Verified, by_contexts, verify
-from qa_pipeline.text.quotes import locate_quote
-from qa_pipeline.text.references import NUMBER_MARK, is_same_path, marked_numbers
+from qa_pipeline.text.references import NUMBER_MARK, is_same_path, locate_quote, marked_numbers
 from qa_pipeline.verification.splitting import Claim, split_claims, with_references
 
 

@@ -6,15 +6,14 @@ from itertools import chain, islice
 import polars as pl
 
 from qa_pipeline.evaluation.signals.means import ENTAILMENT, SIMILARITY, Means, Row
-from qa_pipeline.models.text_vectors import TextVectors
+from qa_pipeline.models.vector_cache import TextVectors
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification import verify as verification
-from qa_pipeline.verification.binding import without_polar_word
-from qa_pipeline.verification.deciding import QUOTATION
-from qa_pipeline.verification.model_quotes import missing_figures
+from qa_pipeline.verification.deciding import QUOTATION, missing_figures
+from qa_pipeline.verification.quotation import without_polar_word
 from qa_pipeline.verification.sources import units_of
 from qa_pipeline.verification.verify import Statement
 

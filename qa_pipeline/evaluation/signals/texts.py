@@ -5,7 +5,7 @@ from itertools import chain, combinations, islice, product
 
 from qa_pipeline.evaluation.signals.judge import ask, judge_request
 from qa_pipeline.evaluation.signals.means import Means, Row
-from qa_pipeline.models.text_vectors import TextVectors
+from qa_pipeline.models.vector_cache import TextVectors
 from qa_pipeline.records import BackQuestionsReply, ContextReply, GroundednessReply, RelevanceReply
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import without_marks

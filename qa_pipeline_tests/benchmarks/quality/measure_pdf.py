@@ -37,7 +37,7 @@ from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.documents.formats.pdf.glyphs import Glyphs
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 _WORD = re.compile(r"[^\W_]+")

@@ -36,7 +36,7 @@ from qa_pipeline.documents.sandbox.pool import Job, ParsingPool, ReplyT, Worker
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 from qa_pipeline_tests.benchmarks.robustness.fuzz_bombs import bombs
 from qa_pipeline_tests.benchmarks.robustness.fuzz_mutations import mutate
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import collect_seeds

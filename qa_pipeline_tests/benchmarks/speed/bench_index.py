@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.models.base import Vectors
-from qa_pipeline.models.encoder import load_embedder
+from qa_pipeline.models.encoder import Vectors, load_embedder
 from qa_pipeline.retrieval.shard import Shard, build_index, dump_shard, load_shard
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.storage.tables import EMBEDDINGS

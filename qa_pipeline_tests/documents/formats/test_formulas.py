@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.assembly import Omissions, assemble
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, STRUCK, settle
 from qa_pipeline.documents.formats.html import parser as html
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 from qa_pipeline_tests.documents.builders import SETTINGS, doubted, source
 from qa_pipeline_tests.documents.formats.office.builders import left_out, read_docx, run
 

@@ -9,7 +9,7 @@ from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 from qa_pipeline_tests.documents.builders import SETTINGS, source
 
 WORDS = (

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.pdf.columns import order_lines, split_columns
 from qa_pipeline.documents.formats.pdf.lines import Line
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 from qa_pipeline_tests.documents.builders import doubted, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.pdf.columns import remove_running_lines
 from qa_pipeline.documents.formats.pdf.lines import Line
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, counts, of_kind, parse, prose
 
 

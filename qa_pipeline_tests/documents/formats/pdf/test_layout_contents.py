@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fpdf import FPDF
 
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, counts, of_kind, parse, prose
 

@@ -11,7 +11,7 @@ from fpdf import FPDF
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,

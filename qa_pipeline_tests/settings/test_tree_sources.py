@@ -1,5 +1,4 @@
-from qa_pipeline.settings.sources import MASK, setting_fields, settings_in_force
-from qa_pipeline.settings.tree import Settings
+from qa_pipeline.settings.tree import MASK, Settings, setting_fields, settings_in_force
 
 
 def test_every_setting_is_listed_once_with_its_meaning() -> None:

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.records import SplitClaim, SplitReply
 from qa_pipeline.text.reading import read
-from qa_pipeline.verification.llm_splitting import taken_claims
-from qa_pipeline.verification.splitting import AnswerRow, Claim, split_claims
+from qa_pipeline.verification.splitting import AnswerRow, Claim, split_claims, taken_claims
 
 Proposed = tuple[int, str, str]
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from datasets import Dataset, load_dataset
 
-from qa_pipeline.publishing.formats import FORMATS, ORIGIN
+from qa_pipeline.publishing.rows import FORMATS, ORIGIN
 from qa_pipeline.settings.verification import ReleaseSettings
 from qa_pipeline_tests.curation.rows import sha
 from qa_pipeline_tests.publishing.hostile_batch import ANSWER, QUESTION, WORSE, rows, tables, write_all

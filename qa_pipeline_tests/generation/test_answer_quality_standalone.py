@@ -1,6 +1,6 @@
 import pytest
 
-from qa_pipeline.generation.standalone import leans_on
+from qa_pipeline.generation.answer_quality import leans_on
 
 LEANING = {
     "en": (

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.assembly import lay_out
-from qa_pipeline.text.characters import clean
+from qa_pipeline.text.words import clean
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 

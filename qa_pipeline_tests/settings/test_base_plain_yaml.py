@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from qa_pipeline.settings.plain_yaml import MOST_ALIASES, MOST_LEVELS, read_yaml
+from qa_pipeline.settings.base import MOST_ALIASES, MOST_LEVELS, read_yaml
 
 
 def _nine_of(name: str) -> str:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import ModelError, SettingsError, UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.reference_validation import select_passages, validate_references
+from qa_pipeline.generation.guard import select_passages, validate_references
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Question, ReferenceReply
 from qa_pipeline.settings.generation import GenerationSettings

@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from qa_pipeline.defs.running import run_batches
-from qa_pipeline.llm.tracing import stage_span
+from qa_pipeline.defs.steps import stage_span
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.text.quotes import locate_quote
+from qa_pipeline.text.references import locate_quote
 
 TEXT = (
     "The safety valve opens at 3 bar. Do not use softened water,\nbecause it corrodes the heat ex-\n"

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
-from qa_pipeline.publishing.differences import compare_releases
+from qa_pipeline.publishing.verify import compare_releases
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.pipeline.funnel import (
+from qa_pipeline.pipeline.report import (
     LEFT_OUT_COUNTS,
     known_answers,
     left_out_counts,

@@ -2,7 +2,7 @@ import pytest
 
 from qa_pipeline.records import Passage
 from qa_pipeline.text.reading import read
-from qa_pipeline.verification.model_quotes import unfounded
+from qa_pipeline.verification.deciding import unfounded
 
 TEXT = "The valve opens at 12 bar.\nGuests may not enter. It reads max_size on 3 May 2024."
 PASSAGE = Passage("c", "Fjell 8 guide", ("Valves",), TEXT, "en")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.retrieval.repeats import mark_repeated_blocks
+from qa_pipeline.retrieval.packing import mark_repeated_blocks
 
 NOTICE = "This manual is given without any warranty, and the owner may change it at any time."
 OWN = "The pump of model {} runs at its own pressure, which stands nowhere else in the batch."

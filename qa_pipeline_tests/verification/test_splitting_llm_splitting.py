@@ -10,7 +10,7 @@ from qa_pipeline.records import SplitClaim, SplitReply, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.llm_splitting import split_answers
+from qa_pipeline.verification.splitting import split_answers
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs

@@ -9,8 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.generation.pair_entries import COLUMNS
-from qa_pipeline.generation.pairs_file import parse_pairs, read_pairs
+from qa_pipeline.generation.pair_entries import COLUMNS, parse_pairs, read_pairs
 from qa_pipeline.storage.row_files import Limits
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.generation.pairs import GOOD, imported, lines

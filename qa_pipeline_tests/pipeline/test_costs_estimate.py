@@ -6,7 +6,7 @@ import pytest
 
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.generation.offline.provider import ExtractiveModel
-from qa_pipeline.pipeline.estimate import Estimate, estimate_run
+from qa_pipeline.pipeline.costs import Estimate, estimate_run
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline_tests.defs.project import OnlyGenerates

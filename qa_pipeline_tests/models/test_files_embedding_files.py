@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models import embedding_files
-from qa_pipeline.models.embedding_files import ModelFiles, find_model, load_token_counter
+from qa_pipeline.models import files
 from qa_pipeline.models.encoder import load_embedder
+from qa_pipeline.models.files import ModelFiles, find_model, load_token_counter
 from qa_pipeline.settings.generation import EmbeddingSettings
 
 COMMIT = "0" * 40
@@ -39,7 +39,7 @@ def test_long_texts_are_counted_whole_and_short_ones_without_padding() -> None:
 
 
 def test_an_altered_packaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(embedding_files.EMBEDDED_SHA256, "model.safetensors", "0" * 64)
+    monkeypatch.setitem(files.EMBEDDED_SHA256, "model.safetensors", "0" * 64)
     with pytest.raises(SettingsError, match=r"model\.safetensors"):
         load_embedder(EmbeddingSettings())
 

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from qa_pipeline.generation.worth_asking import mark_not_worth_asking
+from qa_pipeline.generation.answer_quality import mark_not_worth_asking
 
 STATED = "The pump is switched off before the filter is changed."
 
