@@ -11,7 +11,7 @@ from qa_pipeline.defs.metadata import content_metadata, cost_metadata, frame_tab
 from qa_pipeline.defs.steps import batch_asset, model_asset, step_of, table_asset
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.report import summarise
-from qa_pipeline.retrieval.shard import build_index, dump_shard, embed_chunks
+from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.verification.canaries import canary_rates
@@ -51,10 +51,10 @@ def embeddings(context: dg.AssetExecutionContext, resources: ResourcesParam) -> 
 
 @dg.asset(deps=[embeddings], **batch_asset("ingestion", "faiss"))
 def index(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
-    """Build the FAISS shard of the batch, which is independent of other batches."""
+    """Build the FAISS index of the batch, which is independent of other batches."""
     with step_of(context, resources) as step:
         shard = build_index(step.inputs()["embeddings"])
-        path, content = resources.layout.index(step.batch), dump_shard(shard)
+        path, content = resources.layout.index(step.batch), dump_index(shard)
         write_bytes(path, content)
         return dg.MaterializeResult(
             metadata={"vectors": len(shard.chunk_ids), "model": shard.model, "path": str(path)},
@@ -62,7 +62,7 @@ def index(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.Ma
         )
 
 
-@dg.asset(deps=[chunks, index], **model_asset(tables.QUESTIONS, "generation"))
+@dg.asset(deps=[chunks, embeddings, index], **model_asset(tables.QUESTIONS, "generation"))
 def questions(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
     """Ask a planned mix of questions about new and changed chunks."""
     with step_of(context, resources) as step:

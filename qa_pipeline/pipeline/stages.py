@@ -38,7 +38,7 @@ from qa_pipeline.records import ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.packing import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import load_shard_for
+from qa_pipeline.retrieval.shard import load_index
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier
@@ -115,13 +115,13 @@ def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame
     return mark_not_worth_asking(mark_repeated_blocks(chunks, documents))
 
 
-def ask_questions(run: StageRun, chunks: pl.DataFrame) -> pl.DataFrame:
+def ask_questions(run: StageRun, chunks: pl.DataFrame, embeddings: pl.DataFrame) -> pl.DataFrame:
     """Write questions about the chunks; empty without a generator, or if a file of pairs is checked."""
     resources, settings = run.resources, run.settings
     if resources.generator is None or resources.pairs_file is not None:
         return QUESTIONS.empty()
     index = resources.layout.index(run.batch)
-    shard = load_shard_for(resources.embedder, index.read_bytes(), str(index))
+    shard = load_index(index.read_bytes(), embeddings, resources.embedder, str(index))
     retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval)
     return write_questions(
         chunks,

@@ -30,7 +30,7 @@ from qa_pipeline.pipeline.stages import (
 )
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import load_shard_for
+from qa_pipeline.retrieval.shard import load_index
 from qa_pipeline.review.bibliography import sources_of
 from qa_pipeline.review.jobs import Jobs
 from qa_pipeline.review.pair import (
@@ -214,7 +214,7 @@ class Asking:
                     read_table(layout.table(table.name, batch), table)
                     for table in (DOCUMENTS, CHUNKS, EMBEDDINGS)
                 )
-                shard = load_shard_for(embedder, index.read_bytes(), str(index))
+                shard = load_index(index.read_bytes(), embeddings, embedder, str(index))
             except (TableError, OSError) as error:
                 raise InputError(
                     f"{layout.out} holds no batch {batch!r} that can be searched ({error}); run qa-pipeline "

@@ -16,7 +16,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun, cut_documents, read_batch
 from qa_pipeline.records import ProgressCallback
-from qa_pipeline.retrieval.shard import build_index, dump_shard, embed_chunks
+from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
 from qa_pipeline.review.asking import Place
 from qa_pipeline.review.jobs import Job
 from qa_pipeline.storage.files import locked, write_bytes
@@ -115,7 +115,7 @@ def read_document(
         embeddings = embed_chunks(chunks, alone.embedder, _progress(job, EMBEDDINGS.name))
         for table, frame in ((DOCUMENTS, documents), (CHUNKS, chunks), (EMBEDDINGS, embeddings)):
             write_table(alone.layout.table(table.name, DOCUMENT), frame, table)
-        write_bytes(alone.layout.index(DOCUMENT), dump_shard(build_index(embeddings)))
+        write_bytes(alone.layout.index(DOCUMENT), dump_index(build_index(embeddings)))
     yield Place(f"upload:{folder.name}", DOCUMENT, alone.layout, shown)
 
 
