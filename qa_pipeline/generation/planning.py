@@ -1,21 +1,18 @@
 """Plan the questions of a batch: chunks, their order, and question types.
 
 A slot is a question to be written about a chunk. Slots are ordered by turns: every section gets its first
-question before any gets a second. Within a turn the topics of the batch rotate. A limit on questions cuts
-this list. Types are assigned to the slots by largest remainder (Hamilton's method), scarce types first. Table
-questions are only asked of chunks with a table, and two-hop questions of chunks with a link.
+question before any gets a second. A limit on questions cuts this list. Types are assigned to the slots by
+largest remainder (Hamilton's method), scarce types first. Table questions are only asked of chunks with a
+table, and two-hop questions of chunks with a link.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.models.encoder import Vectors
 from qa_pipeline.records import HOP_SCOPES, QuestionType
-from qa_pipeline.retrieval.shard import faiss_threads
 from qa_pipeline.settings.generation import GenerationSettings
 
 PLAN = pl.Schema(
@@ -53,7 +50,7 @@ def plan_questions(
     """Assign the remaining questions of a batch to chunks and types.
 
     Args:
-        chunks: chunks to ask about, in any order. `topic` is equal for chunks on the same subject.
+        chunks: chunks to ask about, in any order.
         settings: number of questions, and the mix of types.
         taken: chunk_id and planned_type of existing questions, which count in the mix and the limit.
         links: frame of `LINKS` of the batch.
@@ -62,7 +59,7 @@ def plan_questions(
         PLAN, best first. `partner_id` is the second chunk of a two-hop question, in rotation over the links.
         Chunks beyond the limit and two-hop questions without a link have no row.
     """
-    chunks = chunks.select("chunk_id", *SECTION, "text", "topic")
+    chunks = chunks.select("chunk_id", *SECTION, "text")
     for scope in HOP_SCOPES.values():
         of_scope = links.filter(pl.col("scope") == scope)
         with_partners = of_scope.group_by("chunk_id", maintain_order=True).agg(
@@ -91,10 +88,7 @@ def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
     places = pl.DataFrame({"place": range(per_chunk)}, schema={"place": pl.Int32()})
     slots = chunks.join(places, how="cross")
     in_section = slots.sort("place", "chunk_id").with_columns(turn=pl.int_range(pl.len()).over(*SECTION))
-    in_topic = in_section.sort("turn", "chunk_id", "place").with_columns(
-        rank=pl.int_range(pl.len()).over("turn", "topic")
-    )
-    return in_topic.sort("turn", "rank", "topic", "chunk_id", "place")
+    return in_section.sort("turn", "chunk_id", "place")
 
 
 def deal_types(
@@ -146,17 +140,3 @@ def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) 
     rest = np.argsort(floors - exact, kind="stable")[: slots - floors.sum()]
     floors[rest] += 1
     return [int(quota) for quota in floors]
-
-
-def topics_of(vectors: Vectors) -> list[int]:
-    """Assign a topic to each chunk by spherical k-means. The result is deterministic."""
-    if len(vectors) < 2:
-        return [0] * len(vectors)
-    import faiss
-
-    clusters = max(2, round(math.sqrt(len(vectors) / 2)))  # Mardia et al. 1979
-    means = faiss.Kmeans(vectors.shape[1], clusters, seed=0, spherical=True, min_points_per_centroid=1)
-    with faiss_threads(1):  # a fixed order of sums
-        means.train(vectors)
-        _, nearest = means.index.search(vectors, 1)
-    return [int(cluster) for cluster in nearest[:, 0]]

@@ -59,7 +59,6 @@ def write_questions(
     *,
     batch: str,
     links: pl.DataFrame | None = None,
-    topics: Sequence[int] | None = None,
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
@@ -69,7 +68,7 @@ def write_questions(
     and new neighbours do not make them wrong. If another retrieved chunk is gone, the search is repeated.
     Chunks whose earlier reply was unusable are asked again. Every planned question has a row, written or not.
 
-    `topics` numbers the subject of each chunk. Without `links` questions of several hops are not asked.
+    Without `links` questions of several hops are not asked.
 
     Raises:
         PermanentModelError: the model cannot answer further requests.
@@ -77,7 +76,7 @@ def write_questions(
     if settings.max_chunks is not None:  # earlier questions would change the plan of a whole run
         previous = None
     valid = still_valid(previous, chunks, settings, llm, makers(model.name))
-    requests = plan_requests(chunks, valid, settings, llm, batch=batch, links=links, topics=topics)
+    requests = plan_requests(chunks, valid, settings, llm, batch=batch, links=links)
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
     written = [
         row

@@ -95,7 +95,6 @@ def plan_requests(
     *,
     batch: str,
     links: pl.DataFrame | None = None,
-    topics: Sequence[int] | None = None,
 ) -> list[QuestionsRequest]:
     """Return the open requests, best first. `valid` are rows that exist already."""
     chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
@@ -105,9 +104,7 @@ def plan_requests(
         schema={"chunk_id": pl.String(), "planned_type": pl.String()},
         orient="row",
     )
-    to_ask = chunks.with_columns(pl.Series("topic", topics or [0] * chunks.height, pl.Int64())).filter(
-        ~pl.col("chunk_id").is_in([*left_out, *taken["chunk_id"]])
-    )
+    to_ask = chunks.filter(~pl.col("chunk_id").is_in([*left_out, *taken["chunk_id"]]))
     plan = plan_questions(to_ask, settings, taken, links)
     if settings.max_chunks is not None:  # after the plan, so that drawn chunks get the same questions
         planned = to_ask.filter(pl.col("chunk_id").is_in(plan["chunk_id"].implode()))

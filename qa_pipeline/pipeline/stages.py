@@ -29,7 +29,6 @@ from qa_pipeline.generation.guard import guard_questions, select_passages
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pair_entries import RawPair, read_pairs, read_pairs_beside
 from qa_pipeline.generation.pair_import import import_pairs, mask_pairs, with_edited_pairs
-from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.base import LanguageModel
@@ -131,7 +130,6 @@ def ask_questions(run: StageRun, chunks: pl.DataFrame, embeddings: pl.DataFrame)
         settings.llm,
         batch=run.batch,
         links=link_chunks(chunks),
-        topics=topics_of(shard.vectors) if settings.generation.max_questions else None,
         previous=run.previous(QUESTIONS),
         notify=run.notify,
     )

@@ -116,7 +116,7 @@ class GenerationSettings(Group):
     questions_per_chunk: int = Field(1, gt=0, le=20)
     """Number of questions planned per chunk; the embedded profile sets 3."""
     max_questions: int | None = Field(None, gt=0)
-    """Most questions planned for a batch, spread over its sections and topics; null for no limit."""
+    """Most questions planned for a batch, spread over its sections; null for no limit."""
     max_chunks: int | None = Field(None, gt=0)
     """Most chunks of a batch to ask about, sampled at random across its documents; existing pairs are left
     out. null asks about all chunks."""

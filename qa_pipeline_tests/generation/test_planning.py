@@ -1,12 +1,11 @@
 from collections import Counter
 
-import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.generation.multihop import LINKS
-from qa_pipeline.generation.planning import PLAN, plan_questions, topics_of
+from qa_pipeline.generation.planning import PLAN, plan_questions
 from qa_pipeline.records import HOP_SCOPES
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 
@@ -33,14 +32,12 @@ def batch(sections: list[list[str]]) -> pl.DataFrame:
 def plan(
     chunks: pl.DataFrame,
     taken: pl.DataFrame = NOTHING,
-    topics: list[int] | None = None,
     mix: dict[str, float] | None = None,
     links: pl.DataFrame = UNLINKED,
     **settings: int,
 ) -> pl.DataFrame:
     made = GenerationSettings.model_validate({"mix": {**NO_TYPES, **mix} if mix else {}, **settings})
-    with_topics = chunks.with_columns(pl.Series("topic", topics or [0] * chunks.height, pl.Int64()))
-    return plan_questions(with_topics, made, taken, links)
+    return plan_questions(chunks, made, taken, links)
 
 
 texts = st.sampled_from([PROSE, TABLE, STEPS, "Short."])
@@ -97,25 +94,6 @@ def test_questions_there_are_already_count_in_the_mix_and_in_the_limit() -> None
     taken = pl.DataFrame({"chunk_id": ["x"] * 10, "planned_type": ["fact_single"] * 10})
     planned = plan(batch([[PROSE]] * 10), taken, mix={"fact_single": 1, "reasoning": 1}, max_questions=15)
     assert Counter(planned["planned_type"]) == {"reasoning": 5}
-
-
-def test_a_limit_takes_from_every_topic_alike() -> None:
-    topics = [0] * 50 + [1] * 5 + [2] * 5
-    planned = plan(batch([[PROSE]] * 60), topics=topics, max_questions=12)
-    chosen = Counter(topics[int(chunk_id.split("-")[0])] for chunk_id in planned["chunk_id"])
-    assert chosen == {0: 4, 1: 4, 2: 4}
-
-
-def test_vectors_of_one_direction_are_one_topic_and_the_topics_are_the_same_every_time() -> None:
-    drawn = np.random.default_rng(1).normal(size=(40, 8)) * 0.01
-    drawn[:20, 0] += 1
-    drawn[20:, 1] += 1
-    vectors = drawn.astype(np.float32)
-    topics = topics_of(vectors)
-    assert topics == topics_of(vectors)
-    assert not set(topics[:20]) & set(topics[20:])
-    assert topics_of(vectors[:0]) == []
-    assert topics_of(vectors[:1]) == [0]
 
 
 def links(*paths: tuple[str, str, str]) -> pl.DataFrame:
