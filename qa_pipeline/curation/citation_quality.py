@@ -1,8 +1,8 @@
 """Measure the citations of a pair: do they exist, do they support claims, and do they suffice?
 
 Accuracy follows the specification: if two of three citations support a claim, it is 0.67. Precision and
-completeness follow the citation precision and recall of Gao et al., "Enabling large language models to
-generate text with citations" (EMNLP 2023), with decided claims instead of an entailment model.
+completeness follow Gao et al., "Enabling large language models to generate text with citations" (EMNLP 2023).
+They use decided claims instead of an entailment model.
 """
 
 import polars as pl

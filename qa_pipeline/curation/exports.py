@@ -50,8 +50,8 @@ def ledger_rows(
 ) -> pl.DataFrame:
     """Join every verdict with its question, answer and evidence, in the order of `pairs`.
 
-    A row also contains the best similarity of its claims, the judge's scores and reasons, and the passages of
-    the draft with their retrieval scores. An imported pair has its line, id and further fields.
+    A row also contains the best similarity of its claims, and the judge's scores and reasons. Drafted answers
+    have their passages with retrieval scores. An imported pair has its line, id and further fields.
     """
     proofs = evidence_lists(find_proofs(claims, claim_verdicts, documents))
     similarity = claims.group_by("pair_id").agg(pl.col("similarity").max())

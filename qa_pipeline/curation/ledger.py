@@ -56,7 +56,7 @@ _NO_DETAIL = pl.lit(None, dtype=pl.String())
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that sets the verdict of the rows that match `when`; `reason` is a code or a column."""
+    """A rule that sets the verdict of the rows that match `when`. `reason` is a code or a column."""
 
     when: pl.Expr
     verdict: str
@@ -245,7 +245,7 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
 
 
 def _scoring(judging: JudgingSettings, detail: pl.Expr) -> list[Rule]:
-    """Return the rules by which a judge's scores fail or reject a pair; `detail` explains missing scores."""
+    """Return the rules by which a judge's scores fail or reject a pair. `detail` explains missing scores."""
     scored = pl.all_horizontal(pl.col(name).is_between(0, 1).fill_null(value=False) for name in SCORES)
     return [
         Rule(~scored, "failed", "quality_assessment", "no_scores", detail),

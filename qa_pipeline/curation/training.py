@@ -88,9 +88,9 @@ def build_training_examples(
 ) -> pl.DataFrame:
     """Turn accepted pairs into training examples, sorted by pair_id.
 
-    A pair is left out if its passages are missing, it is longer than `max_tokens`, or its answer is empty
-    without source marks. The yield funnel counts it. If a pair lacks distractors, the layout
-    with_distractors shows only its evidence passages.
+    A pair is left out if its passages are missing or it is longer than `max_tokens`. The same applies if its
+    answer is empty without source marks. The yield funnel counts these pairs. If a pair lacks distractors,
+    the layout with_distractors shows only its evidence passages.
 
     The frames are the complete tables of these names. `count_tokens` returns the tokens of each text.
     """

@@ -55,8 +55,8 @@ def prepare_folder(folder: Path) -> None:
     """Create a folder and check that it is writable, before hours of work depend on it.
 
     Raises:
-        StorageError: the folder cannot be created or written. On an object store also if it cannot be
-            listed, or if the store ignores conditional writes, which protect against a second writer.
+        StorageError: the folder cannot be created or written. On an object store, it cannot be listed, or
+            the store ignores the conditions of writes. They protect against a second writer.
     """
     if remote := store_of(folder / f".{uuid.uuid4().hex}.tmp"):
         store, name = remote

@@ -108,9 +108,9 @@ def open_rows(
     """Open a file of rows. Its suffix determines the format.
 
     Text must be UTF-8, or UTF-16 with a byte order mark. A JSON file contains a list, an object with the list
-    `data`, a single object, or JSON lines. The delimiter of a CSV file gives the header with the most known
-    names; ties go to the most columns. A blank cell is None, and blank rows are skipped. If a quote is never
-    closed, the next row begins on the next line.
+    `data`, a single object, or JSON lines. The delimiter of a CSV file is the character that gives the header
+    with the most known names. Ties go to the most columns. A blank cell is None, and blank rows are skipped.
+    If a quote is never closed, the next row begins on the next line.
 
     Args:
         path: the file.
@@ -292,7 +292,7 @@ def _decoded(text: str) -> Any:
 
 
 def _json_file(source: _Source) -> Iterator[FileRow]:
-    """Read the objects of a list, of the list `data` in an object, a single object, or an object per line."""
+    """Read the entries of a list, of the list `data` in an object, a single object, or JSON lines."""
     text = source.text()
     too_deep = source.error(f"is nested more than {MOST_LEVELS} levels deep; write it again")
     try:

@@ -1,8 +1,8 @@
 """Check the canaries of a batch, and decide if its verifier and judge can be trusted.
 
 Canaries do not estimate the number of wrong rows in a release, because real errors differ from canaries. A
-gate fails only if the whole 95 % interval of a share is beyond the limit, so that chance in a small batch
-does not fail it. If a reviewing model makes too many errors, it loses its trust. Rows that it did not decide
+gate fails only if the whole 95 % interval of a share is beyond the limit. This avoids failures by chance in
+small batches. A reviewing model that makes too many errors is no longer trusted. Rows that it did not decide
 are kept.
 """
 

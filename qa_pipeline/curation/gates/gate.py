@@ -15,9 +15,8 @@ from qa_pipeline.storage.tables import STORED
 class Gate:
     """The result of a gate.
 
-    `value` is compared with `threshold`. Both are None if the gate counts breaches of a law, and `value` is
-    None if there is nothing to measure. `n` is the number of checked rows. A gate that is not `blocking`
-    only warns.
+    `value` is compared with `threshold`. Both are None if the gate counts breaches of a law. `value` is also
+    None without rows to measure. `n` is the number of checked rows. A gate that is not `blocking` only warns.
     """
 
     name: str
@@ -31,7 +30,7 @@ class Gate:
 
 
 def law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
-    """Return a blocking gate that passes if all counts of breaches are 0; the detail lists the breaches."""
+    """Return a blocking gate that passes if all counts of breaches are 0. The detail lists the breaches."""
     broken = ", ".join(f"{count} {what}" for what, count in breaches.items() if count)
     message = "; ".join(part for part in (broken, detail) if part) or "holds"
     return Gate(name, not broken, True, None, None, n, message, breaches)

@@ -114,9 +114,9 @@ def proof_gate(
 ) -> Gate:
     """Check that every quote is in its document as recorded, and that accepted pairs have evidence.
 
-    For each quote, the document's text from start to end must equal the quote, and the document's hash must
-    equal the recorded hash. Each supported claim of an accepted pair must have evidence. Each accepted pair
-    must have a supported claim, unless it is a refusal.
+    For each quote, the document's text from start to end must equal the quote. The document's hash must equal
+    the recorded hash. Each supported claim of an accepted pair must have evidence. Each accepted pair must
+    have a supported claim, unless it is a refusal.
     """
     fields = ("document_id", "content_sha256", "start", "end", "quote")
     quotes = (
@@ -169,8 +169,8 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     """Measure accepted ÷ (accepted + rejected). It blocks only if the whole interval is below the limit.
 
     If the 95 % Wilson interval contains the limit, the batch is too small to decide and the gate warns.
-    Undecided rows are left out, and so are rejected rows that are not proved wrong (`NOT_WRONG`). All pairs
-    that wait for a judge may still be accepted, so a batch fails only if it would fail even then.
+    Undecided rows are left out, and so are rejected rows that are not proved wrong (`NOT_WRONG`). Pairs that
+    wait for a judge may still be accepted. A batch fails only if it would fail even with all of them.
     """
     answers = _unknown_answers(verdicts)
     counts, limit = _verdict_counts(answers), settings.min_pass_rate
