@@ -1,8 +1,8 @@
-"""How good the citations of a pair are: whether they exist, support what they are cited for, and suffice.
+"""Measure the citations of a pair: do they exist, do they support claims, and do they suffice?
 
-Accuracy is the specification's: of three citations of which two support a claim, 0.67. Precision and
-completeness follow the citation precision and recall of Gao et al., "Enabling large language models to
-generate text with citations" (EMNLP 2023), with decided claims in place of an entailment model.
+Accuracy follows the specification: if two of three citations support a claim, it is 0.67. Precision and
+completeness follow Gao et al., "Enabling large language models to generate text with citations" (EMNLP 2023).
+They use decided claims instead of an entailment model.
 """
 
 import polars as pl
@@ -28,12 +28,12 @@ _BY_CHUNK, _BY_DOCUMENT = ["pair_id", "chunk_id"], ["pair_id", "document_id"]
 
 
 def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return the citation measures of every pair, in the order of `pairs`.
+    """Measure the citations of every pair, in the order of `pairs`.
 
-    A measure is null where there is nothing to divide by: without citations, or without claims. What a
-    citation names (a passage, or a document where no passage is named) supports a claim when the claim is
-    supported and its evidence is there. Of two passages that state the same, only the one that
-    verification chose as evidence counts.
+    A measure is null if the pair lacks the citations or claims to divide by. A citation points to a passage,
+    or to a document if it gives only that. It supports a claim if the claim is supported and its evidence is
+    in that passage or document. If two passages state the same, only the passage that verification chose as
+    evidence counts.
 
     Args:
         pairs: the pairs table.
@@ -41,15 +41,15 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
         claim_verdicts: the claim_verdicts table.
 
     Returns:
-        pair_id and `MEASURES`, all shares from 0 to 1 but for the number of cited_documents.
-        citation_existence: of the citations, those that name something of the batch.
-        citation_accuracy: of the citations, those that support a claim, and whose quote, where they have
-        one, is in what they name, unchanged or repaired.
-        citation_quality: 0.4 of existence, 0.3 of accuracy and 0.3 of the share of claims supported, the
-        last in bands: above 0.8 it counts 1, above 0.5 it counts 0.7, else 0.
-        citation_precision: of the different passages and documents cited, those that support a claim.
-        citation_completeness: of the claims, those supported by cited passages or documents alone.
-        source_coverage: of the cited documents, those that support a claim.
+        pair_id and `MEASURES`. All are shares from 0 to 1, except the number cited_documents.
+        citation_existence: share of citations that point to a passage or document of the batch.
+        citation_accuracy: share of citations that support a claim. If a citation has a quote, the quote
+        must also be in its source, unchanged or repaired.
+        citation_quality: 0.4 of existence, 0.3 of accuracy and 0.3 of the share of supported claims. The
+        last counts in bands: 1 above 0.8, 0.7 above 0.5, otherwise 0.
+        citation_precision: share of the distinct cited passages and documents that support a claim.
+        citation_completeness: share of claims that are supported by cited passages or documents alone.
+        source_coverage: share of the cited documents that support a claim.
     """
     proofs = _proofs(claims, claim_verdicts)
     cited = _citations(pairs, claims, proofs.filter("supported"))
@@ -70,7 +70,7 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
 
 
 def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return whether each claim is supported, and where: a row for each piece of evidence."""
+    """Return the evidence of each claim, a row per quote, with a column `supported`."""
     pieces = evidence_pieces(claims, claim_verdicts)
     return (
         decided_claims(claims, claim_verdicts)
@@ -84,7 +84,7 @@ def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _citations(pairs: pl.DataFrame, claims: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
-    """Return each citation with its fields: whether it is resolved, its quote found, and it proves."""
+    """Return a row per citation, with columns resolved, quote_found, document_proves and proves."""
     by_chunk = proofs.select(_BY_CHUNK).unique().with_columns(chunk_proves=True)
     by_document = proofs.select(_BY_DOCUMENT).unique().with_columns(document_proves=True)
     proves = pl.when(pl.col("chunk_id").is_null()).then("document_proves").otherwise("chunk_proves")
@@ -106,7 +106,7 @@ def _citations(pairs: pl.DataFrame, claims: pl.DataFrame, proofs: pl.DataFrame) 
 
 
 def _quotes(claims: pl.DataFrame) -> pl.DataFrame:
-    """Return pair_id, quote, and whether it was found at its stated place."""
+    """Return pair_id, quote and quote_found: True if every use of the quote is in the cited source."""
     is_verbatim = pl.col("quotes").struct.field("kind").is_in(_QUOTE_KINDS)
     return (
         claims.select("pair_id", "quotes")
@@ -118,7 +118,7 @@ def _quotes(claims: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_citations(cited: pl.DataFrame) -> pl.DataFrame:
-    """Return the figures of each pair that cites anything."""
+    """Return the measures of each pair with citations."""
     resolved, proves = pl.col("resolved"), pl.col("proves")
     thing, document = pl.struct("document_id", "chunk_id"), pl.col("document_id")
     return cited.group_by("pair_id").agg(
@@ -131,13 +131,13 @@ def _of_citations(cited: pl.DataFrame) -> pl.DataFrame:
 
 
 def _share(things: pl.Expr, part: pl.Expr, is_counted: pl.Expr) -> pl.Expr:
-    """Return the share of distinct things that belong to the part; null where there are none."""
+    """Return the share of the distinct counted things that are in `part`; null if that divides by 0."""
     total = things.filter(is_counted).n_unique()
     return pl.when(total > 0).then(things.filter(part).n_unique() / total)
 
 
 def _of_claims(cited: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
-    """Return the completeness and the share of supported claims of each pair that has claims."""
+    """Return citation_completeness and the share of supported claims, for pairs with claims."""
     resolved = cited.filter("resolved")
     chunks = resolved.filter(pl.col("chunk_id").is_not_null()).select(_BY_CHUNK).unique()
     documents = resolved.filter(pl.col("chunk_id").is_null()).select(_BY_DOCUMENT).unique()
@@ -156,7 +156,7 @@ def _of_claims(cited: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
 
 
 def weighted_quality(existence: pl.Expr, accuracy: pl.Expr, grounding: pl.Expr) -> pl.Expr:
-    """Return 0.4 of existence, 0.3 of accuracy and 0.3 of grounding, the last in bands."""
+    """Return 0.4 of existence, 0.3 of accuracy and 0.3 of banded grounding."""
     weighted = (
         WEIGHT_EXISTENCE * existence + WEIGHT_ACCURACY * accuracy + WEIGHT_GROUNDING * banded(grounding)
     )
@@ -164,7 +164,7 @@ def weighted_quality(existence: pl.Expr, accuracy: pl.Expr, grounding: pl.Expr) 
 
 
 def banded(share: pl.Expr) -> pl.Expr:
-    """Return 1 above 0.8, 0.7 above 0.5, else 0; null stays null."""
+    """Return 1 above 0.8, 0.7 above 0.5, otherwise 0. Null stays null."""
     rounded = share.round(_DIGITS)
     low = pl.when(rounded.is_not_null()).then(0.0)
     return pl.when(rounded > HIGH).then(1.0).when(rounded > MIDDLE).then(0.7).otherwise(low)

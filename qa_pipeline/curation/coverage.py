@@ -1,4 +1,4 @@
-"""What the sections of a batch were asked, what of it was accepted, and what they have not been asked yet."""
+"""Count the questions and accepted pairs of each section of a batch."""
 
 import polars as pl
 
@@ -10,15 +10,15 @@ _SECTION = ("document_id", "section_start")
 def cover_sections(
     chunks: pl.DataFrame, questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame
 ) -> pl.DataFrame:
-    """Count by section how far its questions came.
+    """Count the questions and pairs of each section, and give the reason if it lacks an accepted pair.
 
-    A generated pair counts for the section its question was written for, an imported one for every
-    section that it cites. The reason of an uncovered section is the most frequent one among its pairs,
-    without pairs among its questions; of equally frequent ones the first by name.
+    A generated pair counts for the section its question was written for. An imported pair counts for every
+    section whose chunks it used. The reason of an uncovered section is the most frequent reason of its
+    pairs, or else of its questions. Ties go to the first reason by name.
 
     Returns:
-        Sections, in the order of the chunks, with counts, a reason, and a status: covered (by an accepted
-        pair), repeated (it says what other sections say) or uncovered.
+        Sections, in the order of the chunks, with counts, a reason and a status: covered (it has an accepted
+        pair), repeated (all its chunks repeat other text) or uncovered.
     """
     places = chunks.select("chunk_id", *_SECTION)
     asked_chunks = questions.with_columns(chunk_id=pl.col("target_chunk_ids").list.first()).join(
@@ -78,9 +78,9 @@ OUTCOMES = pl.Schema(
 
 
 def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return what each section gave, by document, and why one gave nothing: OUTCOMES.
+    """Return an OUTCOMES frame: the number of accepted pairs of each section, and the reason if it is 0.
 
-    A document without a text has one row without a section, whose reason is why it could not be read.
+    A document without sections has a single row. Its reason says why the file could not be read.
     """
     of_document = documents.select("document_id", "path", "format", "language")
     sections = coverage.join(of_document, on="document_id", how="left", maintain_order="left")
@@ -94,7 +94,10 @@ def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame) -> pl.Data
 
 
 def count_outcomes(outcomes: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Count sections, those with an accepted pair, their share, and accepted pairs, by these columns."""
+    """Count documents, sections, covered sections and accepted pairs in each group of these columns.
+
+    A section is covered if it has an accepted pair. `share` is the share of covered sections.
+    """
     covered = pl.col("accepted") > 0
     counted = outcomes.group_by(*columns).agg(
         documents=pl.struct("batch", "path").n_unique(),
@@ -107,7 +110,7 @@ def count_outcomes(outcomes: pl.DataFrame, *columns: str) -> pl.DataFrame:
 
 
 def _placed(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
-    """Return pair_id and each chunk that it is about."""
+    """Return pair_id and chunk_id: a row for each chunk that a pair is about."""
     targets = questions.select("question_id", "target_chunk_ids")
     about = pl.coalesce("target_chunk_ids", "used_chunk_ids")
     placed = pairs.filter(pl.col("expected_verdict").is_null()).select(

@@ -1,9 +1,8 @@
-"""People's decisions about pairs and claims: which of them stand, and what they change.
+"""Record the decisions of reviewers about pairs and claims, and apply them.
 
-Decisions are only ever added. The last one recorded about a pair or claim counts, while the pair's question,
-answer and evidence are those it was made about; a new text (`edited`) becomes a pair of its own, which is
-verified like any other. To undo one, a row is added that takes it back (`reopened`); then the one before
-counts.
+Decisions are only appended. The last decision about a pair or claim counts while the question, answer and
+evidence of the pair are unchanged. A new text (`edited`) becomes a separate pair, which is verified like any
+other. To undo a decision, append a row that reverts it (`reopened`). Then the decision before it counts.
 """
 
 import io
@@ -25,15 +24,15 @@ PERSON = "person"
 EDITED = "edited"
 REOPENED = "reopened"
 WRITTEN = ("question", "answer", "evidence_quote", "why")
-"""Columns of a decision that hold a person's own words."""
+"""Columns of a decision with text that a person wrote."""
 APPLIED, STALE, REPLACED, TAKEN_BACK = "applied", "stale", "replaced", "taken_back"
 
 
 def read_decisions(path: Path) -> pl.DataFrame:
-    """Return the decisions recorded for a batch, in their order; none without a file.
+    """Return the decisions recorded for a batch, in order. If the file is missing, the frame is empty.
 
     Raises:
-        TableError: the file is damaged. It holds people's work, so nothing goes on as if it were empty.
+        TableError: the file is damaged. It contains manual work, so it is never treated as empty.
     """
     try:
         return _parsed(path, path.read_bytes())
@@ -56,27 +55,27 @@ def _damaged(path: Path, error: Exception) -> TableError:
 
 
 def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]], seen: int | None = None) -> None:
-    """Record further decisions; `rows` lack only their sequence number. Those recorded already are left out.
+    """Append decisions to a file. Decisions that are already recorded are skipped.
 
     Args:
         path: the file of the batch.
-        rows: the decisions.
-        seen: number of the last decision about their pairs that the person has seen, -1 without one; None
-            where nobody looks.
+        rows: the decisions, without their sequence numbers.
+        seen: sequence number of the last decision about these pairs that the person has seen; -1 if there
+            was none. None skips this check.
 
     Raises:
-        DecidedMeanwhileError: a later one was recorded about one of the pairs; nothing is written.
-        TableError: the recorded ones are damaged.
-        StorageError: they cannot be written; the recorded ones are untouched.
+        DecidedMeanwhileError: a later decision about these pairs exists. The file is unchanged.
+        TableError: the file is damaged.
+        StorageError: the file cannot be written. It is unchanged.
     """
 
     def with_rows(content: bytes) -> bytes:
         recorded = _parsed(path, content)
-        recorded_ids = set(recorded["decision_id"])  # by another process that took the same file meanwhile
+        recorded_ids = set(recorded["decision_id"])  # another process may have recorded the same file
         new = [row for row in rows if row["decision_id"] not in recorded_ids]
         if seen is not None:
             _check_seen(recorded, {row["pair_id"] for row in new}, seen)
-        last = recorded["sequence"].max()  # not the count: rows about forgotten documents are gone
+        last = recorded["sequence"].max()  # not the count: rows about forgotten documents were deleted
         first = last + 1 if isinstance(last, int) else 0
         numbered = [{**row, "sequence": first + place} for place, row in enumerate(new)]
         return pl.concat([recorded, DECISIONS.frame(numbered)]).write_ndjson().encode()
@@ -94,7 +93,7 @@ def _check_seen(recorded: pl.DataFrame, pair_ids: Collection[str], seen: int) ->
 
 
 def standing(decisions: pl.DataFrame) -> pl.DataFrame:
-    """Return the decision that counts about each pair and claim, in order, whatever they were made about."""
+    """Return the last decision about each pair and claim that was not reverted, stale or not."""
     taken_back = decisions["takes_back"].drop_nulls().implode()
     return decisions.filter(pl.col("decision") != REOPENED, ~pl.col("decision_id").is_in(taken_back)).unique(
         ["pair_id", "claim_id"], keep="last", maintain_order=True
@@ -102,7 +101,7 @@ def standing(decisions: pl.DataFrame) -> pl.DataFrame:
 
 
 def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
-    """Return a hash of what a person reads of each pair: question, answer and the quotes of its evidence."""
+    """Return a hash of the question, answer and evidence quotes of each pair, by pair_id."""
     quotes: dict[str, set[str]] = defaultdict(set)
     for pair_id, quote in claims.select("pair_id", "evidence_quote").drop_nulls().iter_rows():
         quotes[pair_id].add(quote)
@@ -113,13 +112,15 @@ def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
 
 
 def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Return the decisions with their state.
+    """Add the column `state` to the decisions.
 
     Returns:
-        The decisions table and `state`: taken_back where a later row takes it back, and of that row;
-        replaced where a later decision was recorded about the same pair or claim; stale where the pair is
-        gone or its content is another now; else applied. An edit stays applied while its pair is there,
-        since the new text is verified against the documents of now.
+        The decisions table and `state`:
+        taken_back: a later row reverted the decision, or the row itself reverts another.
+        replaced: a later decision about the same pair or claim exists.
+        stale: the pair was removed or its content changed. An edit is not stale while its pair exists,
+        because its new text is verified against the current documents.
+        applied: all other decisions.
     """
     about = pairs.join(decisions, on="pair_id", how="semi")
     claims_of_pairs = claims.join(about, on="pair_id", how="semi")
@@ -141,7 +142,7 @@ def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.Dat
 
 
 def applied(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Return the decisions that stand, with their outcome, author and reason."""
+    """Return the applied decisions. The column `said` gives their author and reason in words."""
     standing = decision_states(decisions, pairs, claims).filter(pl.col("state") == APPLIED).drop("state")
     why = pl.format(": {}", "why").fill_null("")
     return standing.with_columns(pl.concat_str(pl.lit("by "), "who", why).alias("said"))
@@ -150,15 +151,15 @@ def applied(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) 
 def overrule_claims(
     claim_verdicts: pl.DataFrame, claims: pl.DataFrame, pairs: pl.DataFrame, decisions: pl.DataFrame
 ) -> pl.DataFrame:
-    """Put what people decided in place of what was decided of claims.
+    """Replace the verdicts of claims with the applied decisions of reviewers.
 
-    An accepted pair has every claim supported; a rejected one keeps its claims as they are, since it may be
-    rejected for something else. A claim without evidence is never supported.
+    If a pair is accepted, all its claims with evidence become supported. If it is rejected, its claims keep
+    their verdicts, because the reason may be another. A claim without evidence is never accepted.
     """
     standing = applied(decisions, pairs, claims).filter(
         pl.col("claim_id").is_not_null() | (pl.col("decision") == "accepted")
     )
-    # only the columns that are needed: to filter all of the claims table copies it
+    # select first: filtering the whole claims table would copy it
     proved = (
         claims.select("claim_id", "pair_id", "evidence_quote")
         .drop_nulls("evidence_quote")

@@ -1,4 +1,4 @@
-"""Pairs of one batch that say the same, or answer the same question differently."""
+"""Find duplicate pairs of a batch, and different answers to the same question."""
 
 import polars as pl
 
@@ -6,19 +6,19 @@ from qa_pipeline.generation.deduplication import normalised
 
 DUPLICATE, NEAR_DUPLICATE = "duplicate", "near_duplicate"
 ALTERNATIVE, SAME_WORDING = "alternative", "same_wording"
-"""Another draft for the same question is better, a pair to learn preferences from; or enough others differ in
-figures alone."""
+"""Reason codes: another draft for the same question is better, or enough other pairs differ only in numbers.
+An alternative can serve as the worse answer in preference training."""
 
 
 def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
-    """Find pairs that repeat a kept one: of twins the best is kept.
+    """Find duplicates. The best pair of each group of twins is kept.
 
     Args:
-        candidates: pair_id and composite (null where no judge scored).
-        twins: as `find_twins` gives them; a candidate without a row has no twin.
+        candidates: pair_id and composite (null without a judge's scores).
+        twins: the result of `find_twins`; a candidate without a row is unique.
 
     Returns:
-        pair_id, duplicate_of and repeated (a reason code), one row for each pair that repeats a kept one.
+        pair_id, duplicate_of (the kept pair) and repeated (a reason code), a row for each duplicate.
     """
     groups = twins.select("pair_id", "exact_group", "near_group")
     grouped = candidates.select("pair_id", "composite").join(groups, on="pair_id", how="left")
@@ -29,30 +29,30 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
 
 
 def find_alternatives(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Find drafts of one question beside the best of them: of equal scores the earlier.
+    """Find all drafts for a question except the best. If scores are equal, the earlier draft is better.
 
     Args:
-        candidates: pair_id, question_id, draft and composite (null where no judge scored).
+        candidates: pair_id, question_id, draft and composite (null without a judge's scores).
 
     Returns:
-        As `find_duplicates`.
+        The columns of `find_duplicates`.
     """
     return _repeats(candidates.drop_nulls("question_id"), ["question_id"], pl.lit(ALTERNATIVE), "draft")
 
 
 MOST_OF_ONE_WORDING = 10
-"""Generated rows whose questions and answers differ in figures alone: a form filled in teaches no more by
-its hundredth row, and outweighs the rest of the batch."""
+"""Maximum number of generated rows whose questions and answers differ only in numbers. More rows of the same
+form add little and would outweigh the rest of the batch."""
 
 
 def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Find generated pairs beyond the best of those that differ in figures alone.
+    """Find generated pairs that differ only in numbers from `MOST_OF_ONE_WORDING` better pairs.
 
     Args:
-        candidates: pair_id, question_id, question, answer and composite of pairs that are no duplicates.
+        candidates: pair_id, question_id, question, answer and composite of pairs without duplicates.
 
     Returns:
-        As `find_duplicates`.
+        The columns of `find_duplicates`.
     """
     wording = (_key(name).str.replace_all(r"\d+", "0") for name in ("question", "answer"))
     worded = candidates.drop_nulls("question_id").with_columns(wording)
@@ -62,7 +62,7 @@ def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
 def _repeats(
     candidates: pl.DataFrame, key: list[str], reason: pl.Expr, *ties: str, kept: int = 1
 ) -> pl.DataFrame:
-    """Return the rows of each key after the best; the order of rows or runs never matters."""
+    """Return all but the best `kept` rows of each key. The result does not depend on the row order."""
     order = ["composite", *ties, "pair_id"]
     best_first = candidates.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
     best = pl.col("pair_id").first().over(key)
@@ -73,13 +73,13 @@ def _repeats(
 
 
 def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Find pairs whose question another pair answers in other words.
+    """Find pairs whose question has a different answer in another pair.
 
     Args:
-        candidates: pair_id, question and answer of pairs that are no duplicates.
+        candidates: pair_id, question and answer of pairs without duplicates.
 
     Returns:
-        pair_id and answers, the number of different answers its question has (2 or more).
+        pair_id and answers, the number of different answers to its question (2 or more).
     """
     return (
         candidates.select("pair_id", _key("question"), _key("answer"))

@@ -1,8 +1,8 @@
-"""The ledger and the examples as JSON lines, for people and for programs without Parquet.
+"""Export the ledger as JSON lines, for people and for programs that cannot read Parquet.
 
-Every pair is in exactly one of passed, rejected, needs_review, failed and known_answers, in the order of
-`pairs` (an imported file's own order). They are written whether gates pass or not. Pairs whose right verdict
-was known beforehand are kept out of passed: half of them are wrong on purpose.
+Every pair is in exactly one of the files passed, rejected, needs_review, failed and known_answers. The order
+is the order of `pairs`; imported pairs keep the order of their file. The files are written even if gates
+fail. Known-answer pairs have their own file, because half of them are wrong on purpose.
 """
 
 import json
@@ -21,21 +21,21 @@ from qa_pipeline.storage.tables import EVIDENCE
 
 LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
 VALIDATED = "validated"
-"""The file of the pairs that `validate` was given, row by row."""
+"""The export of `validate`: the rows of its input file with their validation."""
 
-_ROWS_AT_ONCE = 1000  # enough to write fast, few enough that a large batch is never in memory twice
+_ROWS_AT_ONCE = 1000  # large enough for speed, small enough for the memory of large batches
 _DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
 _WORDS = ("question", "answer", "language", "question_type", "difficulty", "answer_style", "draft",
     "origin", "coverage", "citations")  # fmt: skip
 _SOURCES = ("passage_ids", "passage_scores", "used_chunk_ids", "generator")
 _INPUT = ("source_line", "source_id", "source_fields", "expected_kind")
 _PAIR_FIELDS = frozenset({"question", "answer", "citations", "source_fields"})
-"""Fields of the ledger that a row of a pairs file has of its own."""
+"""Fields of the ledger that the row of a pairs file already contains."""
 _SPANS = pl.List(
     pl.Struct({"start": pl.Int64(), "end": pl.Int64(), "reason": pl.String(), "text": pl.String()})
 )
 
-# Valid inside JSON, but readers that split text at every Unicode line end would cut a row there.
+# Valid in JSON, but some readers split text at every Unicode line end and would split a row there.
 _LINE_ENDS = {character.encode(): f"\\u{ord(character):04x}".encode() for character in "\u0085\u2028\u2029"}
 
 
@@ -48,11 +48,10 @@ def ledger_rows(
     assessments: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return every verdict with question and answer, in the order of `pairs`.
+    """Join every verdict with its question, answer and evidence, in the order of `pairs`.
 
-    A row also has the proof of every supported claim, the best similarity of its claims, what the judge said,
-    the passages the answer was drafted from with their retrieval scores, and for an imported pair its line,
-    id and further fields.
+    A row also contains the best similarity of its claims, and the judge's scores and reasons. Drafted answers
+    have their passages with retrieval scores. An imported pair has its line, id and further fields.
     """
     proofs = evidence_lists(find_proofs(claims, claim_verdicts, documents))
     similarity = claims.group_by("pair_id").agg(pl.col("similarity").max())
@@ -91,18 +90,18 @@ def ledger_files(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
-    """Yield UTF-8 blocks of whole lines, one JSON object a row, fields in column order."""
+    """Yield blocks of complete UTF-8 lines, a JSON object per row, with fields in column order."""
     for part in rows.iter_slices(_ROWS_AT_ONCE):
         written = BytesIO()
         part.write_ndjson(written)
         lines = written.getvalue()
-        for sign, escape in _LINE_ENDS.items():  # in bytes: faster than in text
+        for sign, escape in _LINE_ENDS.items():  # replacing bytes is faster than replacing text
             lines = lines.replace(sign, escape)
         yield lines
 
 
 def _spans(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the unsupported spans with their words of the answer: pair_id and the list of them."""
+    """Return pair_id and its unsupported spans, with the text of each span."""
     return (
         rows.select("pair_id", "answer", "unsupported_spans")
         .explode("unsupported_spans", empty_as_null=True)
@@ -115,9 +114,9 @@ def _spans(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def write_validated(layout: Layout, batch: str, pair_rows: Iterable[FileRow]) -> None:
-    """Write the rows of a pairs file as they are, each with its row of the ledger as `validation`.
+    """Write the rows of a pairs file unchanged, and add the ledger row as the field `validation`.
 
-    A line that could not be read has its validation alone.
+    A row that is not a JSON object has only the field `validation`.
     """
     files = (layout.export(name, batch) for name in LEDGER_FILES)
     rows = [json.loads(line) for file in files for line in file.read_bytes().splitlines()]

@@ -1,4 +1,4 @@
-"""Forgetting documents: their batches lose tables, exports and caches, and the next run makes them again."""
+"""Forget documents: delete the tables, exports and caches of their batches. The next run rebuilds them."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -20,15 +20,15 @@ from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, QUESTIO
 from qa_pipeline.text.rendering import first_names
 
 SHORTEST_NAME = 6
-"""Characters of a hash from which its beginning names it: a shorter one too often names several."""
-_ID_LENGTH = 32  # hex digits: a document's id is the beginning of its content's hash
+"""Minimum length of a hash prefix that identifies a document. Shorter prefixes are often ambiguous."""
+_ID_LENGTH = 32  # hex digits: a document id is a prefix of the content hash
 _NAMING = ((CHUNKS, "chunk_id"), (QUESTIONS, "question_id"), (PAIRS, "pair_id"), (CLAIMS, "pair_id"))
-"""Tables whose rows may name a document, and the column by which later ones name them."""
+"""Tables with rows that may mention a document, and the column by which later tables refer to these rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """The documents that go: rows of documents tables, the ids of all their versions, and their batches."""
+    """The documents to delete: their rows, the ids of all their versions, and their batches."""
 
     rows: pl.DataFrame
     ids: list[str]
@@ -36,25 +36,25 @@ class Occurrences:
 
     @property
     def paths(self) -> list[str]:
-        """Return batch and path of each document."""
+        """Return the `batch/path` of each document, sorted."""
         return sorted({f"{batch}/{path}" for batch, path in self.rows.select("batch", "path").iter_rows()})
 
     @property
     def contents(self) -> list[str]:
-        """Return the hashes of the contents."""
+        """Return the content hashes, sorted."""
         return sorted(set(self.rows["content_sha256"]))
 
 
 def find_documents(layout: Layout, name: str, database: Database | None) -> Occurrences:
-    """Return the documents of a name, with copies in other batches and earlier versions.
+    """Find the documents that a name refers to, with copies in other batches and earlier versions.
 
     Args:
         layout: the output folder.
-        name: a path, batch and path, or an id or hash or the beginning of one.
-        database: the store of replies, which knows earlier versions; None without one.
+        name: a path, `batch/path`, an id, a hash, or a prefix of an id or hash.
+        database: the store of replies, which knows earlier versions; None if there is no store.
 
     Raises:
-        InputError: no document is called so, or several are.
+        InputError: the name is unknown or ambiguous.
     """
     columns = ("document_id", "content_sha256", "batch", "path", "text", "language")
     tables = [read_table(path, DOCUMENTS) for path in layout.tables(DOCUMENTS.name)]
@@ -78,14 +78,14 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     rows = documents.filter(
         place.is_in(places) | pl.col("content_sha256").is_in(rows["content_sha256"].implode())
     )
-    # those of the name last, so that a killed command finds them when it is run again
+    # batches with the named document last, so that an interrupted command can find it again
     batches = sorted(set(rows["batch"]), key=lambda batch: any(of.startswith(f"{batch}/") for of in places))
     ids |= {*rows["document_id"], *rows["content_sha256"].str.head(_ID_LENGTH)}
     return Occurrences(rows, sorted(ids), batches)
 
 
 def unknown_document(documents: pl.DataFrame, name: str) -> InputError:
-    """Return the message about an unknown name, with the names there are."""
+    """Build the error for an unknown name. It lists existing names."""
     places = documents.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
     if places.is_empty():
         advice = "there are no documents; run qa-pipeline run CORPUS first, or name its folder with --out"
@@ -95,11 +95,13 @@ def unknown_document(documents: pl.DataFrame, name: str) -> InputError:
 
 
 def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> int:
-    """Delete what holds the documents, in an order in which a killed command is finished by running it again.
+    """Delete the documents and everything made from them, and return the number of erased replies.
+
+    The order of the steps allows a rerun to finish an interrupted command.
 
     Raises:
-        TableError: a table cannot be read; nothing of its batch is deleted.
-        InputError: a file of what people wrote is damaged.
+        TableError: a table cannot be read. The files of its batch are not deleted.
+        InputError: a file with decisions, added pairs or forgotten documents is damaged.
         ReplyStoreError: the store cannot be used.
         StorageError: a file cannot be written or deleted.
     """
@@ -115,22 +117,22 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
         _keep_lines(path, lambda line: not any(content in str(line) for content in occurrences.contents))
     for content in occurrences.contents:
         _delete(layout.asked.glob(f"documents/{content}*"))
-    # of vectors and logits, keyed by hashes of texts, nobody can tell whose they are
+    # vectors and logits are keyed by text hashes, so their documents are unknown: delete all
     for store in (layout.vectors, layout.logits):
         _delete(store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))
     _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
-    # the tables of documents last: a repeated command finds the batches in them
+    # the documents tables last: a rerun finds the batches in them
     _delete(layout.table(DOCUMENTS.name, batch) for batch in occurrences.batches)
     return erased
 
 
 def _drop_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> None:
-    """Delete decisions about pairs that name a document, or that no longer exist."""
+    """Delete decisions about pairs that mention a forgotten document or were removed."""
     words = {*occurrences.contents, *occurrences.ids}
     pair_ids: set[str] | None = None
     for table, key in _NAMING:
         path = layout.table(table.name, batch)
-        if not path.is_file():  # deleted by a command that was killed, after it had deleted the decisions
+        if not path.is_file():  # an interrupted command deleted the decisions first, then this table
             continue
         rows = read_table(path, table)
         lines = pl.Series(rows.write_ndjson().splitlines(), dtype=pl.String())
@@ -145,7 +147,7 @@ def _drop_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> Non
 
 
 def _keep_lines(path: Path, keeps: Callable[[dict[str, Any]], bool]) -> None:
-    """Delete the other JSON lines of a file."""
+    """Delete the JSON lines of a file for which `keeps` returns False."""
     if not path.is_file():
         return
     lines = path.read_bytes().splitlines(keepends=True)

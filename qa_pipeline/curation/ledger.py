@@ -1,7 +1,7 @@
-"""The ledger: one verdict for every pair, from what the stages before it found.
+"""Decide every pair and build the ledger, the table of verdicts.
 
-`build_verdicts` is pure: other thresholds over the same tables cost no model call. The settings that decided
-are kept beside the tables, by the `thresholds_id` of the verdicts.
+`build_verdicts` is a pure function: new thresholds can be applied to the same tables without model calls. The
+settings behind the verdicts are stored next to the tables, by their `thresholds_id`.
 """
 
 import functools
@@ -39,13 +39,13 @@ from qa_pipeline.text.injection import INJECTION_IN_SOURCE
 from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs
 
 WELL_SUPPORTED, PARTIALLY_SUPPORTED = 0.75, 0.40
-"""Grounding from which an answer has these support levels, as the specification fixes them."""
+"""Minimum grounding of the support levels, as fixed by the specification."""
 DIMENSIONS = ("relevance", "correctness", "completeness")
-"""Scores of the answer, which have weights in the composite score."""
+"""Scores of the answer. Each has a weight in the composite score."""
 SCORES = (*DIMENSIONS, "question_quality")
-"""Every score of a judge; each has a floor."""
+"""All scores of a judge. Each has a floor."""
 
-# Scores are shown and compared to nine digits, so that 0.7 reached by addition is 0.7.
+# Scores are rounded to nine digits, so that a sum of 0.7 equals 0.7.
 _DIGITS = 9
 
 
@@ -56,7 +56,7 @@ _NO_DETAIL = pl.lit(None, dtype=pl.String())
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The verdict of the rows that meet `when` and no rule before it; `reason` is a code or a column."""
+    """A rule that sets the verdict of the rows that match `when`. `reason` is a code or a column."""
 
     when: pl.Expr
     verdict: str
@@ -78,15 +78,15 @@ def build_verdicts(
     verification: VerificationSettings,
     judging: JudgingSettings,
 ) -> pl.DataFrame:
-    """Give every pair exactly one verdict, in the order of `pairs`.
+    """Decide every pair, in the order of `pairs`.
 
-    Partial coverage is no reason of its own: such a pair meets the same share of supported claims and the
-    same floors, of which completeness is the lowest. Where `accept_grounding` is below 1, answers with
-    unproved statements meet the floor of grounding and the composite score; without a judge they wait for a
-    person.
+    Partial coverage alone never rejects a pair. The pair must reach the same share of supported claims and
+    the same floors. By default the floor of completeness is the lowest. If `accept_grounding` is below 1, an
+    answer with unproved claims must reach the floor of grounding and the composite threshold. Without a
+    judge, it waits for a person.
 
-    Args are the tables of their names; `refusals` has pair_id and outcome for the pairs of coverage none.
-    `pairs` decides which rows exist: rows of other tables about other pairs are ignored.
+    The frames are the tables of these names, except `refusals`: pair_id and outcome of the pairs with
+    coverage "none". Rows about pairs that are missing in `pairs` are ignored.
     """
     accept_grounding = verification.accept_grounding
     grounds = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
@@ -114,7 +114,7 @@ def build_verdicts(
 def _open_without_model(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
 ) -> pl.Series:
-    """Return the pairs that source verification would leave open without what a model decided."""
+    """Return the ids of pairs that are undecided if the model's claim verdicts are ignored."""
     by_model = (pl.col("decided_by") == MODEL) & (pl.col("verdict") != "failed")
     verdict = pl.when(by_model).then(pl.lit("undecided")).otherwise("verdict").alias("verdict")
     without = claim_verdicts.with_columns(verdict)
@@ -130,7 +130,7 @@ def _gather(
     people: pl.DataFrame,
     round_trips: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return one row for each pair with all its grounds."""
+    """Join all facts that the rules read, a row per pair."""
     columns = pairs.select(
         *("pair_id", "batch", "question_id", "draft", "question", "answer", "question_type"),
         *("expected_verdict", "origin", "generator"),
@@ -148,14 +148,14 @@ def _gather(
 
 
 def _joined(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
-    """Return the frame with the columns that others have for its pairs."""
+    """Join the columns of other frames by pair_id."""
     for other in others:
         frame = frame.join(other, on="pair_id", how="left", maintain_order="left")
     return frame
 
 
 def _composite(judging: JudgingSettings) -> pl.Expr:
-    """Return the weighted mean of grounding score and judge's dimensions; null unless all four exist."""
+    """Return the weighted mean of grounding and the judge's dimensions; null unless all four exist."""
     weights = {name: getattr(judging, f"weight_{name}") for name in DIMENSIONS}
     weights = {"grounding": judging.weight_source} | weights
     weighted = [pl.col(name) * weight for name, weight in weights.items()]
@@ -164,12 +164,12 @@ def _composite(judging: JudgingSettings) -> pl.Expr:
 
 
 def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
-    """Return every way to a verdict; the first match wins, and the last rule matches all.
+    """Return the rules for verdicts. The first match wins, and the last rule matches every row.
 
-    What a person decided comes first; but nothing is accepted that lacks its proof. Who edits an answer holds
-    it to be a good one; whether the documents prove it is verified. A refusal is judged by whether the batch
-    could have answered, never by claims. What is accepted without a judge has every claim supported. Where
-    the gates do not trust `verifier` or `judge`, it neither accepts nor rejects.
+    A person's decision comes first, but a pair without proof is never accepted. An edited answer is verified
+    but not judged. A refusal is decided by its row in `refusals`, never by claims. Without a judge, a pair is
+    accepted only if all its claims are supported. A `verifier` or `judge` that fails its gate neither accepts
+    nor rejects pairs.
     """
 
     def asked_for(*types: QuestionType) -> pl.Expr:
@@ -245,7 +245,7 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
 
 
 def _scoring(judging: JudgingSettings, detail: pl.Expr) -> list[Rule]:
-    """Return the rules by which a judge's scores stop a pair; `detail` is of the assessment."""
+    """Return the rules by which a judge's scores fail or reject a pair. `detail` explains missing scores."""
     scored = pl.all_horizontal(pl.col(name).is_between(0, 1).fill_null(value=False) for name in SCORES)
     return [
         Rule(~scored, "failed", "quality_assessment", "no_scores", detail),
@@ -255,7 +255,7 @@ def _scoring(judging: JudgingSettings, detail: pl.Expr) -> list[Rule]:
 
 
 def judged_verdicts(assessments: pl.DataFrame, judging: JudgingSettings) -> pl.DataFrame:
-    """Return assessments with the verdicts of pairs whose claims are all supported, and thresholds_id."""
+    """Add verdict and thresholds_id to assessments, as if all claims were supported."""
     facts = assessments.with_columns(pl.col(SCORES).fill_nan(None), grounding=1.0).with_columns(
         _composite(judging)
     )
@@ -265,7 +265,7 @@ def judged_verdicts(assessments: pl.DataFrame, judging: JudgingSettings) -> pl.D
 
 
 def _below(score: str, limit: float) -> Rule:
-    """Reject what lies under a floor and say by how much."""
+    """Return a rule that rejects pairs with a score below a limit."""
     detail = pl.format("{} {} is below {}", pl.lit(score), pl.col(score).round(3), pl.lit(limit))
     return Rule(
         pl.col(score).round(_DIGITS) < limit, "rejected", "quality_assessment", f"low_{score}", detail
@@ -273,7 +273,7 @@ def _below(score: str, limit: float) -> Rule:
 
 
 def _apply(rules: Sequence[Rule], facts: pl.DataFrame) -> pl.DataFrame:
-    """Set what a row's first matching rule says; a row that meets none keeps what it has."""
+    """Apply the first matching rule to each row. A row without a match keeps its values."""
 
     def chosen(part: str) -> pl.Expr:
         branch = pl.col(part) if part in facts.columns else pl.lit(None, dtype=pl.String())
@@ -287,13 +287,13 @@ def _apply(rules: Sequence[Rule], facts: pl.DataFrame) -> pl.DataFrame:
 
 
 _SEEN = pl.col("reason") == "person_accepted"
-"""A person has seen it already: nobody is asked about it again."""
+"""True if a person accepted the pair. It is not sent to a person again."""
 
 
 def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
-    """Keep one of accepted twins, and send different answers to one question to a person.
+    """Keep the best of accepted duplicates, and send different answers to a question to a person.
 
-    Known-answer pairs stand aside: they never train, and half of them repeat a question on purpose.
+    Known-answer pairs are left out: they never train, and half of them repeat a question on purpose.
     """
     candidates = decided.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     alternatives = find_alternatives(candidates)
@@ -315,7 +315,7 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
 
 
 def support_level() -> pl.Expr:
-    """Return the level that follows from the column grounding; null where that is."""
+    """Return the support level for the column grounding; null if grounding is null."""
     share = pl.col("grounding").round(_DIGITS)
     return (
         pl.when(share >= WELL_SUPPORTED)
@@ -329,7 +329,7 @@ def support_level() -> pl.Expr:
 
 
 def _unsupported_spans(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return the spans of unsupported claims, in the order of the answer, one list for each pair."""
+    """Return pair_id and the list of spans of unsupported claims, in the order of the answer."""
     span = pl.struct("start", "end", pl.coalesce("reason", "verdict").alias("reason")).cast(UNSUPPORTED)
     return (
         decided_claims(claims, claim_verdicts)
@@ -341,10 +341,10 @@ def _unsupported_spans(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl
 
 
 def record_deciding(layout: Layout, verification: VerificationSettings, judging: JudgingSettings) -> None:
-    """Keep the settings that decide, so that a what-if starts from them and not from those of another day.
+    """Record the settings that decide verdicts, so that other settings can be compared with them.
 
     Raises:
-        StorageError: they cannot be written.
+        StorageError: the file cannot be written.
     """
     values = {
         "verification": verification.model_dump(mode="json", include=set(VerificationSettings.deciding())),
@@ -355,7 +355,7 @@ def record_deciding(layout: Layout, verification: VerificationSettings, judging:
 
 
 def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]]:
-    """Return the settings behind verdicts of this `thresholds_id`; empty where they are not recorded.
+    """Return the settings behind verdicts of this `thresholds_id`; empty if they were not recorded.
 
     Raises:
         InputError: the file is damaged.

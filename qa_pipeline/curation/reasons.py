@@ -1,4 +1,4 @@
-"""Reason codes in words, for people who read a verdict or a file that was not read."""
+"""Describe reason codes in words, for people who look at verdicts or unreadable files."""
 
 import tomllib
 from functools import cache
@@ -11,7 +11,7 @@ def _words() -> dict[str, str]:
 
 
 def in_words(reason: str, detail: str | None = None) -> str:
-    """Return what a reason code means, with the detail that was stored beside it."""
+    """Describe a reason code in words, followed by its stored detail."""
     words = _words().get(reason, reason.replace("_", " "))
     rest = (detail or "").replace(f"{reason}: ", "").strip()
     return f"{words}: {rest}" if rest else words

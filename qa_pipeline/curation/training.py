@@ -1,8 +1,8 @@
-"""Training examples: accepted pairs as chat messages, with their proof and where it comes from.
+"""Build training examples: accepted pairs as chat messages, with their evidence and its origin.
 
-Messages carry no source marks such as `[source:guide.md]`, nor numbers that stand for sources: no layout
-shows file names, so a model could only learn to make them up. The `answer` column keeps the text as it was
-judged; the proof is in `evidence`.
+Messages omit source marks such as `[source:guide.md]` and numbers of sources. The layouts do not show file
+names, so a model would learn to invent them. The `answer` column keeps the judged text, and `evidence` has
+the proof.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,17 +30,17 @@ CountTokens = Callable[[Sequence[str]], list[int]]
 
 
 class TrainableRow(DraftedPairRow):
-    """Hold a pair with the chunks of its proof, and those that prove nothing of it."""
+    """A pair with the ids of its evidence chunks and of distractors, which do not prove its claims."""
 
     evidence_chunk_id: list[str]
     distractor_ids: list[str]
 
 
 def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return supported claims in the order of each answer, a row for each piece of their evidence.
+    """Return the evidence of supported claims, a row per quote, in the order of each answer.
 
     Returns:
-        claim_id, pair_id, text, the evidence columns of the claims table, and path, that of the document.
+        claim_id, pair_id, text, the evidence columns of the claims table, and the path of the document.
     """
     return (
         decided_claims(claims, claim_verdicts)
@@ -57,7 +57,7 @@ def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: p
 
 
 def evidence_lists(proofs: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each pair with a proof: pair_id and evidence, as training_examples has it."""
+    """Group proofs by pair: pair_id and the column `evidence` of the training_examples table."""
     source = {"claim": "text", "path": "path"}
     proof = pl.struct(
         pl.col(source.get(field.name, f"evidence_{field.name}")).alias(field.name)
@@ -67,9 +67,9 @@ def evidence_lists(proofs: pl.DataFrame) -> pl.DataFrame:
 
 
 SEED = 0
-"""Of the choice and order of distractors."""
+"""Seed for the choice and order of distractors."""
 HEADING_JOINT = " › "
-"""Between the headings of a passage that is shown."""
+"""Separator between the headings of a passage."""
 SCORES = ("grounding", "relevance", "correctness", "completeness", "composite")
 _MEASURED = ("citation_quality", "citation_precision")
 
@@ -86,13 +86,13 @@ def build_training_examples(
     count_tokens: CountTokens,
     settings: TrainingSettings,
 ) -> pl.DataFrame:
-    """Turn accepted pairs into examples, in the order of their ids.
+    """Turn accepted pairs into training examples, sorted by pair_id.
 
-    A pair that does not fit the layout (no passage to show, longer than `max_tokens`, an answer that is empty
-    without its source marks) gets no row; the yield funnel counts it. Without a distractor, with_distractors
-    shows the passages of the proof alone.
+    A pair is left out if its passages are missing or it is longer than `max_tokens`. The same applies if its
+    answer is empty without source marks. The yield funnel counts these pairs. If a pair lacks distractors,
+    the layout with_distractors shows only its evidence passages.
 
-    Args are the tables of their names, all rows of them, what counts tokens, and the settings.
+    The frames are the complete tables of these names. `count_tokens` returns the tokens of each text.
     """
     proofs = find_proofs(claims, claim_verdicts, documents)
     rests_on = _sources(pairs, proofs, chunks)
@@ -120,7 +120,7 @@ def build_training_examples(
 
 
 def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs that may train, by pair_id: accepted, and known-answer by neither table."""
+    """Return the accepted pairs without known-answer pairs, sorted by pair_id."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     return (
         pairs.filter(pl.col("expected_verdict").is_null())
@@ -135,7 +135,10 @@ def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return the documents of a pair, the main one first: of its proof, or those a refusal was shown."""
+    """Return pair_id and document_id, the main document first.
+
+    The documents are those of the evidence, or for a refusal those of its passages.
+    """
     proved = proofs.select("pair_id", pl.col("evidence_document_id").alias("document_id")).drop_nulls()
     passages = (
         pairs.filter(pl.col("coverage") == "none")
@@ -148,7 +151,7 @@ def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) ->
 
 
 def _capped(chosen: pl.DataFrame, rests_on: pl.DataFrame, cap: int | None) -> pl.DataFrame:
-    """Keep the best `cap` pairs of each main document; a pair of no document is not counted."""
+    """Keep the best `cap` pairs of each main document, and all pairs without a document."""
     if cap is None:
         return chosen
     main = rests_on.group_by("pair_id", maintain_order=True).agg(pl.col("document_id").first())
@@ -161,7 +164,7 @@ def _capped(chosen: pl.DataFrame, rests_on: pl.DataFrame, cap: int | None) -> pl
 
 
 def _origins(rests_on: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return the addresses and licences of the documents of a pair; an unknown one is absent."""
+    """Return the known addresses and licences of the documents of each pair."""
     documents_with_origin = documents.select("document_id", "source_uri", "licence")
     return (
         rests_on.join(documents_with_origin, on="document_id", maintain_order="left")
@@ -176,7 +179,7 @@ def _origins(rests_on: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
 def _with_passages(
     chosen: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame, settings: TrainingSettings
 ) -> pl.DataFrame:
-    """Return chosen pairs with the chunks of proof and distractors, their answers without marks."""
+    """Add the ids of evidence chunks and distractors, and remove source marks from answers."""
     proved = proofs.group_by("pair_id", maintain_order=True).agg(
         pl.col("evidence_chunk_id").unique(maintain_order=True)
     )
@@ -192,8 +195,8 @@ def _with_passages(
 
 
 def unmarked_answer() -> pl.Expr:
-    """Return the answer of a row of `pairs` without source marks or numbers of sources."""
-    # "(?i)": the compiled pattern keeps its flag apart from its text
+    """Return an expression for the answer in `pairs` without source marks or source numbers."""
+    # "(?i)": the pattern attribute of a compiled expression lacks its flags
     numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
     return (
         pl.when(numbered)
@@ -207,11 +210,10 @@ def unmarked_answer() -> pl.Expr:
 def _distractors(
     chosen: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame, settings: TrainingSettings
 ) -> pl.DataFrame:
-    """Return passages that prove nothing of a pair: retrieved ones first, then random ones.
+    """Choose distractors, passages that do not prove a pair: retrieved passages first, then random passages.
 
-    A chunk that shares text with the proof, as neighbours do where chunks overlap, is none.
-
-    Refusals get none: a chunk nobody weighed may hold the answer that the example says does not exist.
+    A chunk that shares text with the evidence is excluded, such as an overlapping neighbour. Refusals are
+    left out, because an unchecked chunk may contain the answer.
     """
     answered = chosen.filter(pl.col("coverage") != "none")
     retrieved = (
@@ -239,7 +241,7 @@ def _distractors(
 
 
 def _touching(candidates: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return those candidates that hold a part of a pair's evidence."""
+    """Return the candidates that overlap the evidence of their pair."""
     places = chunks.select("chunk_id", "document_id", "char_start", "char_end")
     spans = proofs.select(
         "pair_id", pl.col("evidence_document_id").alias("document_id"), "evidence_start", "evidence_end"
@@ -253,9 +255,10 @@ def _touching(candidates: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFra
 
 
 def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Draw `count` chunks of its language for each pair, without looking at every pair with every chunk.
+    """Draw `count` random chunks in the language of each pair.
 
-    The chunks of a language stand in a ring in seeded order; a pair takes its run from a seeded place.
+    The chunks of a language form a ring in seeded order. A pair takes `count` neighbours from a seeded start.
+    This avoids a cross join of pairs and chunks.
     """
     keys = pl.Series("key", [draw_number(SEED, i) for i in chunks["chunk_id"]], dtype=pl.UInt64)
     ring = (
@@ -280,7 +283,7 @@ def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int) -> pl.DataF
 def _message_columns(
     rows: Sequence[TrainableRow], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
 ) -> Iterator[pl.Series]:
-    """Yield messages, the ids of the passages that they show, and their tokens; null where nothing fits."""
+    """Yield the columns messages, tokens and passages; null if a pair does not fit."""
     passages = passages_by_id(chunks)
     choices = [_choices(row, passages, settings.layout) for row in rows]
     fitted = _fit(rows, choices, count_tokens, settings)
@@ -290,9 +293,9 @@ def _message_columns(
 
 
 def _choices(row: TrainableRow, passages: dict[str, Passage], layout: str) -> list[list[Passage]]:
-    """Return the passages that the messages of a pair can show, the most first.
+    """Return the possible selections of passages for the messages of a pair, the longest first.
 
-    A proof's passages are shown all, of a refusal's at least one: they prove nothing alone.
+    Every selection has all evidence passages. A refusal lacks evidence and keeps at least one passage.
     """
     if not row["answer"]:
         return []
@@ -303,7 +306,7 @@ def _choices(row: TrainableRow, passages: dict[str, Passage], layout: str) -> li
     if not context:
         return []
     others = _all_or_none(row["distractor_ids"], passages) if layout == "with_distractors" else []
-    # each passage is placed by itself alone, so that leaving one out moves no other
+    # the sort key depends only on the passage, so that removing a passage keeps the order of the others
     drawn = [
         sorted(
             [*context, *others[:count]],
@@ -316,7 +319,7 @@ def _choices(row: TrainableRow, passages: dict[str, Passage], layout: str) -> li
 
 
 def _all_or_none(chunk_ids: Sequence[str], passages: dict[str, Passage]) -> list[Passage]:
-    """Return the passages of these ids; none if one is missing, for a part of a proof proves nothing."""
+    """Return the passages of these ids; an empty list if any is missing, as partial evidence is not proof."""
     present = [passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages]
     return present if len(present) == len(chunk_ids) else []
 
@@ -329,7 +332,7 @@ def _fit(
 ) -> list[tuple[Messages, int, list[str]] | tuple[None, None, None]]:
     """Return messages, tokens and passage ids of the first choice of each row that is short enough.
 
-    Counting whole examples again is exact for every tokenizer; sums over parts are not.
+    Each choice is counted as a whole, because token counts of parts do not add up in every tokenizer.
     """
     fitted: list[tuple[Messages, int, list[str]] | tuple[None, None, None]] = [(None,) * 3] * len(rows)
     waiting = [(place, 0) for place, choice in enumerate(choices) if choice]
@@ -359,7 +362,10 @@ def _messages(row: TrainableRow, passages: Sequence[Passage], settings: Training
 
 
 def user_message(passages: Sequence[Passage], question: str) -> str:
-    """Return what the user says: the passages between marks that none of them holds, last the question."""
+    """Build the user message: the passages between `<passages>` tags, then the question.
+
+    Closing tags inside a passage are altered.
+    """
     if not passages:
         return question
     block = "\n\n".join(marked_passage(number, passage) for number, passage in enumerate(passages, 1))
@@ -367,7 +373,7 @@ def user_message(passages: Sequence[Passage], question: str) -> str:
 
 
 def marked_passage(number: int, passage: Passage) -> str:
-    """Return a passage as an application shows it: number, title and headings, then its text."""
+    """Format a passage as its number, title and headings, followed by its text."""
     path = passage.section_path
     head = path if path[:1] == (passage.title,) else (passage.title, *path)
     return f"[{number}] {' '.join(HEADING_JOINT.join(head).split())}\n{passage.text}"

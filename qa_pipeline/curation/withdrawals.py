@@ -1,9 +1,9 @@
-"""Withdrawals: training data that its batch no longer backs is deleted, and a tombstone says why.
+"""Withdraw invalid training data, and record the reason in a tombstone.
 
-Consumers train on the table training_examples. It exists only while the present verdicts of its batch gave it
-and the blocking gates pass: it is deleted before other verdicts are written, and when a gate fails. A batch
-that is gone from its corpus loses every table, index and export. The next run that passes writes them again,
-from stored replies. Decisions of people are never deleted here.
+Consumers train on the table training_examples. It exists only if it was built from the current verdicts of
+its batch and the blocking gates pass. It is deleted before changed verdicts are written, and when a gate
+fails. If a batch is removed from its corpus, its tables, index and exports are deleted. The next run that
+passes writes them again from stored replies. Decisions of people are never deleted here.
 """
 
 import json
@@ -35,7 +35,11 @@ MESSAGES: Mapping[Reason, str] = {
 
 
 class Tombstone(BaseModel):
-    """The reason why a batch is not published, and the time (UTC, ISO 8601); `details` by gate."""
+    """The reason why a batch is withdrawn.
+
+    `details` has the message of each failed gate by name, or the corpus of a removed batch. `since` is the
+    time of the withdrawal (UTC, ISO 8601).
+    """
 
     reason: Reason
     details: dict[str, str] = {}
@@ -49,22 +53,22 @@ class Tombstone(BaseModel):
 
 
 def withdrawn_batches(layout: Layout) -> dict[str, Tombstone]:
-    """Return the tombstones of the batches that are withdrawn now, by name of batch."""
+    """Return the tombstones of withdrawn batches, by batch name."""
     return {path.stem: _read(path) for path in sorted(layout.withdrawals.glob("*.json"))}
 
 
 def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
-    """Return the tombstone of a batch; None while it is not withdrawn."""
+    """Return the tombstone of a batch; None if it is not withdrawn."""
     path = layout.tombstone(batch)
     return _read(path) if path.is_file() else None
 
 
 def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> None:
-    """Note the result of a blocking gate; a failure deletes the training examples of the batch.
+    """Record the result of a blocking gate. A failure deletes the training examples of the batch.
 
     Args:
         layout: the output folder.
-        batch: its name.
+        batch: the name of the batch.
         gate: the name of the gate.
         problem: the message of the gate; None if it passes.
     """
@@ -77,7 +81,7 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> Non
 
 
 def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> None:
-    """Delete the training examples of a batch if the verdicts about to be written differ."""
+    """Delete the training examples of a batch if its new verdicts differ from the stored verdicts."""
     path = layout.table(VERDICTS.name, batch)
     is_published = layout.table(TRAINING_EXAMPLES.name, batch).is_file()
     if is_published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):
@@ -87,17 +91,17 @@ def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> Non
 
 
 def withdraw_forgotten(layout: Layout, batch: str) -> None:
-    """Note that a batch has to be made again without a document; one that is gone cannot be."""
+    """Withdraw a batch that must be rebuilt without a forgotten document, unless it left its corpus."""
     before = tombstone_of(layout, batch)
     if before is None or before.reason != "batch_gone":
         _withdraw(layout, batch, "document_forgotten", {})
 
 
 def forgotten_documents(layout: Layout) -> frozenset[str]:
-    """Return the hashes of the contents that must not come back, in tables or releases.
+    """Return the content hashes of forgotten documents, which must not return to tables or releases.
 
     Raises:
-        InputError: the list is damaged; nothing goes on as if it were empty.
+        InputError: the list is damaged. It is never treated as empty.
     """
     if not layout.forgotten.is_file():
         return frozenset()
@@ -112,14 +116,14 @@ def forgotten_documents(layout: Layout) -> frozenset[str]:
 
 
 def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str]) -> list[str]:
-    """Delete everything made from batches of this corpus that it no longer holds.
+    """Delete all files of batches that were removed from this corpus.
 
-    A batch read from another corpus is left alone, and so is one whose pairs were only validated.
+    Batches of another corpus and batches whose pairs were only validated are kept.
 
     Args:
         layout: the output folder.
-        corpus: location of the corpus, which could be listed.
-        present: every batch the corpus holds, those included whose names cannot be used.
+        corpus: location of the corpus. It must have been listed successfully.
+        present: all batches in the corpus, including those with unusable names.
 
     Returns:
         The batches withdrawn by this call.
@@ -141,7 +145,7 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
 
 
 def note_origin(layout: Layout, batch: str, corpus: str | Path | None) -> None:
-    """Remember the corpus a batch is read from; None for one whose pairs are only validated."""
+    """Record the corpus of a batch, or delete the record if `corpus` is None (only pairs were validated)."""
     path = layout.origin(batch)
     if corpus is None:
         path.unlink(missing_ok=True)
@@ -150,14 +154,14 @@ def note_origin(layout: Layout, batch: str, corpus: str | Path | None) -> None:
 
 
 def end_withdrawal(layout: Layout, batch: str) -> None:
-    """Delete the tombstone of a batch that has just been published."""
+    """Delete the tombstone of a batch whose training examples were just written."""
     delete(layout.tombstone(batch))
 
 
 def _withdraw(layout: Layout, batch: str, reason: Reason, details: Mapping[str, str]) -> None:
     """Write the tombstone, then delete the training examples.
 
-    In this order a kill leaves no batch without a reason.
+    In this order, every withdrawn batch has a reason, even after an interruption.
     """
     before = tombstone_of(layout, batch)
     since = (before.since if before else "") or datetime.now(UTC).isoformat(timespec="seconds")
@@ -168,7 +172,7 @@ def _withdraw(layout: Layout, batch: str, reason: Reason, details: Mapping[str, 
 
 
 def files_of_batch(layout: Layout, batch: str) -> list[Path]:
-    """Return every file that a run of the batch writes, the training examples first."""
+    """Return all files that a run of the batch writes, the training examples first."""
     tables = [TRAINING_EXAMPLES.name, *(name for name in STORED if name != TRAINING_EXAMPLES.name)]
     exports = [layout.export(name, batch) for name in (*LEDGER_FILES, VALIDATED)]
     return [*(layout.table(name, batch) for name in tables), *exports, layout.index(batch)]

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, on disk or on an object store, and locks of folders on disk."""
+"""Write files atomically, on disk or on an object store, and lock folders on disk."""
 
 import errno
 import fcntl
@@ -23,14 +23,14 @@ _NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step: readers see the old file or the new one, never a part.
+    """Write `content` to `path` atomically: readers see the old file or the new file, never a part.
 
-    The bytes go to a draft beside it, reach the disk, and take the name. A writer that is killed leaves the
-    old file whole, and a draft that the next writer of the file replaces. On an object store one request
-    puts them in place.
+    The bytes are written to a draft in the same folder, synced to disk, and renamed. After an interruption
+    the old file is intact. The next writer of the file replaces the abandoned draft. On an object store, a
+    single request writes the file.
 
     Raises:
-        StorageError: the file could not be written; the old one is untouched.
+        StorageError: the file could not be written. The old file is unchanged.
     """
     if remote := store_of(path):
         store, name = remote
@@ -52,11 +52,11 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make a folder that can be written, before hours of work go towards it.
+    """Create a folder and check that it is writable, before hours of work depend on it.
 
     Raises:
-        StorageError: it cannot be made or written; on a store also, it cannot be listed, or the store
-            ignores the conditions that keep two writers apart.
+        StorageError: the folder cannot be created or written. On an object store, it cannot be listed, or
+            the store ignores the conditions of writes. They protect against a second writer.
     """
     if remote := store_of(folder / f".{uuid.uuid4().hex}.tmp"):
         store, name = remote
@@ -84,25 +84,26 @@ def prepare_folder(folder: Path) -> None:
 def locked(
     folder: Path, *, shared: bool = False, wait: bool = False, across_hosts: bool = False
 ) -> Iterator[None]:
-    """Lock a folder on disk, which is made where there is none; the lock ends with its process.
+    """Lock a folder on disk, and create it if it is missing. The lock ends with its process.
 
-    Folders on object stores have no locks: conditional writes keep releases and decisions whole there.
+    Folders on object stores are not locked. There, conditional writes protect releases and decisions.
 
     Args:
-        folder: what to lock.
-        shared: let others in who share it too; without, nobody.
-        wait: wait for whoever holds it instead of failing.
-        across_hosts: lock a file in it, which stays; network file systems lock folders on one host only.
+        folder: the folder to lock.
+        shared: allow other shared locks at the same time.
+        wait: wait for a locked folder instead of failing.
+        across_hosts: lock the file `.lock` in the folder, which remains afterwards. Network file systems lock
+            folders only on a single host.
 
     Raises:
-        StorageError: the folder cannot be opened, or another command works on it.
+        StorageError: the folder cannot be opened, or another command has locked it.
     """
     if store_of(folder):
         yield
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # the folder itself where that is enough, so that no file of ours is left in it
+        # lock the folder itself if that is enough, so that no lock file remains in it
         place, mode = (folder / ".lock", os.O_RDWR | os.O_CREAT) if across_hosts else (folder, os.O_RDONLY)
         handle = os.open(place, mode)
     except OSError as error:
@@ -119,18 +120,18 @@ def locked(
 
 
 def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
-    """Put what `change` makes of a file's bytes in its place, so that of two who do so none is lost.
+    """Replace the content of a file with `change(content)`, without losing concurrent changes.
 
     Args:
-        path: the file; its bytes are empty where there is none.
-        change: called again with newer bytes where somebody else was faster.
+        path: the file. If it is missing, its content is empty.
+        change: the function that returns the new content. It is called again if another writer was faster.
 
     Raises:
-        StorageError: it cannot be written; the old one is untouched.
+        StorageError: the file cannot be written. The old file is unchanged.
     """
     if remote := store_of(path):
         store, name = remote
-        with _REWRITING:  # only S3 has conditions on versions, which keep processes apart too
+        with _REWRITING:  # other processes are only detected on S3, which has conditions on versions
             while True:
                 content, version = store.read_version(name)
                 with suppress(ChangedMeanwhileError):
@@ -141,11 +142,11 @@ def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
 
 
 def delete(path: Path) -> None:
-    """Delete a file, or a folder with all that is in it; nothing where it is not there.
+    """Delete a file, or a folder with its content, if it exists.
 
     Raises:
-        OSError: it cannot be deleted.
-        StorageError: likewise, on an object store.
+        OSError: a local path cannot be deleted.
+        StorageError: a path on an object store cannot be deleted.
     """
     if remote := store_of(path):
         store, name = remote
@@ -159,7 +160,7 @@ def delete(path: Path) -> None:
 
 @contextmanager
 def work_folder(beside: Path) -> Iterator[Path]:
-    """Yield a new local folder, which `publish_folder` can move into the folder `beside`; it is deleted."""
+    """Yield a temporary local folder that `publish_folder` can move into the folder `beside`."""
     if store_of(beside):
         with tempfile.TemporaryDirectory(prefix="qa_pipeline-") as temporary:
             yield Path(temporary)
@@ -173,14 +174,14 @@ def work_folder(beside: Path) -> Iterator[Path]:
 
 
 def publish_folder(folder: Path, target: Path, last: str) -> None:
-    """Give a folder of `work_folder` its place in one step.
+    """Move a folder from `work_folder` to `target` atomically.
 
-    On an object store the file named `last` goes last, and only where no other is: a folder without it is
-    none that readers take.
+    On an object store, the file named `last` is written last, and only if it does not exist yet. Readers
+    ignore a folder without this file.
 
     Raises:
-        OSError: it cannot be moved.
-        StorageError: it cannot be written, or another folder has its place.
+        OSError: a local folder cannot be moved.
+        StorageError: a file cannot be written, or another command has published `target`.
     """
     remote = store_of(target)
     if remote is None:
@@ -197,10 +198,10 @@ def publish_folder(folder: Path, target: Path, last: str) -> None:
 
 @contextmanager
 def local_copy(folder: Path) -> Iterator[Path]:
-    """Yield the folder itself where it is local, else a copy that is deleted: for readers of local files.
+    """Yield a local folder, or a temporary local copy of a folder on an object store.
 
     Raises:
-        StorageError: it cannot be read.
+        StorageError: the folder cannot be read.
     """
     remote = store_of(folder)
     if remote is None:
@@ -218,14 +219,14 @@ def local_copy(folder: Path) -> Iterator[Path]:
 
 
 Version = tuple[int | str, int]
-"""The time of writing in ns, or a hash of the store, and the size in bytes: a write changes them."""
+"""The modification time in ns, or a hash from the store, and the size in bytes. A write changes them."""
 
 
 def version_of(path: Path) -> Version | None:
-    """Return the version of a file; None where it is not there.
+    """Return the version of a file; None if it does not exist.
 
     Raises:
-        StorageError: it cannot be looked at.
+        StorageError: the file cannot be accessed.
     """
     try:
         if remote := store_of(path):
@@ -240,7 +241,7 @@ def version_of(path: Path) -> Version | None:
 
 
 def versions_in(folder: Path, suffix: str) -> dict[str, Version]:
-    """Return the version of each file of a folder, by its name without the suffix, from one listing."""
+    """Return the version of each file in a folder, by its name without the suffix, from a single listing."""
     if remote := store_of(folder):
         store, name = remote
         entries = store.find(name, detail=True)
@@ -256,33 +257,33 @@ def versions_in(folder: Path, suffix: str) -> dict[str, Version]:
 
 
 def _stamp(info: Mapping[str, Any]) -> Version:
-    names = ("ETag", "etag", "md5Hash", "created")  # the closest to the content first
+    names = ("ETag", "etag", "md5Hash", "created")  # content hashes first
     return str(next((info[name] for name in names if info.get(name)), "")), int(info.get("size") or 0)
 
 
 def _opened_draft(path: Path) -> tuple[Path, BinaryIO]:
-    """Open an empty file `.*.tmp` beside a file, which no reader takes.
+    """Open an empty draft `.*.tmp` in the folder of a file. Readers ignore it.
 
-    It has the same name for each file, so that the next writer replaces what a killed one left. A lock,
-    which ends with its process, tells that from the draft of a writer that is at work.
+    The name of the draft depends only on the file, so that the next writer replaces an abandoned draft. A
+    running writer locks its draft. The lock ends with its process.
     """
-    # a hash, since a name at the file system's limit must still have a draft
+    # a hash, because the file name may already have the maximum length
     draft = path.parent / f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:32]}.tmp"
     with suppress(OSError), draft.open("rb+") as abandoned:
         if _is_ours(abandoned, draft):
-            draft.unlink()  # not written over: its rights are those of another day
+            draft.unlink()  # not overwritten, because its permissions may be outdated
     with suppress(OSError), ExitStack() as stack:
         file = stack.enter_context(draft.open("xb"))
         if _is_ours(file, draft):
             stack.pop_all()
             return draft, file
-    # somebody else writes it, or nothing can be locked: a draft that nobody shares
+    # another process writes the file, or locking is not supported: use a unique draft
     draft = path.parent / f".{uuid.uuid4().hex}.tmp"
     return draft, draft.open("xb")
 
 
 def _is_ours(file: BinaryIO, draft: Path) -> bool:
-    """Lock an open draft; return whether it still has its name, so that nobody published or deleted it."""
+    """Lock an open draft. Return True if it still has its name, so was not published or deleted."""
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return os.path.samestat(os.fstat(file.fileno()), draft.stat())
 
@@ -294,7 +295,7 @@ def _write_synced(file: BinaryIO, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync the folder, so that the new name survives a power cut."""
+    """Sync the folder, so that a rename survives a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

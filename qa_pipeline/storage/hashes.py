@@ -1,4 +1,4 @@
-"""SHA-256 of contents, in hex, and numbers drawn from it: the same on every machine."""
+"""Compute SHA-256 hashes in hex, and pseudo-random numbers from them. They are equal on every machine."""
 
 import hashlib
 import json
@@ -12,25 +12,25 @@ def hash_text(text: str) -> str:
 
 
 def hash_parts(*parts: object) -> str:
-    """Return the hash of parts as texts, which a unit separator keeps apart."""
+    """Return the hash of parts as texts, joined by the unit separator."""
     return hash_text("\x1f".join(map(str, parts)))
 
 
 def hash_json(value: Any) -> str:
-    """Return the hash of a value as JSON, whatever the order of its keys."""
+    """Return the hash of a value as JSON, regardless of the order of its keys."""
     return hash_text(json.dumps(value, sort_keys=True))
 
 
 def hash_file(path: Path) -> str:
-    """Return the hash of a file, which is never held in memory whole.
+    """Return the hash of a file without reading it into memory at once.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def draw_number(*parts: object) -> int:
-    """Return a number of 64 bits that looks random and depends on nothing but the parts."""
+    """Return a pseudo-random number of 64 bits that depends only on the parts."""
     return int(hash_parts(*parts)[:16], 16)

@@ -1,4 +1,4 @@
-"""Where the files of an output folder lie, and which names a batch may have."""
+"""Define the paths of files in an output folder, and the valid names of batches."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ _FORBIDDEN = frozenset('/\\:*?"<>|,[]')
 
 
 def check_batch_name(name: str) -> None:
-    """Refuse a name that is no plain folder name on every system, or no partition key.
+    """Refuse a batch name that is not a valid folder name on every system or not a valid partition key.
 
     Raises:
-        CorpusError: with the rule that is broken.
+        CorpusError: the name breaks a rule.
     """
     problem = name_problem(name)
     if problem:
@@ -23,12 +23,12 @@ def check_batch_name(name: str) -> None:
 
 
 def refusal(name: str, problem: str) -> str:
-    """Return the message about a name that cannot be used."""
+    """Return the error message for an invalid name."""
     return f"batch name {name!r} cannot be used: {problem}; rename the folder"
 
 
 def name_problem(name: str) -> str | None:
-    """Return the rule that a name breaks; None for a name that can be used."""
+    """Return the rule that a name breaks; None if the name is valid."""
     length = len(name.encode("utf-8", "surrogatepass"))
     rules = (
         (not name, "it is empty"),
@@ -45,12 +45,12 @@ def name_problem(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The output folder.
+    """The paths of an output folder.
 
     Args:
-        out: the folder, on disk or as `stored_path` gives it.
-        shared: the output folder whose stores of replies, vectors and logits are used; None for its own.
-        cache: the local folder of these stores; None for one in an output folder that is local.
+        out: the folder, on disk or a result of `stored_path`.
+        shared: another output folder whose stores of replies, vectors and logits are used; None for `out`.
+        cache: the local folder of these stores; None for the folder `cache` of a local output folder.
     """
 
     out: Path
@@ -62,29 +62,29 @@ class Layout:
         return folder / f"{batch}{suffix}"
 
     def table(self, name: str, batch: str) -> Path:
-        """Return the Parquet file of one table of one batch."""
+        """Return the Parquet file of a table of a batch."""
         return self._of_batch(self.out / "tables" / name, batch, ".parquet")
 
     def tables(self, name: str) -> list[Path]:
-        """Return the files of one table, of every batch that has it."""
+        """Return the existing files of a table, of all batches."""
         return sorted((self.out / "tables" / name).glob("*.parquet"))
 
     def index(self, batch: str) -> Path:
-        """Return the FAISS shard of one batch."""
+        """Return the FAISS index file of a batch."""
         return self._of_batch(self.out / "indexes", batch, ".faiss")
 
     def export(self, name: str, batch: str) -> Path:
-        """Return the JSONL export of one batch."""
+        """Return the JSONL export of a batch."""
         return self._of_batch(self.out / "exports" / name, batch, ".jsonl")
 
     def deciding(self, thresholds_id: str) -> Path:
-        """Return the file of the settings that the verdicts of this id were decided by."""
+        """Return the file of the settings behind the verdicts of this `thresholds_id`."""
         name = hash_text(thresholds_id)[:16]
         return self.out / "settings" / f"{name}.json"
 
     @property
     def withdrawals(self) -> Path:
-        """Return the folder of the tombstones."""
+        """Return the folder of tombstones."""
         return self.out / "withdrawn"
 
     def tombstone(self, batch: str) -> Path:
@@ -93,39 +93,39 @@ class Layout:
 
     @property
     def origins(self) -> Path:
-        """Return the folder with the corpus that each batch was read from."""
+        """Return the folder that records the corpus of each batch."""
         return self.out / "origins"
 
     def origin(self, batch: str) -> Path:
-        """Return the file with the location of the corpus that a batch was read from."""
+        """Return the file with the location of the corpus of a batch."""
         return self._of_batch(self.origins, batch, ".txt")
 
     def decisions(self, batch: str) -> Path:
-        """Return the file of people's decisions about a batch, apart from tables, which may be remade."""
+        """Return the file of people's decisions about a batch. Unlike tables, it cannot be rebuilt."""
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
     @property
     def asked(self) -> Path:
-        """Return the folder of what people uploaded and added in the review app."""
+        """Return the folder of documents uploaded and pairs added in the review app."""
         return self.out / "asked"
 
     def added_pairs(self, batch: str) -> Path:
-        """Return the pairs that people added to a batch, which its next run reads like a file beside it."""
+        """Return the file of pairs that people added to a batch. Its next run imports them."""
         return self._of_batch(self.asked / "added", batch, ".jsonl")
 
     @property
     def forgotten(self) -> Path:
-        """Return the list of hashes of documents that must not come back, one JSON line each."""
+        """Return the file of hashes of forgotten documents, a JSON line each."""
         return self.out / "forgotten.jsonl"
 
     @property
     def releases(self) -> Path:
-        """Return the folder of published releases, a folder each, with the pointer to the latest."""
+        """Return the folder of published releases and the pointer to the latest release."""
         return self.out / "releases"
 
     @property
     def monitoring(self) -> Path:
-        """Return the folder of scores of production, a file a day."""
+        """Return the folder of scores from production, with a file per day."""
         return self.out / "monitoring"
 
     @property
@@ -134,28 +134,28 @@ class Layout:
 
     @property
     def replies(self) -> Path:
-        """Store of model replies."""
+        """Return the database of model replies."""
         return self._cache / "replies.sqlite"
 
     def _memory(self, name: str, suffix: str = ".json") -> Path:
         if self.cache is None:
             return self.out / "cache" / f"{name}{suffix}"
-        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}{suffix}"  # of several output folders
+        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}{suffix}"  # shared by output folders
 
     def finished(self, batch: str) -> Path:
-        """Return the file of how a batch was when it was last run; it is run again when deleted."""
+        """Return the file that records the last complete run of a batch. Deleting it forces a new run."""
         return self._of_batch(self._memory("finished", ""), batch, ".json")
 
     def batch_lock(self, batch: str) -> Path:
-        """Return the folder that a step locks while it works on a batch."""
+        """Return the folder that a step locks while it processes a batch."""
         return self._of_batch(self._memory("locks", ""), batch, "")
 
     @property
     def vectors(self) -> Path:
-        """Store of chunk and sentence vectors."""
+        """Return the database of chunk and sentence vectors."""
         return self._cache / "vectors.sqlite"
 
     @property
     def logits(self) -> Path:
-        """Store of what models said that read a passage and a claim together."""
+        """Return the database of logits of cross-encoders, which read a passage and a claim together."""
         return self._cache / "logits.sqlite"

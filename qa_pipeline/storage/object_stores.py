@@ -1,7 +1,7 @@
-"""Output folders on object stores: fsspec's file systems, with clear faults and conditional writes.
+"""Access output folders on object stores through fsspec, with clear errors and conditional writes.
 
-The library of each store tries requests again. What it says of a failure is not passed on: it may hold
-addresses that were signed.
+The library of each store retries requests. Its error messages are not passed on, because they may contain
+signed addresses.
 """
 
 import io
@@ -12,7 +12,7 @@ from typing import IO, Any, cast
 from qa_pipeline.errors import StorageError
 
 STORES = ("s3", "gs", "abfss", "memory")
-"""Schemes of addresses that results are written to: stores that list at once what was written."""
+"""Address schemes for results. These stores list a written file immediately."""
 _CAUSES = {
     "NoSuchBucket": "there is no such bucket",
     "NoCredentialsError": "there are no credentials in the environment",
@@ -34,38 +34,38 @@ _ADVICE = "check the address and the credentials in the environment, then run ag
 
 
 class ChangedMeanwhileError(Exception):
-    """The error that an object is no longer what a conditional write expects."""
+    """The error that an object has changed since the version that a conditional write expects."""
 
 
 class ObjectStore:
-    """A file system of fsspec whose faults name address and trouble.
+    """Wrap a file system of fsspec. Its errors state the address and the cause.
 
-    It never says that nothing is there because it could not look, and opens files for reading only: leaving
-    `open("wb")` by an exception would publish what was written so far.
+    A failed request is never reported as a missing file. Files are opened only for reading, because an
+    exception inside `open("wb")` would publish a partial file.
 
     Args:
         files: the file system.
-        scheme: of its addresses.
+        scheme: scheme of its addresses.
     """
 
     def __init__(self, files: Any, scheme: str) -> None:
         self._files, self.scheme = files, scheme
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("_"):  # copying asks for these
+        if name.startswith("_"):  # requested when the object is copied
             raise AttributeError(name)
         return lambda *args, **options: self._ask(name, *args, **options)
 
     def isfile(self, path: str) -> bool:
-        """Return True if a file is there."""
+        """Return True if the path is a file."""
         return self._type(path) == "file"
 
     def isdir(self, path: str) -> bool:
-        """Return True if any file is below."""
+        """Return True if files exist below the path."""
         return self._type(path) == "directory"
 
     def exists(self, path: str) -> bool:
-        """Return True if a file is there or below."""
+        """Return True if the path is a file or files exist below it."""
         return self._type(path) is not None
 
     def _type(self, path: str) -> str | None:
@@ -82,10 +82,14 @@ class ObjectStore:
             return []
 
     def mkdir(self, path: str, **_: Any) -> None:
-        """Do nothing: stores have no folders, and a library might make a bucket."""
+        """Do nothing. Object stores lack folders, and some libraries would create a bucket."""
 
     def open(self, path: str, mode: str = "r", **options: Any) -> IO[Any]:
-        """Open a file as it is at this moment, for reading."""
+        """Open a snapshot of a file for reading.
+
+        Raises:
+            io.UnsupportedOperation: `mode` is not a reading mode.
+        """
         if set(mode) - {"r", "b", "t"}:
             raise io.UnsupportedOperation(f"{path} is written whole, with write_bytes")
         content = io.BytesIO(self._ask("cat_file", path))
@@ -96,30 +100,35 @@ class ObjectStore:
         )
 
     def rm(self, path: str, *, recursive: bool = False) -> None:
-        """Delete a file, or all that is below a path."""
+        """Delete a file, or all files below a path."""
         self._ask("rm", path, recursive=True) if recursive else self._ask("rm_file", path)
 
     def read_version(self, path: str) -> tuple[bytes, str | None]:
-        """Return a file's bytes and its version for `put_if`: None without the file, empty but on S3."""
+        """Return a file's bytes and its version for `put_if`.
+
+        The version is None if the file is missing. Except on S3, it is an empty string.
+        """
         try:
-            # in this order: a change in between makes the version too old to write with
+            # version first: if the file changes in between, a write with the old version fails
             facts = self._ask("info", path)
             return self._ask("cat_file", path), facts["ETag"] if self.scheme == "s3" else ""
         except FileNotFoundError:
             return b"", None
 
     def put_if(self, path: str, content: bytes, version: str | None) -> None:
-        """Write a file in one request if its version is still this one; None where it must not be there.
+        """Write a file in a single request if its version is still `version`.
+
+        If `version` is None, the file must not exist. If it is empty, the file is always written.
 
         Raises:
-            ChangedMeanwhileError: it is another one, or there.
-            StorageError: it cannot be written.
+            ChangedMeanwhileError: the file has another version, or it exists although it must not.
+            StorageError: the file cannot be written.
         """
         condition = {"mode": "create"} if version is None else {"IfMatch": version} if version else {}
         try:
             self._ask("pipe_file", path, content, **condition)
         except FileExistsError as error:
-            # else an earlier try, whose answer was lost, has written it
+            # equal content: an earlier try has written it, and its response was lost
             if self.read_version(path)[0] != content:
                 raise ChangedMeanwhileError(path) from error
 
@@ -149,27 +158,29 @@ class ObjectStore:
 
 
 def stored_path(address: str) -> Path:
-    """Return an address as a path that is joined, listed and read as a `Path` is; `files` writes it.
+    """Convert an address to a path that can be joined, listed and read like a `Path`.
+
+    Write to it with the functions of `files`.
 
     Args:
-        address: in stored form, as `location_of` gives it.
+        address: an address in the form that `location_of` returns.
 
     Raises:
-        ValueError: it has no bucket, or letters that a listing reads as a pattern.
+        ValueError: the address lacks a bucket, or contains wildcards.
     """
     from upath import UPath
 
     scheme, _, place = address.partition("://")
     if not place.strip("/") or any(sign in place for sign in "*?[]"):
         raise ValueError("name a bucket, and a folder in it, without * ? [ ]")
-    # listings live as long as the process otherwise, and other processes write
+    # otherwise listings are cached for the whole process, although other processes write
     path = UPath(address, use_listings_cache=False)
     path._fs_cached = ObjectStore(path.fs, scheme)  # noqa: SLF001 - no public way
     return cast("Path", path)
 
 
 def store_of(path: Path) -> tuple[ObjectStore, str] | None:
-    """Return the store that a path is in, and its name there; None for any other path."""
+    """Return the object store of a path and its name there; None for a local path."""
     files = None if isinstance(path, Path) else getattr(path, "fs", None)
     if files is None:
         return None
@@ -177,7 +188,10 @@ def store_of(path: Path) -> tuple[ObjectStore, str] | None:
 
 
 def _answer(error: BaseException) -> tuple[str, int | None]:
-    """Return the code and the status of HTTP that a store answered; else the name of the error's class."""
+    """Return the error code and HTTP status of a store's response.
+
+    Without a response, return the name of the error's class and None.
+    """
     part: BaseException | None = error
     while part is not None:
         response = getattr(part, "response", None)

@@ -1,4 +1,4 @@
-"""Parquet files that know their own schema version, and files that are written and read by row group."""
+"""Read and write Parquet files with a schema version, as a whole or by row group."""
 
 import hashlib
 import io
@@ -17,29 +17,33 @@ from qa_pipeline.storage.tables import SCHEMA_VERSION
 
 
 def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
-    """Write a conforming frame as Parquet, named and versioned in the file's metadata.
+    """Write a frame as Parquet, with the table name and schema version in the metadata.
 
     Raises:
-        TableError: the frame breaks the schema of `table`; nothing is written.
-        StorageError: the file could not be written; the old one is untouched.
+        TableError: the frame breaks the schema of `table`. The file is unchanged.
+        StorageError: the file could not be written. It is unchanged.
     """
     write_bytes(path, table_bytes(frame, table))
 
 
 def table_bytes(frame: pl.DataFrame, table: Table) -> bytes:
-    """Return the Parquet file of a conforming frame: equal frames give equal bytes."""
+    """Return the bytes of the Parquet file of a table. Equal frames give equal bytes.
+
+    Raises:
+        TableError: the frame breaks the schema of `table`.
+    """
     metadata = {"table": table.name, "schema_version": str(SCHEMA_VERSION)}
     return _parquet(table.conform(frame), metadata)
 
 
 def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read a table back and hold it to its schema; some columns of it alone are not held to it.
+    """Read a table and check its schema. If `columns` are given, the schema is not checked.
 
     Raises:
         TableError: the file is missing, damaged, of another table or version, or breaks the schema.
     """
     try:
-        with path.open("rb") as file:  # of one file, even while a writer replaces it
+        with path.open("rb") as file:  # keeps the same file, even if a writer replaces it
             _check_origin(path, pl.read_parquet_metadata(file), table)
             file.seek(0)
             frame = pl.read_parquet(file, columns=list(columns) if columns else None)
@@ -60,9 +64,9 @@ def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -
 
 
 def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:
-    """Read what an earlier run left, None where it left nothing or an earlier release wrote it.
+    """Read a table of an earlier run; None if it is missing or has another schema version.
 
-    An earlier table only saves work: what it holds is computed again, or found among the stored replies.
+    An earlier table only saves work. Without it, its content is computed again or read from stored replies.
 
     Raises:
         TableError: the file is damaged, of another table, or breaks the schema.
@@ -74,26 +78,28 @@ def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:
 
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
-    """Write a frame that is no table of the pipeline as Parquet; equal frames give equal bytes.
+    """Write any frame as Parquet, without a table name. Equal frames give equal bytes.
 
     Raises:
-        StorageError: the file could not be written; the old one is untouched.
+        StorageError: the file could not be written. The old file is unchanged.
     """
     write_bytes(path, _parquet(frame, {}))
 
 
 ROW_GROUP = 2000
-"""Rows of a row group but for the last: a reader that filters leaves whole ones out by their statistics."""
+"""Number of rows in each row group except the last. Filtering readers skip row groups by their statistics."""
 
 
 @contextmanager
 def appended_parquet(
     path: Path, schema: pl.Schema, group: int = ROW_GROUP
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Yield a new Parquet file to append frames to; only one row group is in memory.
+    """Open a new Parquet file and yield a function that appends frames.
+
+    About one row group is in memory at a time.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     import pyarrow.parquet as pq
 
@@ -117,7 +123,10 @@ def appended_parquet(
 
 
 def row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-    """Yield the row groups of a Parquet file, one in memory at a time; scans and iter_batches read ahead."""
+    """Yield the row groups of a Parquet file, with only one in memory at a time.
+
+    Scans and `iter_batches` read ahead and need more memory.
+    """
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(readable(path)) as opened:
@@ -126,37 +135,42 @@ def row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.
 
 
 def scan_rows(path: Path) -> pl.LazyFrame:
-    """Return the rows of a Parquet file, read only as far as they are asked for."""
+    """Scan a Parquet file lazily, on disk or on an object store."""
     remote = store_of(path)
     if remote is None:
         return pl.scan_parquet(path)
-    # Polars reads these stores itself, with the same environment
+    # Polars reads other stores directly, with the same credentials from the environment
     return pl.scan_parquet(path.open("rb") if remote[0].scheme == "memory" else str(path))
 
 
 def readable(path: Path) -> Path | IO[bytes]:
-    """Return what libraries that know no object store can read a file from."""
+    """Return a local path, or an open file on an object store, for libraries without object store support."""
     return path if isinstance(path, Path) else path.open("rb")
 
 
 def frame_hash(frame: pl.DataFrame) -> str:
-    """Hash column names, types, values and row order: the data version of a table.
+    """Hash column names, types, values and row order. The hash is the data version of a table.
 
-    It does not depend on how a frame was put together (chunks, slices, bytes below nulls). Another
-    release of polars may write other bytes; that costs a recomputation and is never wrong.
+    It does not depend on the memory layout of a frame (chunks, slices, bytes below nulls). Another release
+    of polars may write other bytes. That only causes a recomputation.
     """
     return hashlib.sha256(_parquet(frame, {})).hexdigest()
 
 
 def _parquet(frame: pl.DataFrame, metadata: dict[str, str]) -> bytes:
     buffer = io.BytesIO()
-    # Pages follow the frame's memory chunks unless it is made contiguous first.
+    # rechunk, because the pages of the file otherwise follow the frame's memory chunks
     frame.rechunk().write_parquet(buffer, compression="zstd", statistics=True, metadata=metadata)
     return buffer.getvalue()
 
 
 def _check_origin(path: Path, metadata: dict[str, str], table: Table) -> None:
-    """Verify that a file holds the table, in the version that this release reads."""
+    """Check the table name and schema version of a file.
+
+    Raises:
+        TableVersionError: the file has another schema version.
+        TableError: the file contains another table.
+    """
     name, version = metadata.get("table"), metadata.get("schema_version")
     if name != table.name:
         raise TableError(f"{path} holds table {name or 'of no name'}, expected {table.name}")

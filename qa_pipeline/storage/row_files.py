@@ -1,7 +1,7 @@
-"""Files of rows: JSON lines, JSON, CSV, Parquet and Arrow streams, each row read with its place in the file.
+"""Read rows with their positions from JSON lines, JSON, CSV, Parquet and Arrow streams.
 
-A file that cannot be read as a whole is an `InputError` that names the file, the place and what to do. A row
-that cannot be read is a `Fault` in place of its value: callers count it and go on, or refuse the file.
+A file that cannot be read raises an `InputError` with the file, the position and advice. If only a row cannot
+be read, its value is a `Fault`. Callers count it and continue, or refuse the file.
 """
 
 import codecs
@@ -24,13 +24,14 @@ if TYPE_CHECKING:  # heavy, and settings import this module
     import pyarrow
 
 MOST_COLUMNS = 2_000
-"""No table that people label has more, and a header of millions of names would be held for every row."""
+"""Maximum number of columns. Larger headers are errors and would need memory for every row."""
 MOST_LEVELS = 200
-"""Traces, the deepest JSON that is read, nest 20 values of four levels each; recursion ends at 1,000."""
+"""Maximum nesting of JSON. Traces, the deepest known input, have 20 values of four levels each. Python's
+recursion limit is 1,000."""
 _BLOCK = 256
-"""Rows of a table that are objects at one time: as columns they take a tenth of the memory."""
+"""Number of table rows that are Python objects at a time. As columns they need a tenth of the memory."""
 _SPREADSHEETS = (".csv", ".tsv", ".txt")
-"""`.txt` is what Excel calls "Unicode text", `.tsv` what Google Sheets calls tab-separated values."""
+"""Excel saves "Unicode text" as `.txt`, and Google Sheets saves "Tab-separated values" as `.tsv`."""
 _TABLES = (".parquet", ".arrow")
 _DELIMITERS = ",;\t"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -40,7 +41,7 @@ _NOT_TEXT = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"PAR1", b"%PDF")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes above which a file, or a line of it, is refused."""
+    """Maximum sizes of a file and of its lines, and the maximum number of rows."""
 
     max_bytes: int = 1_000_000_000
     max_line_bytes: int = 1_000_000
@@ -48,13 +49,13 @@ class Limits:
 
     @property
     def max_unpacked(self) -> int:
-        """Return the bytes that the unpacked rows of a file may take."""
+        """Return the maximum size of all unpacked rows in bytes."""
         return 4 * self.max_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A reason code, in snake_case, why a row cannot be used, and a sentence about it."""
+    """The reason why a row cannot be used: a code in snake_case, and a description."""
 
     reason: str
     detail: str
@@ -64,9 +65,9 @@ class FileRow(NamedTuple):
     """A row of a file.
 
     Args:
-        place: the line of JSON lines, entry of JSON, or row of a table as spreadsheets count it, from 1.
+        place: position from 1: a line of JSON lines, an entry of JSON, or a row of a table.
         value: usually a mapping by column, or the `Fault` of the row.
-        written: its bytes in the file; empty for rows of Parquet and Arrow.
+        written: the bytes of the row in the file; empty for Parquet and Arrow.
     """
 
     place: int
@@ -76,12 +77,12 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowFile:
-    """An open file of rows, to be read once.
+    """An open file of rows. Read it only once.
 
     Args:
-        columns: of a table, or the fields of the first object.
-        types: of the columns of Parquet and Arrow, else empty.
-        rows: reads the rows, of Parquet only some columns where these are given; raises `InputError`.
+        columns: the columns of a table, or the fields of the first object.
+        types: the column types of Parquet and Arrow; empty for other formats.
+        rows: yields the rows and raises `InputError`. Its optional argument selects columns of Parquet.
     """
 
     columns: Sequence[str]
@@ -90,7 +91,7 @@ class RowFile:
 
 
 def unit_of(name: str) -> str:
-    """Return what the places of rows count in a file of this name: lines, entries or rows."""
+    """Return the unit of positions in a file of this name: line, entry or row."""
     suffix = Path(name).suffix.lower()
     return {".jsonl": "line", ".ndjson": "line", ".json": "entry"}.get(suffix, "row")
 
@@ -104,23 +105,23 @@ def open_rows(
     columns_known: Collection[str] = (),
     short_rows: bool = False,
 ) -> RowFile:
-    """Open a file of rows; its suffix tells the format.
+    """Open a file of rows. Its suffix determines the format.
 
-    Text is UTF-8, or UTF-16 with a byte order mark. A JSON file holds a list, an object with the list `data`,
-    one object, or JSON lines. In CSV files the delimiter is the one whose header has the most known names,
-    else the most columns; a blank cell is None, a blank row none, and the row behind a quote that is never
-    closed begins on the next line.
+    Text must be UTF-8, or UTF-16 with a byte order mark. A JSON file contains a list, an object with the list
+    `data`, a single object, or JSON lines. The delimiter of a CSV file is the character that gives the header
+    with the most known names. Ties go to the most columns. A blank cell is None, and blank rows are skipped.
+    If a quote is never closed, the next row begins on the next line.
 
     Args:
-        path: of the file.
-        limits: its own and those of its rows.
-        suffixes: formats the caller accepts.
-        content: of the file, where it was read before.
-        columns_known: names of columns of CSV files that are found in any case.
-        short_rows: whether rows of CSV files may lack their last cells, as some spreadsheets leave them out.
+        path: the file.
+        limits: the limits of the file and its rows.
+        suffixes: the suffixes that the caller accepts.
+        content: the content of the file, if it was already read.
+        columns_known: names of CSV columns that are matched regardless of case.
+        short_rows: accept CSV rows without their last cells, which some spreadsheets omit.
 
     Raises:
-        InputError: the file cannot be read as a whole; also while its rows are read.
+        InputError: the file cannot be read. Reading its rows may raise this error too.
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -138,12 +139,12 @@ def open_rows(
 
 
 def json_lines(path: Path, limits: Limits, *, tolerant: bool = False) -> Iterator[FileRow]:
-    """Read JSON lines, whatever the file is called and however many there are; blank ones are skipped.
+    """Read JSON lines from a file with any name and any number of lines. Blank lines are skipped.
 
     Args:
-        path: of the file.
-        limits: of the file and of a line.
-        tolerant: whether a line that cannot be read is the `Fault` of that line; else it is refused.
+        path: the file.
+        limits: the limits of the file and its lines.
+        tolerant: yield a `Fault` for a line that cannot be read. By default, such a line is an error.
 
     Raises:
         InputError: the file, or a line of it, cannot be read.
@@ -155,14 +156,14 @@ def json_lines(path: Path, limits: Limits, *, tolerant: bool = False) -> Iterato
 
 
 def is_too_deep(value: object, levels: int = MOST_LEVELS) -> bool:
-    """Return whether mappings and lists are nested more levels deep than any writer means."""
+    """Return True if mappings and lists are nested more than `levels` deep."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return any(levels == 0 or is_too_deep(item, levels - 1) for item in inner)
 
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A file to read, or its content where that is in memory."""
+    """A file to read, or its content if that is already in memory."""
 
     path: Path
     content: bytes | None
@@ -182,7 +183,11 @@ class _Source:
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
-        """Open the file, if it is no device and not too large."""
+        """Open the file for reading.
+
+        Raises:
+            InputError: it is not a regular file, too large or unreadable.
+        """
         try:
             if self.content is None and not stat.S_ISREG(self.path.stat().st_mode):
                 raise self.error("cannot be read: it is no file; name one")
@@ -195,7 +200,11 @@ class _Source:
             raise self.error(f"cannot be read: {error.strerror or error}; check path and rights") from error
 
     def text(self) -> str:
-        """Return the text of a file, which is UTF-8, or UTF-16 with a byte order mark."""
+        """Read a file as UTF-8, or as UTF-16 with a byte order mark.
+
+        Raises:
+            InputError: the file is not text in these encodings.
+        """
         with self.opened() as file:
             content = file.read()
         is_utf16 = content.startswith(_UTF16)
@@ -208,7 +217,11 @@ class _Source:
 
 
 def _limited(rows: Iterator[FileRow], source: _Source) -> Iterator[FileRow]:
-    """Yield the rows as long as they are neither too many nor together too large."""
+    """Yield the rows, numbered if they lack a position. A row that is too long becomes a `Fault`.
+
+    Raises:
+        InputError: the file has too many rows, or they are too large in total.
+    """
     limits, most, longest = source.limits, source.limits.max_unpacked, source.limits.max_line_bytes
     number = size = 0
     for row in rows:
@@ -224,12 +237,12 @@ def _limited(rows: Iterator[FileRow], source: _Source) -> Iterator[FileRow]:
 
 
 def too_long(limits: Limits) -> Fault:
-    """Return the fault of a row that is written in more bytes than allowed."""
+    """Return the fault of a row with more bytes than allowed."""
     return Fault("line_too_long", f"longer than {limits.max_line_bytes} bytes; shorten it")
 
 
 def _with_columns(rows: Iterator[FileRow]) -> RowFile:
-    """Read as far as the first object, whose fields are the columns."""
+    """Read up to the first object. Its fields are the columns."""
     first: list[FileRow] = []
     columns: Sequence[str] = ()
     for row in rows:
@@ -249,7 +262,7 @@ def _json_lines(source: _Source, *, tolerant: bool = False) -> Iterator[FileRow]
         for place in count(1):
             line = file.readline(most + 2)  # with the end of the line
             rest = line
-            while len(rest) == most + 2 and not rest.endswith(b"\n"):  # of a longer one the rest is skipped
+            while len(rest) == most + 2 and not rest.endswith(b"\n"):  # skip the rest of a longer line
                 rest = file.readline(most + 2)
             if not line:
                 return
@@ -270,16 +283,16 @@ def _decoded(text: str) -> Any:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         return Fault("broken_line", f"not JSON: {error.msg} in column {error.colno}")
-    except (ValueError, RecursionError) as error:  # a number, or nesting, without end
+    except (ValueError, RecursionError) as error:  # the number is too long, or the nesting too deep
         return Fault("broken_line", f"not JSON: {error}")
-    # an object of few brackets cannot be deep, and most are
+    # most objects have few brackets, so they cannot be too deep
     if text.count("[") + text.count("{") > MOST_LEVELS and is_too_deep(value):
         return Fault("broken_line", f"nested more than {MOST_LEVELS} levels deep")
     return value
 
 
 def _json_file(source: _Source) -> Iterator[FileRow]:
-    """Read the objects of a list, or of the list `data` of an object; or one object, or one a line."""
+    """Read the entries of a list, of the list `data` in an object, a single object, or JSON lines."""
     text = source.text()
     too_deep = source.error(f"is nested more than {MOST_LEVELS} levels deep; write it again")
     try:
@@ -300,12 +313,12 @@ def _json_file(source: _Source) -> Iterator[FileRow]:
 
 
 def _records(lines: Sequence[str], delimiter: str, limits: Limits) -> Iterator[tuple[str, list[str] | Fault]]:
-    """Read each record as its text and its cells, or why it has none.
+    """Yield the text of each record with its cells, or with a `Fault`.
 
-    After a record that cannot be read the next one begins on the next line: else a quote that is never closed
-    would swallow all lines after it.
+    After an unreadable record, the next record begins on the next line. Otherwise an unclosed quote would
+    consume all following lines.
     """
-    # The limit of the csv module holds for the whole process. Ours is that of a record, so it is only raised.
+    # The limit of the csv module applies to a field in the whole process, so it is only ever increased.
     csv.field_size_limit(max(csv.field_size_limit(), limits.max_line_bytes))
     begin = 0
     while begin < len(lines):
@@ -324,7 +337,7 @@ def _records(lines: Sequence[str], delimiter: str, limits: Limits) -> Iterator[t
 
 
 def _fitting(lines: Sequence[str], begin: int, most: int) -> Iterator[str]:
-    """Yield the lines from one on, as many as a record may have bytes."""
+    """Yield the lines from index `begin`, up to a total of `most` bytes."""
     size = 0
     for place in range(begin, len(lines)):
         size += len(lines[place].encode())
@@ -335,7 +348,7 @@ def _fitting(lines: Sequence[str], begin: int, most: int) -> Iterator[str]:
 
 def _csv(source: _Source, columns_known: Collection[str], *, short_rows: bool) -> RowFile:
     text = source.text()
-    # the line that names the delimiter to spreadsheets, which show no row for it
+    # the line "sep=;" sets the delimiter in spreadsheets, which hide it
     hint = text[4] if text.startswith("sep=") and text[4:5] in {*_DELIMITERS} else ""
     lines = list(io.StringIO(text, newline=""))[1 if hint else 0 :]
     headers = {sign: _header(lines, sign, columns_known, source.limits) for sign in hint or _DELIMITERS}
@@ -390,7 +403,7 @@ def _table(source: _Source) -> RowFile:
         place = size = 0
         with _batches(source, only) as (_, batches):
             for batch in batches:
-                size += batch.nbytes  # a file may say less of itself
+                size += batch.nbytes  # the metadata of a file may state a smaller size
                 if size > source.limits.max_unpacked:
                     raise source.too_large()
                 for start in range(0, batch.num_rows, _BLOCK):
@@ -407,7 +420,11 @@ def _table(source: _Source) -> RowFile:
 def _batches(
     source: _Source, only: Collection[str] | None = None
 ) -> "Iterator[tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]]":
-    """Open Parquet, or the stream of Arrow's batches that `save_to_disk` of `datasets` writes."""
+    """Open Parquet, or an Arrow stream as written by `save_to_disk` of `datasets`.
+
+    Raises:
+        InputError: the file cannot be read, or is too large.
+    """
     import polars as pl
     import pyarrow.parquet as pq
     from pyarrow import ArrowException, ipc

@@ -1,4 +1,4 @@
-"""Rows of stored tables that are walked in Python, with the columns that are read; and their structures."""
+"""Types of table rows and nested structures that Python code iterates over, with the columns it reads."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class PageStruct(TypedDict):
 
 
 class DoubtStruct(TypedDict):
-    """A piece of text that may be read wrongly."""
+    """A span of text that may have been read wrongly."""
 
     kind: str
     start: int
@@ -42,7 +42,7 @@ class CitationStruct(TypedDict):
 
 
 class QuoteStruct(TypedDict):
-    """A quote that the verifying model gave."""
+    """A quote that is cited for a claim."""
 
     given: str | None
     found: str | None
@@ -218,7 +218,7 @@ class DecisionRow(TypedDict):
     decided_at: str | None
 
 
-# rows to be written, whose absent columns become null
+# rows to write; missing columns become null
 DocumentColumns = dict[str, Any]
 PairColumns = dict[str, Any]
 ClaimColumns = dict[str, Any]

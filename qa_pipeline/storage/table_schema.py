@@ -1,4 +1,4 @@
-"""What a stored table is, and holding a frame to it."""
+"""Define the schema of a stored table, and check frames against it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from qa_pipeline.errors import TableError
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; `nullable` columns hold null for unknown, never a default."""
+    """A column of a table. In `nullable` columns, null means unknown and is never a default."""
 
     name: str
     dtype: pl.DataType
@@ -27,12 +27,12 @@ class Table:
     """A stored table.
 
     Args:
-        name: of the table and its files.
-        grain: what one row is.
+        name: name of the table and its files.
+        grain: description of a row.
         key: the columns that identify a row.
-        columns: all of them, in stored order.
-        preview: what a person wants to see of it; few enough that none is cut off at the right of the UI.
-        counted: columns of codes whose values are worth counting: the first as numbers, which get plotted.
+        columns: all columns in stored order.
+        preview: the columns shown in the UI, few enough to fit its width.
+        counted: columns of codes whose values are counted in the UI.
     """
 
     name: str
@@ -52,22 +52,26 @@ class Table:
         return self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
     def empty(self) -> pl.DataFrame:
-        """Return a frame with the schema and no rows."""
+        """Return an empty frame with the schema."""
         return pl.DataFrame(schema=self.schema)
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-        """Build a conforming frame from row dictionaries, whose absent keys become null."""
-        # Arrow builds nested columns at once, polars value by value
+        """Build a conforming frame from row dictionaries. Missing keys become null.
+
+        Raises:
+            TableError: the rows break the schema.
+        """
+        # Arrow builds nested columns faster than polars
         return self.conform(
             pl.DataFrame(pa.Table.from_pylist(list(rows), schema=self._arrow), schema=self.schema)
         )
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return `frame` in stored column order, or say exactly how it breaks the schema.
+        """Check `frame` against the schema and return it in stored column order.
 
         Raises:
-            TableError: a column is missing, unknown, of another type, null where it may not be, or the
-                key repeats.
+            TableError: a column is missing, unknown, of another type or null although it is not nullable,
+                or the key repeats. The message lists all problems.
         """
         problems = self.problems(frame)
         if problems:
@@ -75,7 +79,7 @@ class Table:
         return frame.select(column.name for column in self.columns)
 
     def problems(self, frame: pl.DataFrame) -> list[str]:
-        """List every way in which `frame` breaks the schema; empty when it conforms."""
+        """List all problems of `frame` with the schema; an empty list if it conforms."""
         expected, actual = self.schema, frame.schema
         missing = [name for name in expected if name not in actual]
         unknown = [name for name in actual if name not in expected]
@@ -103,10 +107,10 @@ Row = TypeVar("Row")
 
 
 def typed_rows(frame: pl.DataFrame, row_type: type[Row]) -> Iterator[Row]:
-    """Return the rows of a frame as dictionaries of a type of `rows.py`, or of one derived from it.
+    """Return the rows of a frame as dictionaries of a type from `rows.py` or a subclass.
 
     Raises:
-        TableError: a column of the type is missing in the frame, or null where the type has no None.
+        TableError: a column of the type is missing in the frame, or has nulls that the type does not allow.
     """
     types = get_type_hints(row_type)
     if missing := sorted(types.keys() - set(frame.columns)):

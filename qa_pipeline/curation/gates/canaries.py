@@ -1,8 +1,9 @@
-"""Gates over a batch's canaries, and whether its verifier and its judge are to be trusted.
+"""Check the canaries of a batch, and decide if its verifier and judge can be trusted.
 
-They never say how many wrong rows a release holds: real errors are not drawn like canaries. Shares block and
-distrust by their 95 % intervals alone, so that chance in a small batch does neither. What a reviewing model
-decides wrongly costs it its trust, and not the batch its other rows.
+Canaries do not estimate the number of wrong rows in a release, because real errors differ from canaries. A
+gate fails only if the whole 95 % interval of a share is beyond the limit. This avoids failures by chance in
+small batches. A reviewing model that makes too many errors is no longer trusted. Rows that it did not decide
+are kept.
 """
 
 from functools import partial
@@ -15,16 +16,16 @@ from qa_pipeline.verification.canaries import EDITED, JOINED, VERBATIM, canary_r
 from qa_pipeline.verification.deciding import NOT_TRUSTED
 
 MIN_RECALL = 0.7
-"""Least share of changed sentences that the local steps reject."""
+"""Minimum share of changed sentences that the local steps must reject."""
 MAX_ACCEPTS = 0.02
-"""Largest share of falsehoods that the local steps accept."""
+"""Maximum share of falsehoods that the local steps may accept."""
 MAX_ALARMS = 0.05
-"""Largest share of untouched sentences that they reject."""
+"""Maximum share of unchanged sentences that the local steps may reject."""
 MAX_TRUSTED = 0.1
-"""Largest share of falsehoods that a model may accept: a few of those made by rules happen to be right."""
+"""Maximum share of falsehoods that a model may accept. A few falsehoods made by rules happen to be true."""
 MODEL = "llm"
 VERIFIER_NOT_TRUSTED, JUDGE_NOT_TRUSTED = NOT_TRUSTED, "judge_not_trusted"
-"""Reason codes of what waits because a model accepted canaries that are wrong on purpose."""
+"""Reason codes of pairs that wait because a model accepted canaries that are wrong on purpose."""
 Reviewer = Literal["verifier", "judge"]
 
 _BY_MODEL = (pl.col("asks") == "judge") | (pl.col("decided_by") == MODEL)
@@ -42,10 +43,11 @@ def _rate_gate(
     at_least: bool = False,
     may_block: bool = True,
 ) -> Gate:
-    """Fail where all of the 95 % interval of a share lies beyond its limit.
+    """Return a gate that fails if the whole 95 % interval of a share is beyond the threshold.
 
-    A single canary never fails a batch: a few of the falsehoods happen to be true. The threshold is a lower
-    one with `at_least`. The policy `similarity_only` knowingly lets falsehoods pass, and is only warned.
+    `at_least` makes the threshold a lower limit. For an upper limit, a single canary never fails the gate,
+    because a few falsehoods happen to be true. With the policy `similarity_only` the gate only warns,
+    because that policy accepts falsehoods by design.
     """
     rates = _rates(canaries.filter(which))
     if rates is None:
@@ -59,13 +61,13 @@ def _rate_gate(
 
 
 def _rates(canaries: pl.DataFrame) -> dict[str, float] | None:
-    """Return counts, shares and bounds over all these canaries; None if none has a verdict."""
+    """Return counts, shares and bounds over all these canaries; None if all of them failed."""
     rates = canary_rates(canaries.with_columns(expected=pl.lit("all")), ("expected",)).drop("expected")
     return rates.row(0, named=True) if rates.height else None
 
 
 def _figures(canaries: pl.DataFrame, outcome: str) -> str:
-    """Return in words how many canaries were accepted or rejected, with the interval, and of each kind."""
+    """Describe in words the number of accepted or rejected canaries, its 95 % interval and its kinds."""
     total = _rates(canaries) or {}
     by_kind = canary_rates(canaries, ("kind",)).select("kind", outcome, "canaries").iter_rows()
     kinds = ", ".join(f"{kind} {count} of {number}" for kind, count, number in by_kind)
@@ -95,9 +97,9 @@ canary_alarms_gate = partial(
 
 
 def reviewer_trust(canaries: pl.DataFrame, reviewer: Reviewer) -> Gate:
-    """Return a gate that passes unless a model accepts falsehoods in a share surely over the limit.
+    """Return a gate that fails if the share of falsehoods a model accepts is surely over the limit.
 
-    Replies that are lacking or cannot be read say nothing; a model of which nothing is known is trusted.
+    Missing and unreadable replies are ignored. A model without any replies is trusted.
     """
     wrong = _BY_MODEL & _WRONG & (pl.col("asks") == reviewer)
     return _rate_gate(
@@ -108,7 +110,7 @@ def reviewer_trust(canaries: pl.DataFrame, reviewer: Reviewer) -> Gate:
 def _reviewer_gate(
     reviewer: Reviewer, reason: str, *, canaries: pl.DataFrame, verdicts: pl.DataFrame
 ) -> Gate:
-    """Warn where pairs wait since a model accepts falsehoods, and where it accepts nothing at all."""
+    """Return a gate that warns if pairs wait for a distrusted model, or if it rejects all true canaries."""
     judged = canaries.filter(_BY_MODEL, pl.col("asks") == reviewer)
     trust, right = reviewer_trust(canaries, reviewer), _rates(judged.filter(~_WRONG))
     waiting, unread = (

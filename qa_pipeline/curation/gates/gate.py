@@ -1,4 +1,4 @@
-"""What a gate found, the gate of a law, and what the rest of the package has to know of a gate."""
+"""Results and specifications of gates."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -13,11 +13,10 @@ from qa_pipeline.storage.tables import STORED
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The result of one gate.
+    """The result of a gate.
 
-    `value` is held against `threshold`; both are None where the gate counts breaches of a law, and value is
-    None where there was nothing to measure. `n` is how many rows were looked at. A gate that is not
-    `blocking` warns.
+    `value` is compared with `threshold`. Both are None if the gate counts breaches of a law. `value` is also
+    None without rows to measure. `n` is the number of checked rows. A gate that is not `blocking` only warns.
     """
 
     name: str
@@ -31,7 +30,7 @@ class Gate:
 
 
 def law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
-    """Return a blocking gate that passes without any breach; the detail names the breaches."""
+    """Return a blocking gate that passes if all counts of breaches are 0. The detail lists the breaches."""
     broken = ", ".join(f"{count} {what}" for what, count in breaches.items() if count)
     message = "; ".join(part for part in (broken, detail) if part) or "holds"
     return Gate(name, not broken, True, None, None, n, message, breaches)
@@ -39,14 +38,14 @@ def law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
 
 @dataclass(frozen=True)
 class GateSpec:
-    """A gate and what the rest of the package has to know of it.
+    """The specification of a gate.
 
     Args:
-        asset: the table whose making it follows.
-        name: of the gate; at its asset it is unique.
-        function: takes tables by their names, and `settings`.
-        blocking: whether a batch that fails it is not published.
-        asks_for: its description; else the first line of the function's docstring.
+        asset: the table after which the gate runs.
+        name: name of the gate, unique for its asset.
+        function: the check; its parameters are names of tables, and optionally `settings`.
+        blocking: if True, a batch that fails the gate is not published.
+        asks_for: the description; by default the first line of the function's docstring.
     """
 
     asset: str
@@ -61,15 +60,19 @@ class GateSpec:
 
     @property
     def description(self) -> str:
-        """Return the requirement of the gate."""
+        """Return the description of the gate, shown at its asset check."""
         return self.asks_for or (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Return the tables it looks at."""
+        """Return the names of the tables that the function takes."""
         return tuple(name for name in self._parameters if name in STORED)
 
     def check(self, frames: Mapping[str, pl.DataFrame], settings: QualitySettings) -> Gate:
-        """Run the gate over the tables of a batch; an absent one is an error."""
+        """Run the gate over the tables of a batch.
+
+        Raises:
+            KeyError: a table that the function takes is missing.
+        """
         more = {"settings": settings} if "settings" in self._parameters else {}
         return self.function(**{name: frames[name] for name in self.reads}, **more)

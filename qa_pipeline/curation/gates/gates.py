@@ -1,7 +1,7 @@
-"""Gates: what must hold of a batch's tables before anybody trains on them.
+"""Check the tables of a batch before its training examples are published.
 
-Known-answer pairs are left out of every rate: half of them are wrong on purpose, and a batch must not fail
-for catching them. They stay in conservation and proof.
+Known-answer pairs are left out of all rates: half of them are wrong on purpose, and a batch must not fail
+because it rejects them. The conservation and proof gates include them.
 """
 
 from collections.abc import Mapping
@@ -32,17 +32,17 @@ from qa_pipeline.verification.outcomes import (
 )
 
 MIN_CITATION_ACCURACY = 0.95
-"""Least mean share of an accepted pair's citations that support a claim of it."""
+"""Minimum mean share of an accepted pair's citations that support a claim."""
 _MOST_FAILED = 0.05
 NOT_WRONG = (
     *(DUPLICATE, NEAR_DUPLICATE, ALTERNATIVE, SAME_WORDING, *get_args(RowFlaw)),
     *("superseded_by_edit", "low_question_quality"),
 )
-"""Reasons for which rows are rejected that nothing proves wrong: they repeat others or teach nothing."""
+"""Reasons for rejecting rows that are not proved wrong: they repeat other rows or teach too little."""
 
 
 def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.DataFrame) -> Gate:
-    """Verify that no accepted pair cites a source or a quote that does not exist."""
+    """Check that the sources and quotes cited by accepted pairs exist."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     fabricated = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
     breaches = {"fabricated": int(fabricated["fabricated"].sum())}
@@ -52,7 +52,7 @@ def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.Da
 
 
 def accuracy_gate(*, verdicts: pl.DataFrame) -> Gate:
-    """Measure the mean share of an accepted pair's citations that support a claim of it."""
+    """Measure the mean share of an accepted pair's citations that support a claim."""
     limit, name = MIN_CITATION_ACCURACY, "citation_accuracy"
     values = _unknown_answers(verdicts).filter(pl.col("verdict") == "accepted")[name].drop_nulls()
     count = values.len()
@@ -64,7 +64,7 @@ def accuracy_gate(*, verdicts: pl.DataFrame) -> Gate:
 
 
 def documents_gate(*, documents: pl.DataFrame) -> Gate:
-    """Verify that at least one file of the batch was read."""
+    """Check that at least one file of the batch could be read."""
     count, parsed = documents.height, documents.filter(pl.col("status") == "parsed").height
     if not count:
         detail = "the batch holds no files; put documents into its folder"
@@ -80,17 +80,17 @@ VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
 
 
 def batch_gates(frames: Mapping[str, pl.DataFrame], settings: QualitySettings) -> list[Gate]:
-    """Run every gate over the tables of one batch, in a fixed order.
+    """Run the gates over the tables of a batch, in a fixed order.
 
     Args:
-        frames: all tables of the batch by name, the record of calls left out.
+        frames: the tables of the batch by name. Gates of missing tables are skipped.
         settings: the limits.
     """
     return [gate.check(frames, settings) for gate in GATES if gate.asset in frames]
 
 
 def conservation_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
-    """Verify that every pair is in the ledger once: accepted + rejected + needs review + failed."""
+    """Check that every pair is in the ledger exactly once: accepted, rejected, needs review or failed."""
     is_verdict = pl.col("verdict").is_in(VERDICT_WORDS).fill_null(value=False)
     breaches = {
         "missing": pairs.join(verdicts, on="pair_id", how="anti").height,
@@ -112,11 +112,11 @@ def proof_gate(
     claim_verdicts: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> Gate:
-    """Verify that every quote is at its place in its document, and nothing is accepted without evidence.
+    """Check that every quote is in its document as recorded, and that accepted pairs have evidence.
 
-    For each piece of evidence of a claim, the document's text from start to end is the quote and its
-    hash is the one recorded. Each supported claim of an accepted pair has evidence, and each accepted pair
-    that is not a refusal has a supported claim.
+    For each quote, the document's text from start to end must equal the quote. The document's hash must equal
+    the recorded hash. Each supported claim of an accepted pair must have evidence. Each accepted pair must
+    have a supported claim, unless it is a refusal.
     """
     fields = ("document_id", "content_sha256", "start", "end", "quote")
     quotes = (
@@ -147,7 +147,7 @@ def training_gate(
     verdicts: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> Gate:
-    """Verify that only accepted pairs train, no known-answer pair does, and their quotes are in place."""
+    """Check that training examples are accepted pairs, without known-answer pairs, and their quotes match."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     seeded = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
     evidence = (
@@ -166,11 +166,11 @@ def training_gate(
 
 
 def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """Measure accepted ÷ (accepted + rejected); only an interval that lies under the limit blocks.
+    """Measure accepted ÷ (accepted + rejected). It blocks only if the whole interval is below the limit.
 
-    Where the 95 % Wilson interval holds the limit, the batch is too small to prove either side and warns.
-    Undecided rows count on neither side, nor do rejected ones that nothing proves wrong (`NOT_WRONG`). Pairs
-    that wait for a judge may all be accepted yet: a batch fails only if it would fail then too.
+    If the 95 % Wilson interval contains the limit, the batch is too small to decide and the gate warns.
+    Undecided rows are left out, and so are rejected rows that are not proved wrong (`NOT_WRONG`). Pairs that
+    wait for a judge may still be accepted. A batch fails only if it would fail even with all of them.
     """
     answers = _unknown_answers(verdicts)
     counts, limit = _verdict_counts(answers), settings.min_pass_rate
@@ -200,13 +200,13 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
 
 
 def unjudged_pairs(verdicts: pl.DataFrame) -> int:
-    """Count the pairs that passed source verification and wait for a person or a model to judge them."""
+    """Count the pairs that passed source verification and wait for a judge or a person."""
     reasons = ("not_judged", JUDGE_NOT_TRUSTED)
     return _unknown_answers(verdicts).filter(pl.col("reason").is_in(reasons)).height
 
 
 def _judge_advice(verdicts: pl.DataFrame) -> str:
-    """Return what to do where pairs wait for a judge."""
+    """Return advice if pairs wait for a judge; otherwise an empty text."""
     unjudged, people = unjudged_pairs(verdicts), "let people decide (qa-pipeline decide)"
     if not unjudged:
         return ""
@@ -219,7 +219,7 @@ def _judge_advice(verdicts: pl.DataFrame) -> str:
 
 
 def generation_gate(*, questions: pl.DataFrame) -> Gate:
-    """Verify that the model was there: not every request for questions failed."""
+    """Check that the model was available: not all requests for questions failed."""
     targeted = questions.with_columns(chunk=pl.col("target_chunk_ids").list.first())
     chunks, failed = (
         targeted["chunk"].n_unique(),
@@ -241,7 +241,7 @@ def questions_gate(*, questions: pl.DataFrame) -> Gate:
 
 
 def _share_gate(word: str, most: float, *, verdicts: pl.DataFrame) -> Gate:
-    """Verify that the share of pairs with a verdict stays under its limit."""
+    """Return a gate that warns if the share of pairs with a verdict is above `most`."""
     counts = _verdict_counts(_unknown_answers(verdicts))
     total, name = sum(counts.values()), f"{word}_share"
     if not total:
@@ -260,13 +260,13 @@ def _failed(questions: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reasons(rows: pl.DataFrame) -> str:
-    """Return the reasons of rows with their counts, the commonest first."""
+    """Return the reasons of rows with their counts, the most frequent first."""
     counts = rows.group_by("reason").len().sort("len", "reason", descending=[True, False])
     return ", ".join(f"{count} {reason}" for reason, count in counts.iter_rows())
 
 
 def _unknown_answers(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs that rates are about: no known answers, and no proved drafts beside a better one."""
+    """Return the pairs that count in rates: without known-answer pairs and alternative drafts."""
     return verdicts.filter(pl.col("expected_verdict").is_null(), pl.col("reason").ne_missing(ALTERNATIVE))
 
 
@@ -275,14 +275,14 @@ def _verdict_counts(verdicts: pl.DataFrame) -> dict[str, int]:
 
 
 def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[str, int]:
-    """Count evidence of unknown documents, of changed documents, and quotes that are not in their place."""
+    """Count evidence of unknown documents and changed documents, and quotes that differ from the text."""
     sources = documents.select("document_id", found_sha256="content_sha256", found_text="text")
     joined = evidence.join(sources, on="document_id", how="left")
     start, length = pl.col("start"), pl.col("end") - pl.col("start")
     in_place = (
         (start >= 0)
         & (length > 0)
-        & (length == pl.col("quote").str.len_chars())  # a slice past the end of the text is a shorter one
+        & (length == pl.col("quote").str.len_chars())  # a slice past the end of the text is shorter
         & (pl.col("found_text").str.slice(start.clip(0), length.clip(0)) == pl.col("quote"))
     )
     is_located = pl.col("found_text").is_not_null()
@@ -322,34 +322,34 @@ GATES: tuple[GateSpec, ...] = (
         "verifier_canaries",
         verifier_canaries_gate,
         blocking=False,
-        asks_for="No pair waits since the verifying model accepts claims that are wrong on purpose.",
+        asks_for="The verifying model rejects claims that are wrong on purpose, so that pairs need not wait.",
     ),
     GateSpec(
         "verdicts",
         "judge_canaries",
         judge_canaries_gate,
         blocking=False,
-        asks_for="No pair waits since the judge accepts answers that are wrong on purpose.",
+        asks_for="The judge rejects answers that are wrong on purpose, so that pairs need not wait.",
     ),
     GateSpec(
         "verdicts",
         "canary_recall",
         canary_recall_gate,
-        asks_for="Sentences with one thing changed are rejected: upper bound of the share.",
+        asks_for="Changed sentences are rejected. The upper bound of the share is compared with the limit.",
     ),
     GateSpec(
         "verdicts",
         "canary_accepts",
         canary_accepts_gate,
-        asks_for="Changed and foreign sentences are not accepted: lower bound of the share.",
+        asks_for="Changed and foreign sentences are not accepted. The lower bound of the share is compared.",
     ),
     GateSpec(
         "verdicts",
         "canary_alarms",
         canary_alarms_gate,
         blocking=False,
-        asks_for="Untouched sentences are not rejected: lower bound of the share.",
+        asks_for="Unchanged sentences are not rejected. The lower bound of the share is compared.",
     ),
     GateSpec("training_examples", "training_rows", training_gate),
 )
-"""All gates of a batch; what reads them are `batch_gates`, the asset checks and the documentation."""
+"""All gates of a batch. `batch_gates`, the asset checks and the documentation read them."""

@@ -1,4 +1,4 @@
-"""The floor under a release: what must hold of the accepted pairs of a batch, over and above its gates."""
+"""Check the minimum quality of the accepted pairs in a release, in addition to the gates of a batch."""
 
 import polars as pl
 
@@ -14,10 +14,10 @@ def release_floor(
     verdicts: pl.DataFrame,
     settings: ReleaseSettings,
 ) -> list[Gate]:
-    """Return blocking gates over the rows to be released; a measure without rows passes.
+    """Return blocking gates over the accepted pairs of a batch. A measure without rows passes.
 
-    `faithfulness` is the share of the claims of accepted pairs that are supported, `grounding` the mean of
-    that share over the pairs, `citation_accuracy` the mean share of their citations that support a claim.
+    `faithfulness` is the share of supported claims over all accepted pairs. `grounding` is the mean share of
+    supported claims per pair. `citation_accuracy` is the mean share of citations that support a claim.
     """
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     made = decided_claims(claims, claim_verdicts).join(accepted, on="pair_id", how="semi")
