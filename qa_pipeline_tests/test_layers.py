@@ -31,7 +31,7 @@ WHO_KNOWS_THE_TABLES = {
     "qa_pipeline/storage/tables.py",
     "qa_pipeline/defs/assets.py",
     "qa_pipeline/pipeline/versions.py",
-    "qa_pipeline/curation/gates/gates.py",
+    "qa_pipeline/curation/batch_gates.py",
 }
 END_TO_END = {
     "test_bad_input", "test_bad_replies", "test_corpus_places",

@@ -10,8 +10,8 @@ import polars as pl
 
 from qa_pipeline.cli.console import print_block, print_line, show
 from qa_pipeline.cli.exit_codes import FAILED, OK
+from qa_pipeline.curation.batch_gates import VERDICT_WORDS
 from qa_pipeline.curation.coverage import count_outcomes
-from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.curation.withdrawals import Tombstone
 from qa_pipeline.pipeline.outcomes import NO_ROWS, WARNING, BatchOutcome

@@ -16,8 +16,7 @@ import polars as pl
 from qa_pipeline.errors import DecidedMeanwhileError, TableError
 from qa_pipeline.storage.files import rewrite
 from qa_pipeline.storage.hashes import hash_json
-from qa_pipeline.storage.rows import DecisionRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import DecisionRow, typed_rows
 from qa_pipeline.storage.tables import CLAIM_VERDICTS, DECISIONS
 
 PERSON = "person"

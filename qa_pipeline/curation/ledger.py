@@ -13,6 +13,12 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.curation.canary_gates import (
+    JUDGE_NOT_TRUSTED,
+    MODEL,
+    VERIFIER_NOT_TRUSTED,
+    reviewer_trust,
+)
 from qa_pipeline.curation.citation_quality import citation_quality
 from qa_pipeline.curation.decisions import EDITED, PERSON, applied
 from qa_pipeline.curation.duplicates import (
@@ -21,13 +27,7 @@ from qa_pipeline.curation.duplicates import (
     find_duplicates,
     find_same_wording,
 )
-from qa_pipeline.curation.gates.canaries import (
-    JUDGE_NOT_TRUSTED,
-    MODEL,
-    VERIFIER_NOT_TRUSTED,
-    reviewer_trust,
-)
-from qa_pipeline.curation.gates.gate import Gate
+from qa_pipeline.curation.gate import Gate
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.records import HOP_SCOPES, QuestionType

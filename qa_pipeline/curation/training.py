@@ -13,8 +13,7 @@ from qa_pipeline.prompts.loading import CLOSED_BOOK, WITH_PASSAGES, system_promp
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.storage.hashes import draw_number
-from qa_pipeline.storage.rows import DraftedPairRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import DraftedPairRow, typed_rows
 from qa_pipeline.storage.tables import (
     EVIDENCE,
     MESSAGES,

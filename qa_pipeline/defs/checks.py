@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.curation.gates.gate import GateSpec
-from qa_pipeline.curation.gates.gates import GATES
+from qa_pipeline.curation.batch_gates import GATES
+from qa_pipeline.curation.gate import GateSpec
 from qa_pipeline.curation.withdrawals import note_gate, tombstone_of
 from qa_pipeline.defs.base import document_batches, partitioned_check
 from qa_pipeline.pipeline.resources import Resources

@@ -15,7 +15,7 @@ from typing import Literal
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.storage.rows import DoubtStruct, PageStruct, SectionStruct
+from qa_pipeline.storage.table_schema import DoubtStruct, PageStruct, SectionStruct
 from qa_pipeline.text.doubt import KINDS, SIGN
 from qa_pipeline.text.words import clean
 

@@ -21,7 +21,7 @@ from qa_pipeline.documents.formats.registry import PARSERS, SUFFIXES, suffix_of
 from qa_pipeline.documents.masking.masking import bare_mask, text_mask
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
-from qa_pipeline.storage.rows import DoubtStruct, PageStruct, SectionStruct
+from qa_pipeline.storage.table_schema import DoubtStruct, PageStruct, SectionStruct
 from qa_pipeline.text.language import languages_of
 from qa_pipeline.text.words import clean
 

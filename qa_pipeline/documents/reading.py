@@ -25,8 +25,7 @@ from qa_pipeline.documents.parsing import (
 )
 from qa_pipeline.records import ProgressCallback, SourceFile, no_progress
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.storage.rows import DocumentColumns
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import DocumentColumns, typed_rows
 from qa_pipeline.storage.tables import DOCUMENTS
 
 _ID_LENGTH = 32

@@ -15,8 +15,7 @@ import polars as pl
 
 from qa_pipeline.records import AnswerStyle, Passage, RowFlaw, passages_by_id
 from qa_pipeline.settings.generation import AnswerCheckSettings
-from qa_pipeline.storage.rows import DraftedPairRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import DraftedPairRow, typed_rows
 from qa_pipeline.text.blocks import units
 from qa_pipeline.text.language import QUOTED, in_other_language
 from qa_pipeline.text.lexicon.languages import lexicon

@@ -24,8 +24,7 @@ from qa_pipeline.records import (
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.hashes import hash_json
-from qa_pipeline.storage.rows import CitationStruct, KeptQuestionRow, PairRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import CitationStruct, KeptQuestionRow, PairRow, typed_rows
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.refusals import coverage_of
 from qa_pipeline.verification.outcomes import FLAWED

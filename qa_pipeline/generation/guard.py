@@ -18,7 +18,7 @@ from qa_pipeline.prompts.loading import load_prompt
 from qa_pipeline.records import GuardReply, Passage, Question, ReferenceReply
 from qa_pipeline.settings.generation import GenerationSettings, GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.storage.rows import KeptQuestionRow
+from qa_pipeline.storage.table_schema import KeptQuestionRow
 
 CONTEXTS, CHARACTERS = 3, 500
 """Number of best passages that are read, and characters of each, as fixed by the specification."""

@@ -14,8 +14,7 @@ from qa_pipeline.curation.decisions import EDITED, standing
 from qa_pipeline.generation.pair_entries import RawCitation, RawPair
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.row_files import unit_of
-from qa_pipeline.storage.rows import DecisionRow, DraftedPairRow, PairColumns
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import DecisionRow, DraftedPairRow, PairColumns, typed_rows
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES

@@ -32,8 +32,7 @@ from qa_pipeline.records import (
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.hashes import hash_parts
-from qa_pipeline.storage.rows import KeptQuestionRow, QuestionRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import KeptQuestionRow, QuestionRow, typed_rows
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline.text.language import QUOTED, in_other_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES

@@ -23,7 +23,7 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import HOSTED, LLMSettings
-from qa_pipeline.storage.rows import QuestionRow
+from qa_pipeline.storage.table_schema import QuestionRow
 from qa_pipeline.text.doubt import blank_doubts
 
 

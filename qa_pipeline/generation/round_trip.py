@@ -29,8 +29,7 @@ from qa_pipeline.records import (
     passages_by_id,
 )
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.storage.rows import DraftedPairRow, RoundTripColumns
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import DraftedPairRow, RoundTripColumns, typed_rows
 from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces, grounded_pairs
 

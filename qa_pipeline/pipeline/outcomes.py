@@ -5,7 +5,7 @@ from typing import Literal
 
 import polars as pl
 
-from qa_pipeline.curation.gates.gates import unjudged_pairs
+from qa_pipeline.curation.batch_gates import unjudged_pairs
 
 BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
 NO_ROWS = "no pair was accepted"

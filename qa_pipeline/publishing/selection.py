@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.curation.gates.gates import batch_gates
-from qa_pipeline.curation.gates.release import release_floor
+from qa_pipeline.curation.batch_gates import batch_gates
+from qa_pipeline.curation.gate import release_floor
 from qa_pipeline.curation.withdrawals import forgotten_documents, withdrawn_batches
 from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.documents.reading import FORGOTTEN

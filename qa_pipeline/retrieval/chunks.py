@@ -20,8 +20,7 @@ from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.packing import TOKEN_CHARACTERS, pack_section
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.rows import ChunkRow, DoubtStruct, PageStruct, SectionStruct
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import ChunkRow, DoubtStruct, PageStruct, SectionStruct, typed_rows
 from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.text.doubt import doubts_within
 from qa_pipeline.text.language import UNDETERMINED, piece_language

@@ -46,8 +46,7 @@ from qa_pipeline.storage.files import rewrite, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
-from qa_pipeline.storage.rows import ChunkRow, PairRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import ChunkRow, PairRow, typed_rows
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CHUNKS,

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.review.pair import ClaimView
-from qa_pipeline.storage.rows import ChunkRow, PairRow
+from qa_pipeline.storage.table_schema import ChunkRow, PairRow
 from qa_pipeline.text.rendering import render_markdown, visible
 
 _LATEX = str.maketrans(

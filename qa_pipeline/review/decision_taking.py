@@ -21,8 +21,7 @@ from qa_pipeline.review.decision_files import DecisionLine, ReadFile, about_pair
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
-from qa_pipeline.storage.rows import DecisionColumns, DecisionRow, PairRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import DecisionColumns, DecisionRow, PairRow, typed_rows
 from qa_pipeline.storage.tables import CLAIMS, PAIRS
 from qa_pipeline.verification.outcomes import fabricated_citations
 

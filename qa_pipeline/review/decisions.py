@@ -31,8 +31,7 @@ from qa_pipeline.review.pair import answer_pieces, claim_views, support_of
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.files import version_of
 from qa_pipeline.storage.hashes import hash_json
-from qa_pipeline.storage.rows import ChunkRow, DecisionColumns, DecisionRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import ChunkRow, DecisionColumns, DecisionRow, typed_rows
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DECISIONS, DOCUMENTS, PAIRS, STORED, VERDICTS
 
 FIELDS = (

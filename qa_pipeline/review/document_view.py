@@ -8,8 +8,7 @@ from qa_pipeline.curation.forgetting import unknown_document
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
-from qa_pipeline.storage.rows import ChunkRow, DocumentRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow, typed_rows
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
 
 _SHORTEST_ID = 6

@@ -13,7 +13,7 @@ from qa_pipeline.documents.sandbox.pool import COMMAND, ParsingPool
 from qa_pipeline.errors import InputError, SandboxError
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.rows import DocumentRow
+from qa_pipeline.storage.table_schema import DocumentRow
 
 _MOST_BYTES = 150_000_000
 """Of files in memory: three of the largest that a run reads by default."""

@@ -17,8 +17,7 @@ from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.review.decision_taking import why_in_words
 from qa_pipeline.review.stored import StoredTables
-from qa_pipeline.storage.rows import ChunkRow, ClaimRow, PairRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import ChunkRow, ClaimRow, PairRow, typed_rows
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CHUNKS,

@@ -13,8 +13,7 @@ from qa_pipeline.documents.formats.pdf.page_images import Span
 from qa_pipeline.errors import InputError
 from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.stored import StoredTables
-from qa_pipeline.storage.rows import DocumentRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import DocumentRow, typed_rows
 from qa_pipeline.storage.tables import DOCUMENTS
 
 LONGEST_PART = 60_000

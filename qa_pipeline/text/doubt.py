@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from qa_pipeline.storage.rows import DoubtStruct
+from qa_pipeline.storage.table_schema import DoubtStruct
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import blank
 

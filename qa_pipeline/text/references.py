@@ -14,8 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import polars as pl
 
-from qa_pipeline.storage.rows import DocumentRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import DocumentRow, typed_rows
 from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.words import fold_marks, fold_signs
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePosixPath
 
-from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow
+from qa_pipeline.storage.table_schema import CitationStruct, DraftedPairRow
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import (
     NUMBER_MARK,

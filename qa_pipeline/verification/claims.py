@@ -14,8 +14,7 @@ from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.models.vector_cache import ChunkVectors, TextVectors
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.rows import ClaimColumns, DraftedPairRow, QuoteStruct
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import ClaimColumns, DraftedPairRow, QuoteStruct, typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.reading import Reading, read

@@ -8,8 +8,7 @@ import polars as pl
 
 from qa_pipeline.models.cross_encoder import EntailmentModel, Scores
 from qa_pipeline.records import Passage, ProgressCallback, index_text, no_progress
-from qa_pipeline.storage.rows import ClaimRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import ClaimRow, typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 
 

@@ -13,8 +13,7 @@ from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import JudgeReply, Passage, ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
-from qa_pipeline.storage.rows import AssessmentColumns, DraftedPairRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import AssessmentColumns, DraftedPairRow, typed_rows
 from qa_pipeline.storage.tables import ASSESSMENTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.verification.outcomes import decided_claims, evidence_pieces, grounded_pairs

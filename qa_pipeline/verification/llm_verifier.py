@@ -19,8 +19,7 @@ from qa_pipeline.prompts.loading import Delimited, load_prompt, render_passages
 from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, VerifyReply, no_progress, verify_reply
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage.rows import ClaimRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import ClaimRow, typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.text.reading import read
 from qa_pipeline.verification.deciding import (

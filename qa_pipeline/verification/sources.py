@@ -11,8 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DoubtStruct, PageStruct
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow, DoubtStruct, PageStruct, typed_rows
 from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.doubt import kinds_within
 from qa_pipeline.text.injection import blank_injections

@@ -11,7 +11,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from qa_pipeline.curation.gates.gates import GATES
+from qa_pipeline.curation.batch_gates import GATES
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.pipeline.versions import SETTINGS
 from qa_pipeline.storage.files import locked

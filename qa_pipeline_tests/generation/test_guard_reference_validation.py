@@ -12,8 +12,7 @@ from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Question, ReferenceReply
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.storage.rows import KeptQuestionRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import KeptQuestionRow, typed_rows
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline_tests.curation.test_coverage import question
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks

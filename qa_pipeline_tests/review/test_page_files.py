@@ -12,7 +12,7 @@ from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.source import find_document
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.storage.rows import DocumentRow
+from qa_pipeline.storage.table_schema import DocumentRow
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.documents.sandbox import hostile_worker
 from qa_pipeline_tests.review.test_source_view import Sources

@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import TableError
-from qa_pipeline.storage.rows import DraftedPairRow, PairRow
-from qa_pipeline.storage.table_schema import typed_rows
+from qa_pipeline.storage.table_schema import DraftedPairRow, PairRow, typed_rows
 from qa_pipeline.storage.tables import CHUNKS, PAIRS
 from qa_pipeline_tests.curation.rows import pair
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.storage.rows import DoubtStruct
+from qa_pipeline.storage.table_schema import DoubtStruct
 from qa_pipeline.text.doubt import SIGNS, blank_doubts, doubts_within, kinds_within
 from qa_pipeline.text.words import clean
 

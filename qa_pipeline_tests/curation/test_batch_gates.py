@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from qa_pipeline.curation.gates.gate import Gate
-from qa_pipeline.curation.gates.gates import (
+from qa_pipeline.curation.batch_gates import (
     GATES,
     NOT_WRONG,
     accuracy_gate,
@@ -26,6 +25,7 @@ from qa_pipeline.curation.gates.gates import (
     questions_gate,
     training_gate,
 )
+from qa_pipeline.curation.gate import Gate
 from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.storage.tables import STORED, VERDICTS
 from qa_pipeline_tests.curation.rows import (

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.curation.gates.canaries import (
+from qa_pipeline.curation.canary_gates import (
     Reviewer,
     canary_accepts_gate,
     canary_alarms_gate,
@@ -14,7 +14,7 @@ from qa_pipeline.curation.gates.canaries import (
     reviewer_trust,
     verifier_canaries_gate,
 )
-from qa_pipeline.curation.gates.gate import Gate
+from qa_pipeline.curation.gate import Gate
 from qa_pipeline.storage.tables import CANARIES
 from qa_pipeline_tests.curation.rows import verdict, verdicts
 from qa_pipeline_tests.verification.canary_rows import canaries, joined, judged

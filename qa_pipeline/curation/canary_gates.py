@@ -11,7 +11,7 @@ from typing import Literal
 
 import polars as pl
 
-from qa_pipeline.curation.gates.gate import Gate
+from qa_pipeline.curation.gate import Gate
 from qa_pipeline.verification.canaries import EDITED, JOINED, VERBATIM, canary_rates
 from qa_pipeline.verification.deciding import NOT_TRUSTED
 

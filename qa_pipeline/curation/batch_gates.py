@@ -11,8 +11,7 @@ from typing import get_args
 
 import polars as pl
 
-from qa_pipeline.curation.duplicates import ALTERNATIVE, DUPLICATE, NEAR_DUPLICATE, SAME_WORDING
-from qa_pipeline.curation.gates.canaries import (
+from qa_pipeline.curation.canary_gates import (
     JUDGE_NOT_TRUSTED,
     canary_accepts_gate,
     canary_alarms_gate,
@@ -20,7 +19,8 @@ from qa_pipeline.curation.gates.canaries import (
     judge_canaries_gate,
     verifier_canaries_gate,
 )
-from qa_pipeline.curation.gates.gate import Gate, GateSpec, law
+from qa_pipeline.curation.duplicates import ALTERNATIVE, DUPLICATE, NEAR_DUPLICATE, SAME_WORDING
+from qa_pipeline.curation.gate import Gate, GateSpec, law
 from qa_pipeline.records import RowFlaw
 from qa_pipeline.settings.verification import QualitySettings
 from qa_pipeline.statistics import wilson_bounds

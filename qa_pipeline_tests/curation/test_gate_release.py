@@ -2,8 +2,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.curation.gates.gate import Gate
-from qa_pipeline.curation.gates.release import release_floor
+from qa_pipeline.curation.gate import Gate, release_floor
 from qa_pipeline.settings.verification import ReleaseSettings
 from qa_pipeline_tests.curation.rows import (
     claim,
