@@ -74,26 +74,18 @@ class _Batch:
 
 
 def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> Taken:
-    """Record the decisions of a file that fit the tables of now; the other lines are named.
+    """Record the decisions of a file that fit the stored pairs, and report a problem for each other line.
 
     Args:
         layout: the output folder.
         file: the decisions.
-        seen: as `add_decisions` has it.
+        seen: number of the last decision that a person has seen; None for files.
 
     Raises:
-        DecidedMeanwhileError: as `add_decisions` raises it.
+        DecidedMeanwhileError: a pair was decided after `seen`.
         TableError: recorded decisions or tables cannot be read.
         StorageError: a decision cannot be recorded.
     """
-    taken = fitting_decisions(layout, file)
-    for name, rows in taken.rows.items():
-        add_decisions(layout.decisions(name), rows, seen)
-    return taken
-
-
-def fitting_decisions(layout: Layout, file: ReadFile) -> Taken:
-    """Compare the decisions of a file with the tables of now; nothing is recorded."""
     problems, repeats = dict(file.problems), 0
     rows_of_batches: dict[str, list[DecisionColumns]] = {}
     for name, lines in _by_batch(layout, file, problems).items():
@@ -128,6 +120,8 @@ def fitting_decisions(layout: Layout, file: ReadFile) -> Taken:
             rows.append({**row, "takes_back": takes_back})
         if rows:
             rows_of_batches[name] = rows
+    for name, rows in rows_of_batches.items():
+        add_decisions(layout.decisions(name), rows, seen)
     return Taken(rows_of_batches, repeats, dict(sorted(problems.items())))
 
 

@@ -1,4 +1,4 @@
-"""One document as it was read: its facts, and its text with the borders of pages and chunks."""
+"""A document as it was read: its facts, and its text with the borders of sections, pages and chunks."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,13 +13,17 @@ from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
 
 _SHORTEST_ID = 6
-"""Characters of the beginning of an id; a shorter name is a path and nothing else."""
+"""Least characters of an abbreviated id."""
 _MOST_NAMED = 5
-"""Documents that an error names; a person picks one from a few."""
+"""Documents that an error names."""
 
 
 def find_document(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow]]:
-    """Find a document with its chunks by its id, the beginning of it, or its path, with batch or without."""
+    """Find a document with its chunks by its path, BATCH/PATH, id or the beginning of its id.
+
+    Raises:
+        InputError: no document or several match.
+    """
     by_id = pl.col("document_id").str.starts_with(name) if len(name) >= _SHORTEST_ID else pl.lit(value=False)
     full_path = pl.concat_str("batch", pl.lit("/"), "path")
     tables = (read_table(path, DOCUMENTS) for path in layout.tables(DOCUMENTS.name))
@@ -35,13 +39,13 @@ def find_document(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow
             f"{len(rows)} documents are called {name!r}: {places}; give batch and path, or an id"
         )
     path, chunks = layout.table(CHUNKS.name, rows[0]["batch"]), CHUNKS.empty()
-    if path.is_file():  # else the run stopped before them
+    if path.is_file():  # a run may stop before it is written
         chunks = read_table(path, CHUNKS).filter(document_id=rows[0]["document_id"]).sort("position")
     return rows[0], list(typed_rows(chunks, ChunkRow))
 
 
-def pieces(document: DocumentRow, chunks: Sequence[ChunkRow]) -> Iterator[tuple[str, str]]:
-    """Yield the text cut at its borders: a kind (`page`, `section`, `chunk` or `text`) and the words."""
+def split_at_borders(document: DocumentRow, chunks: Sequence[ChunkRow]) -> Iterator[tuple[str, str]]:
+    """Yield the text split at its borders: a kind (`page`, `section`, `chunk` or `text`) and the words."""
     borders = [(page["start"], 0, "page", f"page {page['number']}") for page in document["pages"]]
     borders += [
         (section["start"], 1, "section", " > ".join(section["heading_path"]) or "(before the first heading)")
@@ -53,37 +57,31 @@ def pieces(document: DocumentRow, chunks: Sequence[ChunkRow]) -> Iterator[tuple[
         parts += [part for part in (chunk["language"], chunk["passed_over"]) if part]
         borders.append((chunk["char_start"], 2, "chunk", ", ".join(parts)))
     text, done = document["text"] or "", 0
-    for place, _, kind, words in sorted(borders):
-        if place > done:
-            yield "text", text[done:place]
-            done = place
+    for start, _, kind, words in sorted(borders):
+        if start > done:
+            yield "text", text[done:start]
+            done = start
         yield kind, words
     if done < len(text):
         yield "text", text[done:]
 
 
-def facts(row: DocumentRow, chunks: Sequence[ChunkRow]) -> list[tuple[str, str]]:
-    """Return the facts of a document besides its text, as names and values for people."""
-    sizes = {
-        "characters": row["text"] or "",
-        "sections": row["sections"],
-        "pages": row["pages"],
-        "chunks": chunks,
+def describe(row: DocumentRow, chunks: Sequence[ChunkRow]) -> list[tuple[str, str]]:
+    """Return the facts of a document as names and values."""
+    counts = {"sections": len(row["sections"]), "pages": len(row["pages"]), "chunks": len(chunks)}
+    fields = {
+        "document": row["document_id"],
+        "file": f"{row['batch']}/{row['path']}",
+        "status": ", ".join(filter(None, [row["status"], row["reason"], row["detail"]])),
+        "title": row["title"],
+        "format": row["format"],
+        "languages": ", ".join(f"{part['language']} {part['share']:.0%}" for part in row["languages"]),
+        "characters": f"{len(row['text'] or ''):,}",
+        **{name: f"{count:,}" for name, count in counts.items()},
+        "left out": ", ".join(f"{part['what']} {part['pieces']}" for part in row["left_out"]),
+        "personal data": ", ".join(f"{part['kind']} {part['count']}" for part in row["masked"]),
+        "near duplicate of": row["near_duplicate_of"],
+        "licence": row["licence"],
+        "source": row["source_uri"],
     }
-    fields = [
-        ("document", row["document_id"]),
-        ("file", f"{row['batch']}/{row['path']}"),
-        ("status", ", ".join(filter(None, [row["status"], row["reason"], row["detail"]]))),
-        ("title", row["title"]),
-        ("format", row["format"]),
-        ("languages", ", ".join(f"{part['language']} {part['share']:.0%}" for part in row["languages"])),
-        ("holds", ", ".join(f"{len(part):,} {name}" for name, part in sizes.items())),
-        ("left out", ", ".join(
-            f"{part['what']} {part['pieces']} ({part['characters']:,} characters)" for part in row["left_out"]
-        )),
-        ("personal data", ", ".join(f"{part['kind']} {part['count']}" for part in row["masked"])),
-        ("near duplicate of", row["near_duplicate_of"]),
-        ("licence", row["licence"]),
-        ("source", row["source_uri"]),
-    ]  # fmt: skip
-    return [(name, value) for name, value in fields if value]
+    return [(name, value) for name, value in fields.items() if value]

@@ -1,52 +1,163 @@
-"""A document beside a pair: the text that was read, in parts, or a page of a PDF as a picture."""
+"""A document next to a pair: its text in parts, or pages of its PDF file as pictures."""
 
+import hashlib
+import os
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from threading import Lock
 from urllib.parse import quote, urlencode
 
 import polars as pl
 
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.documents.corpus.files import DocumentFailure, read_bytes
 from qa_pipeline.documents.formats.pdf.page_images import Span
-from qa_pipeline.errors import InputError
-from qa_pipeline.review.page_files import PageFiles
+from qa_pipeline.documents.sandbox.pool import COMMAND, ParsingPool
+from qa_pipeline.errors import InputError, SandboxError
 from qa_pipeline.review.stored import StoredTables
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import DocumentRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import DOCUMENTS
 
 LONGEST_PART = 60_000
-"""Characters that are sent at once, about 20 printed pages; the browser searches in them."""
+"""Characters of a part, about 20 printed pages."""
 _OFFSET = re.compile("[0-9]{1,9}")
-_SHOWS = ("part", "page", "view")
-"""Fields of an address that choose what is shown of a document."""
+_VIEW_FIELDS = ("part", "page", "view")
+"""Fields of an address that choose the part of a document."""
+SECONDS = 20.0
+"""Time to draw a page."""
+
+
+class PageFiles:
+    """Draw pages of PDF files in a separate process, which a bad file may crash.
+
+    A file is only opened if its content is the same as when a run read it.
+    """
+
+    def __init__(self, layout: Layout, limits: DocumentSettings, command: Sequence[str] = COMMAND) -> None:
+        self._layout = layout
+        self._limits = limits.model_copy(update={"parse_seconds": min(limits.parse_seconds, SECONDS)})
+        self._latest = ("", b"")  # hash and content
+        self._pool = ParsingPool(os.environ, command)
+        self._lock = Lock()
+
+    def check(self, document: DocumentRow, number: int) -> None:
+        """Check that the file of a document is unchanged and has this page.
+
+        Raises:
+            InputError: it has changed, is gone, or lacks the page.
+        """
+        _span_of(document, number)
+        with self._lock:
+            self._content(document)
+
+    def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
+        """Return a page as PNG, with a span of its text highlighted."""
+        first, last = _span_of(document, number)
+        span = None if evidence is None else [place - first for place in evidence]
+        text = (document["text"] or "")[first:last]
+        head = {"number": number, "text": text, "evidence": span}
+        if not self._lock.acquire(timeout=2 * SECONDS):
+            raise InputError(f"{document['path']}: other pages are still being drawn; load this one again")
+        try:
+            (outcome,) = self._pool.run([(head, self._content(document))], self._limits, _png)
+        except SandboxError as error:
+            raise InputError(f"{document['path']}: {error}") from error
+        finally:
+            self._lock.release()
+        if isinstance(outcome, DocumentFailure):
+            problem = outcome.detail
+            if outcome.reason == "timed_out":
+                seconds = f"{self._limits.parse_seconds:g}"
+                problem = f"page {number} takes longer than {seconds} seconds to draw"
+            raise InputError(f"{document['path']}: {problem}") from outcome
+        return outcome
+
+    def close(self) -> None:
+        """End the process."""
+        self._pool.close()
+
+    def _content(self, document: DocumentRow) -> bytes:
+        content_sha256 = document["content_sha256"] or ""
+        if self._latest[0] != content_sha256:
+            self._latest = content_sha256, self._read(document)
+        return self._latest[1]
+
+    def _read(self, document: DocumentRow) -> bytes:
+        """Return the content of a document's file, even if it was renamed."""
+        origin = self._layout.origin(document["batch"])
+        if not origin.is_file():
+            raise InputError(f"it is not recorded where {document['path']} was read from")
+        files = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
+        for file in sorted(files.list(), key=lambda file: file.path != document["path"]):
+            if file.failure is None and file.size in (document["size"], None):
+                try:
+                    content = read_bytes(file, self._limits.max_bytes)
+                except DocumentFailure as failure:
+                    raise InputError(f"{document['path']}: {failure.detail}") from failure
+                if hashlib.sha256(content).hexdigest() == document["content_sha256"]:
+                    return content
+        raise InputError(
+            f"no file of {files.name} has the content of {document['path']}; run the batch again"
+        )
+
+
+def _png(reply: bytes) -> bytes:
+    if not reply.startswith(b"\x89PNG"):
+        raise ValueError("no picture")
+    return reply
+
+
+def _span_of(document: DocumentRow, number: int) -> Span:
+    """Return the span of a document's text on a page."""
+    spans = [(page["start"], page["end"]) for page in document["pages"] if page["number"] == number]
+    if document["format"] != "pdf" or not spans:
+        raise InputError(f"{document['path']} has no page {number} with text")
+    return spans[0]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A document as it is shown: a page where `picture` is its address, else a part of the text."""
+    """A document on the screen: the page at the address `picture`, or a part of the text.
+
+    Args:
+        document: the document.
+        part: number of the part, from 1.
+        parts: number of parts.
+        spans: the text of the part, with True for the evidence.
+        page: number of the page, if it is shown.
+        pages: numbers of all pages.
+        picture: address of the page.
+        has_evidence: True if the address names evidence.
+        goes_on: True if the evidence ends on a later page.
+        problem: why the page cannot be shown.
+        query: fields of the address.
+    """
 
     document: DocumentRow
-    part: int  # from 1
+    part: int
     parts: int
-    pieces: list[tuple[int, str, bool]]  # first character, text, and if it is the evidence
+    spans: list[tuple[str, bool]]
     page: int | None
     pages: list[int]
     picture: str | None
     has_evidence: bool
-    goes_on: bool  # the evidence ends on a later page
+    goes_on: bool
     problem: str | None
     query: Mapping[str, str]
 
     def link(self, **changes: object) -> str:
-        """Return the address that shows another part, or shows it in another way."""
-        fields = {name: value for name, value in self.query.items() if name not in _SHOWS} | changes
+        """Return the address of another part or view."""
+        fields = {name: value for name, value in self.query.items() if name not in _VIEW_FIELDS} | changes
         return f"?{urlencode({name: value for name, value in fields.items() if value not in ('', None)})}"
 
-    def page_beside(self, step: int) -> int | None:
-        """Return the page so many steps away; None past either end."""
+    def other_page(self, step: int) -> int | None:
+        """Return the page this many steps away, or None past either end."""
         at = self.pages.index(self.page) + step if self.page in self.pages else -1
         return self.pages[at] if 0 <= at < len(self.pages) else None
 
@@ -59,10 +170,18 @@ def source_view(
     evidence: Span | None,
     query: Mapping[str, str],
 ) -> SourceView:
-    """Return a document as an address asks for it.
+    """Return a document as its address selects it.
 
-    `query` names a `part`, a `page`, or `view=text` of a document with pages. Without them the document opens
-    at the evidence.
+    Args:
+        tables: tables of the output folder.
+        files: files of PDF documents.
+        batch: batch of the document.
+        document_id: id of the document.
+        evidence: span to mark.
+        query: a `part`, a `page` or `view=text`; by default the document opens at the evidence.
+
+    Raises:
+        InputError: there is no such document or span.
     """
     document = find_document(tables, batch, document_id)
     text = document["text"] or ""
@@ -94,8 +213,8 @@ def source_view(
         document=document,
         part=part,
         parts=len(cuts),
-        pieces=[
-            (begin, text[begin:stop], number == 1)
+        spans=[
+            (text[begin:stop], number == 1)
             for number, (begin, stop) in enumerate(pairwise(borders))
             if begin < stop
         ],
@@ -110,27 +229,31 @@ def source_view(
 
 
 def span_in(query: Mapping[str, str]) -> Span | None:
-    """Return the stretch of a text that an address names by `start` and `end`."""
+    """Return the span that an address names by `start` and `end`."""
     start, end = query.get("start", ""), query.get("end", "")
     return (int(start), int(end)) if _OFFSET.fullmatch(start) and _OFFSET.fullmatch(end) else None
 
 
 def find_document(tables: StoredTables, batch: str, document_id: str) -> DocumentRow:
-    """Return a document of a batch."""
+    """Return a document of a batch.
+
+    Raises:
+        InputError: the batch lacks it.
+    """
     rows = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)
     if not rows.height:
         raise InputError(f"batch {batch!r} has no document {document_id!r}; it may have been removed since")
     return next(typed_rows(rows, DocumentRow))
 
 
-def number_in(query: Mapping[str, str], name: str, least: int = 1) -> int | None:
-    """Return a number of an address; None where it gives none."""
+def number_in(query: Mapping[str, str], name: str) -> int | None:
+    """Return a positive number of an address, or None."""
     value = query.get(name, "")
-    return int(value) if _OFFSET.fullmatch(value) and int(value) >= least else None
+    return int(value) if _OFFSET.fullmatch(value) and int(value) >= 1 else None
 
 
 def _cuts(text: str) -> list[int]:
-    """Return where the parts of a text begin: at a line if possible."""
+    """Return the first characters of the parts of a text, if possible at the start of lines."""
     cuts = [0]
     while len(text) - cuts[-1] > LONGEST_PART:
         most = cuts[-1] + LONGEST_PART

@@ -8,7 +8,7 @@ import pytest
 from rich.text import Text
 
 from qa_pipeline.cli.console import MOST_ROWS, NARROWEST, print_line, show, show_table, watching
-from qa_pipeline.cli.outcomes import show_outcomes
+from qa_pipeline.cli.report import show_outcomes
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.records import CallRecord

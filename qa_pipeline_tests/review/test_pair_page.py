@@ -44,7 +44,7 @@ def test_a_claim_that_is_asked_for_is_marked_and_opens_its_evidence(client: Test
         page = client.get(f"{ADDRESS}&claim={number}").text
         assert f'<mark class="{verdict} current">' in part(page, "answer")
         assert page.count(" current") - page.count('aria-current="page"') == 2
-        assert re.search(rf'id="evidence-{number - 1}"[^>]* aria-current="true"', page)
+        assert re.search(rf'id="evidence-{number}"[^>]* aria-current="true"', page)
         assert re.search(rf'<mark id="evidence"[^>]*>{QUOTES[number - 1]}</mark>', page)
 
 
