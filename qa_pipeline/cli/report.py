@@ -63,13 +63,14 @@ def show_outcomes(
             for row in rows:
                 show_row(row)
     _show_sentences(summary, outcomes)
-    if whole is None:
+    if whole is not None:
+        cost = "" if whole["cost"] is None else f", {whole['cost']:.2f} {whole['currency']}"
+        print_line(f"The whole corpus: about {whole['calls']:,} calls, {whole['tokens']:,} tokens{cost}")
+        print_line("Run the same command without --try to continue: stored replies cost nothing again.")
+    else:
         _show_next_commands(summary, layout, has_run=True, in_dagster=in_dagster)
-        return code
-    cost = "" if whole["cost"] is None else f", {whole['cost']:.2f} {whole['currency']}"
-    print_line(f"The whole corpus: about {whole['calls']:,} calls, {whole['tokens']:,} tokens{cost}")
-    print_line("Run the same command without --try to continue: stored replies cost nothing again.")
-    return OK if not has_failed else FAILED
+    _explain_no_rows(summary, layout)
+    return code
 
 
 def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
@@ -79,6 +80,7 @@ def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
         return
     _show_sentences(summary)
     _show_next_commands(summary, layout)
+    _explain_no_rows(summary, layout)
     is_first = pl.col("stage").ne_missing(pl.col("stage").shift())
     first = pl.when(is_first).then("stage").fill_null("")
     tables = {
@@ -195,48 +197,49 @@ def _describe(row: Mapping[str, Any]) -> str:
 def _show_next_commands(
     summary: Report, layout: Layout, *, has_run: bool = False, in_dagster: bool = False
 ) -> None:
-    """Print the next commands for this output folder. Without a row, explain why."""
+    """Print the next commands for this output folder."""
     out = f"--out {shlex.quote(str(layout.out))}"
-    examples, review = _sum(summary, "examples"), _sum(summary, "needs_review")
-    uncovered = _sum(summary, "sections") - _sum(summary, "covered")
-    commands = {}
-    if examples:
-        commands[f"qa-pipeline release {out}"] = "publish accepted rows for training, in splits"
-    if review:
-        commands[f"qa-pipeline review {out}"] = f"decide {plural(review, 'pair')}"
-    if uncovered:
-        commands[f"qa-pipeline status --coverage {out}"] = (
-            f"see why {plural(uncovered, 'section')} gave no accepted pair"
-        )
-    if has_run:
-        commands[f"qa-pipeline status {out}"] = "see all counts"
-    if in_dagster:
-        commands["make ui"] = "open Dagster at http://127.0.0.1:3000"
-    if commands:
+    review, uncovered = _sum(summary, "needs_review"), _sum(summary, "sections") - _sum(summary, "covered")
+    commands = {
+        f"qa-pipeline release {out}": "publish accepted rows for training"
+        if _sum(summary, "examples")
+        else "",
+        f"qa-pipeline review {out}": f"decide {plural(review, 'pair')}" if review else "",
+        f"qa-pipeline status --coverage {out}": (
+            f"see why {plural(uncovered, 'section')} gave no accepted pair" if uncovered else ""
+        ),
+        f"qa-pipeline status {out}": "see all counts" if has_run else "",
+        "make ui": "open Dagster at http://127.0.0.1:3000" if in_dagster else "",
+    }
+    useful = {command: purpose for command, purpose in commands.items() if purpose}
+    if useful:
         print_line("\nNext", "bold cyan")
-    for command, purpose in commands.items():
-        print_line(f"  {command:<{max(map(len, commands))}}  # {purpose}")
-    if not examples:
-        print_line(f"\n0 rows: {_why_empty(summary, out)}", "yellow")
+    for command, purpose in useful.items():
+        print_line(f"  {command:<{max(map(len, useful))}}  # {purpose}")
 
 
-def _why_empty(summary: Report, out: str) -> str:
-    """Return the reason why batches gave no row, and the remedy."""
-    if summary.incomplete:
-        return f"{first_names(list(summary.incomplete))} stopped early; fix the problem above and run again"
-    if summary.withdrawn:
-        return f"a gate blocks them; qa-pipeline status {out} names it"
+def _explain_no_rows(summary: Report, layout: Layout) -> None:
+    """Print why batches gave no row, and the remedy, unless they gave one."""
+    if _sum(summary, "examples"):
+        return
+    out = f"--out {shlex.quote(str(layout.out))}"
+    formats = "docs/documents.md lists the formats that are read"
     advices = {
         "verdicts": f"qa-pipeline review {out} shows each pair next to its source; try a larger model",
         "questions": "Rules only ask about plain statements; a model asks more: --provider",
-        "documents": "docs/documents.md lists the formats that are read",
+        "documents": formats,
     }
-    for stage, advice in advices.items():
+    why = f"the documents have no text to ask about; {formats}"
+    for stage, advice in reversed(advices.items()):
         lost = summary.steps.filter(pl.col("reason").is_not_null(), stage=stage).head(3)
         if lost.height:
             reasons = "; ".join(f"{in_words(row['reason'])} ({row['count']})" for row in lost.to_dicts())
-            return f"{reasons}. {advice}"
-    return f"the documents have no text to ask about; {advices['documents']}"
+            why = f"{reasons}. {advice}"
+    if summary.incomplete:
+        why = f"{first_names(list(summary.incomplete))} stopped early; fix the problem above and run again"
+    elif summary.withdrawn:
+        why = f"a gate blocks them; qa-pipeline status {out} names it"
+    print_line(f"\n0 rows: {why}", "yellow")
 
 
 def _sum(summary: Report, *columns: str) -> int:

@@ -78,8 +78,8 @@ def run(
         from qa_pipeline.text.rendering import first_names
 
         sys.stderr.write(
-            f"Not read: {first_names(found.loose)} in {corpus}. Each sub-folder is a batch, so files next to "
-            "them belong to none. Move these files into a sub-folder.\n"
+            f"Not read: {first_names(found.loose)} in {corpus}. "
+            "Each sub-folder is a batch, so files next to them belong to none. Move them into a sub-folder.\n"
         )
     from qa_pipeline.cli.console import watching
     from qa_pipeline.cli.report import show_outcomes

@@ -1,4 +1,4 @@
-"""Taking people's decisions: each is held against the tables it is about, and recorded if it fits."""
+"""Decisions of people, compared with the pairs they are about, and recorded."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -27,28 +27,19 @@ from qa_pipeline.storage.tables import CLAIMS, PAIRS
 from qa_pipeline.verification.outcomes import fabricated_citations
 
 OF_SOURCES = ("no_evidence_found", "low_correctness", "wrong_citation", "one_sided")
-"""Reasons for which a person rejects because of the sources; they count against verification."""
+"""Reasons to reject because of the sources. They count against verification."""
 OF_QUALITY = (
-    "low_completeness",
-    "low_relevance",
-    "unclear_question",
-    "dangling_reference",
-    "low_question_quality",
+    *("low_completeness", "low_relevance", "unclear_question"),
+    *("dangling_reference", "low_question_quality"),
 )
-"""Reasons for which a person rejects what is proved: nine in all, so that each has a key."""
+"""Reasons to reject a proved pair."""
 REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in (*OF_SOURCES, *OF_QUALITY)}
-"""Reason codes that a person gives by the keys 1 to 9, with their words."""
-_NEW_TEXTS: Mapping[str, str] = {
-    "answer": "an edited answer",
-    "question": "an edited question",
-    "evidence_quote": "a quote as evidence",
-}
-"""Columns of an edit, and their names in messages."""
+"""Reason codes on the keys 1 to 9, with their words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The decisions that fit, by batch; how many were recorded before; the problem of each refused line."""
+    """Recorded decisions by batch, the number recorded before, and the problem of each refused line."""
 
     rows: dict[str, list[DecisionColumns]]
     already_recorded: int
@@ -62,15 +53,15 @@ class Taken:
 
 @dataclass(frozen=True)
 class _Batch:
-    """The tables of a batch that decisions are compared with."""
+    """The state of a batch that decisions are compared with."""
 
     pairs: dict[str, PairRow]
-    claimed: set[str]  # pairs that make a claim
+    claimed: set[str]  # pairs with a claim
     content: dict[str, str]
-    unproved: set[str]  # pairs and claims that have, or are, a claim without evidence
+    unproved: set[str]  # claims without evidence, and their pairs
     fabricated: set[str]
     standing: dict[tuple[str, str | None], DecisionRow]
-    ids: set[str]  # decisions recorded before
+    ids: set[str]  # of recorded decisions
 
 
 def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> Taken:
@@ -87,9 +78,9 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
         StorageError: a decision cannot be recorded.
     """
     problems, repeats = dict(file.problems), 0
-    rows_of_batches: dict[str, list[DecisionColumns]] = {}
+    taken: dict[str, list[DecisionColumns]] = {}
     for name, lines in _by_batch(layout, file, problems).items():
-        batch = _read(layout, name, {line.pair_id for line in lines.values() if line.pair_id})
+        batch = _read(layout, name, {line.pair_id or "" for line in lines.values()})
         fitting: dict[int, DecisionColumns] = {}
         for number, line in lines.items():
             pair = batch.pairs[line.pair_id or ""]
@@ -102,62 +93,59 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
         rows = []
         for number, row in fitting.items():
             target = row["pair_id"], row["claim_id"]
-            before = batch.standing.get(target)
-            is_known = row["decision_id"] in batch.ids
+            before, is_known = batch.standing.get(target), row["decision_id"] in batch.ids
             if targets[target] > 1:
-                problem = f"several {file.unit}s decide the same pair or claim; none is taken"
-            elif is_known and (
-                row["decision"] == REOPENED or (before and row["decision_id"] == before["decision_id"])
-            ):
+                problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
+            elif is_known and _is_repeated(row, before):
                 repeats += 1
                 continue
             else:
                 problem = _outdated(row, before, is_known=is_known)
             if problem:
                 problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
-                continue
-            takes_back = before["decision_id"] if before and row["decision"] == REOPENED else None
-            rows.append({**row, "takes_back": takes_back})
+            else:
+                takes_back = before["decision_id"] if before and row["decision"] == REOPENED else None
+                rows.append({**row, "takes_back": takes_back})
         if rows:
-            rows_of_batches[name] = rows
-    for name, rows in rows_of_batches.items():
+            taken[name] = rows
+    for name, rows in taken.items():
         add_decisions(layout.decisions(name), rows, seen)
-    return Taken(rows_of_batches, repeats, dict(sorted(problems.items())))
+    return Taken(taken, repeats, dict(sorted(problems.items())))
 
 
 def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[str, dict[int, DecisionLine]]:
-    """Return the lines by the batch that holds their pair or claim, the pair's id filled in."""
-    named = {line.batch for line in file.lines.values()}
+    """Return the lines by batch, with the pair of each. Lines without a batch get a problem."""
+    names = {line.batch for line in file.lines.values()}
     has_claims = any(line.claim_id for line in file.lines.values())
     ids = [*{line.claim_id or line.pair_id for line in file.lines.values()} - {None}]
-    places: dict[str, dict[str, str]] = defaultdict(dict)
-    """The batches that hold a pair or claim, each with the pair."""
+    owners: dict[str, dict[str, str]] = defaultdict(dict)  # pair by batch, by id of a pair or claim
     for path in layout.tables(PAIRS.name):
-        if None not in named and path.stem not in named:
+        if None not in names and path.stem not in names:
             continue
-        found = [read_table(path, PAIRS).select("pair_id", target="pair_id")]
+        found = [read_table(path, PAIRS, ["pair_id"]).select("pair_id", target="pair_id")]
         claims = layout.table(CLAIMS.name, path.stem)
         if has_claims and claims.is_file():
-            found.append(read_table(claims, CLAIMS).select("pair_id", target="claim_id"))
+            columns = read_table(claims, CLAIMS, ["pair_id", "claim_id"])
+            found.append(columns.select("pair_id", target="claim_id"))
         for pair_id, target in pl.concat(found).filter(pl.col("target").is_in(ids)).iter_rows():
-            places[target][path.stem] = pair_id
+            owners[target][path.stem] = pair_id
     batches: dict[str, dict[int, DecisionLine]] = defaultdict(dict)
     for number, line in file.lines.items():
         target = line.claim_id or line.pair_id or ""
-        held = {
+        fitting = {
             name: pair_id
-            for name, pair_id in places.get(target, {}).items()
+            for name, pair_id in owners.get(target, {}).items()
             if line.batch in (None, name) and line.pair_id in (None, pair_id)
         }
-        if len(held) == 1:
-            ((name, pair_id),) = held.items()
+        if len(fitting) == 1:
+            ((name, pair_id),) = fitting.items()
             batches[name][number] = line.model_copy(update={"pair_id": pair_id})
             continue
-        problem = (
-            f"no pair or claim has the id {target[:40]!r}" if target else "it names no pair_id or claim_id"
-        )
-        if held:
-            problem = f"{target[:40]!r} is in the batches {', '.join(held)}; say which in column batch"
+        problem = f"there is no pair or claim with the id {target[:40]!r}"
+        if fitting:
+            problem = f"{target[:40]!r} is in the batches {', '.join(fitting)}; fill in the column batch"
+        elif not target:
+            problem = "pair_id and claim_id are missing"
         problems[number] = about_pair(line.model_dump(), problem)
     return batches
 
@@ -167,16 +155,15 @@ def _read(layout: Layout, name: str, pair_ids: set[str]) -> _Batch:
     pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_wanted)
     claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_wanted)
     recorded = read_decisions(layout.decisions(name))
-    bare = claims.filter(pl.col("evidence_quote").is_null())
+    unproved = claims.filter(pl.col("evidence_quote").is_null())
+    counting = typed_rows(standing(recorded), DecisionRow)
     return _Batch(
         pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
         claimed=set(claims["pair_id"]),
         content=content_hashes(pairs, claims),
-        unproved={*bare["pair_id"], *bare["claim_id"]},
+        unproved={*unproved["pair_id"], *unproved["claim_id"]},
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
-        standing={
-            (row["pair_id"], row["claim_id"]): row for row in typed_rows(standing(recorded), DecisionRow)
-        },
+        standing={(row["pair_id"], row["claim_id"]): row for row in counting},
         ids=set(recorded["decision_id"]),
     )
 
@@ -185,23 +172,21 @@ def _row(line: DecisionLine, batch: str) -> DecisionColumns:
     row: DecisionColumns = {
         "batch": batch,
         "pair_id": line.pair_id or "",
-        "claim_id": line.claim_id,
-        "content_sha256": line.content_sha256,
-        "decision": line.decision,
         "question": line.edited_question,
         "answer": line.edited_answer,
-        "evidence_quote": line.evidence_quote,
-        "evidence_document_id": line.evidence_document_id,
-        "who": line.who,
-        "why": line.why,
-        "decided_at": line.decided_at,
+        **line.model_dump(
+            include={
+                *("claim_id", "content_sha256", "decision", "evidence_quote"),
+                *("evidence_document_id", "who", "why", "decided_at"),
+            }
+        ),
     }
     content = "\x1f".join(f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
     return {**row, "decision_id": hash_text(content)[:32]}
 
 
 def _with_new_texts(line: DecisionLine, pair: PairRow) -> DecisionLine:
-    """Return an edit with the texts that are new."""
+    """Return a line without edited texts that equal the present ones."""
     answer, question = line.edited_answer, line.edited_question
     if question == pair["question"]:
         question = None
@@ -211,11 +196,9 @@ def _with_new_texts(line: DecisionLine, pair: PairRow) -> DecisionLine:
 
 
 def _changed_text(line: DecisionLine, pair: PairRow) -> str | None:
-    """Return a problem where a new text stands in a column whose text is only shown."""
-    for name, cell, text in (
-        ("question", line.question, pair["question"]),
-        ("answer", line.answer, pair["answer"]),
-    ):
+    """Return a problem if the column of a present text was changed."""
+    texts = {"question": (line.question, pair["question"]), "answer": (line.answer, pair["answer"])}
+    for name, (cell, text) in texts.items():
         if cell is not None and cell.split() != (text or "").split():
             return f"its {name} was changed; write a new one in edited_{name} with the decision edited"
     return None
@@ -224,15 +207,20 @@ def _changed_text(line: DecisionLine, pair: PairRow) -> str | None:
 def _unfit(row: DecisionColumns, batch: _Batch) -> str | None:
     """Return the reason why the decision does not fit the present pair."""
     pair = batch.pairs[row["pair_id"]]
+    new_texts = {
+        "answer": "an edited answer",
+        "question": "an edited question",
+        "evidence_quote": "a quote as evidence",
+    }
+    new = [words for name, words in new_texts.items() if row[name] is not None]
     if pair["expected_verdict"] is not None:
-        return "it is a known-answer pair, whose verdict is only compared"
+        return "it is a known-answer pair, which takes no decision"
     if batch.content[row["pair_id"]] != row["content_sha256"]:
-        return "question, answer or evidence have changed since; decide on the pair as it is now"
-    new = next((words for name, words in _NEW_TEXTS.items() if dict(row)[name] is not None), None)
+        return "question, answer or evidence have changed since; decide on the present pair"
     if row["decision"] == EDITED:
-        return _cannot_edit(row, pair, has_new_text=new is not None)
-    if new is not None:
-        return f"it has {new} and the decision {row['decision']}; an edit has the decision edited"
+        return _cannot_edit(row, pair, has_new_text=bool(new))
+    if new:
+        return f"it has {new[0]} and the decision {row['decision']}; an edit has the decision edited"
     return _cannot_accept(row, pair, batch) if row["decision"] == "accepted" else None
 
 
@@ -240,9 +228,9 @@ def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | 
     if pair["status"] != "drafted":
         return f"the pair failed ({pair['reason']}): there is no answer to accept"
     if (row["claim_id"] or row["pair_id"]) in batch.unproved:
-        return "a claim of it has no evidence in the documents; only what can be proved is accepted"
+        return "one of its claims has no evidence in the documents"
     if row["claim_id"] is None and row["pair_id"] in batch.fabricated:
-        return "it cites what does not exist; edit the answer, which drops that citation"
+        return "it cites a source that does not exist; edit the answer, which drops that citation"
     if row["claim_id"] is None and pair["coverage"] != "none" and row["pair_id"] not in batch.claimed:
         return "the answer makes no claim that can be proved"
     return None
@@ -250,21 +238,26 @@ def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | 
 
 def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> str | None:
     if row["claim_id"] is not None:
-        return "only a pair can be edited and no claim of it; leave claim_id empty"
+        return "only a pair can be edited; leave claim_id empty"
     if not has_new_text:
         return "the edited answer is missing (column edited_answer; or edited_question, evidence_quote)"
     if pair["question"] is None:
         return "the pair has no question"
     if pair["answer"] is None and row["answer"] is None:
         return "the pair has no answer; write one in edited_answer"
-    return "the edited answer is the answer as it is" if row["answer"] == pair["answer"] else None
+    return "the edited answer equals the present one" if row["answer"] == pair["answer"] else None
+
+
+def _is_repeated(row: DecisionColumns, before: DecisionRow | None) -> bool:
+    """Return True if a recorded decision still counts, or took another back."""
+    return row["decision"] == REOPENED or (before or {}).get("decision_id") == row["decision_id"]
 
 
 def _outdated(row: DecisionColumns, before: DecisionRow | None, *, is_known: bool) -> str | None:
     """Return the reason why a decision cannot replace the one that counts."""
-    again = "to decide so again give another decided_at or why"
+    again = "to repeat it, change decided_at or why"
     if before is None and row["decision"] == REOPENED:
-        return "no decision about it counts, so there is none to take back"
+        return "there is no decision to take back"
     if before is None:
         return f"it was taken back; {again}" if is_known else None
     counting = f"the decision that counts ({before['decision']} by {before['who'][:40]!r})"
@@ -274,17 +267,17 @@ def _outdated(row: DecisionColumns, before: DecisionRow | None, *, is_known: boo
 
 
 def why_in_words(why: str | None) -> str | None:
-    """Return a reason as a page shows it, a code of `REJECTIONS` in its words."""
+    """Return a reason with the words of its code."""
     code, colon, note = (why or "").removeprefix(f"{QUALITY}: ").partition(": ")
     return f"{REJECTIONS[code]}{colon}{note}" if code in REJECTIONS else why
 
 
 def coded_reason(code: str, note: str) -> str:
-    """Return a reason code and a note as exports and decision files hold them.
+    """Return a reason of a code and a note, as decisions store it.
 
     Raises:
-        InputError: the code is none that a person gives.
+        InputError: there is no such code.
     """
     if code not in REJECTIONS:
-        raise InputError(f"{code[:40]!r} is no reason to reject; they are {', '.join(REJECTIONS)}")
+        raise InputError(f"{code[:40]!r} is not a reason to reject; choose from {', '.join(REJECTIONS)}")
     return ": ".join(filter(None, [QUALITY if code in OF_QUALITY else "", code, note]))

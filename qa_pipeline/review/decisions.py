@@ -20,7 +20,7 @@ FIELDS = ("why", *_EDITED_TEXTS, "evidence_quote")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Why a decision was refused, with the HTTP status of its page."""
+    """The problem of a refused decision, and the HTTP status of its page."""
 
     problem: str | None = None
     status: int = 200

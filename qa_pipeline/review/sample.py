@@ -107,6 +107,6 @@ def _sample_row(tables: StoredTables, row: Mapping[str, Any]) -> dict[str, Any]:
         **{name: row[name] for name in columns},
         "detail": view.verdict["detail"],
         "document": path,
-        "format": documents.filter(pl.col("path") == path)["format"].first(),
+        "format": documents.filter(path=path or "")["format"].first(),
         "statements": statements,
     }

@@ -125,7 +125,7 @@ def test_a_run_that_found_no_question_says_why_and_where_to_look(workspace: Work
     assert shown.rpartition("# ")[2].find("0 rows: ") > 0
     assert "--provider" in shown.rpartition("0 rows: ")[2]
     assert "status --coverage" in shown
-    assert "# why 1 section gave no accepted pair" in shown
+    assert "# see why 1 section gave no accepted pair" in shown
 
 
 def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(workspace: Workspace) -> None:
