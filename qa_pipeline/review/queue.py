@@ -17,7 +17,7 @@ from qa_pipeline.storage.files import Version, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
-from qa_pipeline.storage.tables import CLAIMS, DECISIONS, DOCUMENTS, PAIRS, VERDICTS
+from qa_pipeline.storage.tables import CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 from qa_pipeline.text.rendering import words
 
 SAMPLE_OF_VERDICT = 50
@@ -30,7 +30,7 @@ _LONGEST_TEXT = 400
 """Characters of a question or an answer in the queue."""
 _MOST_SELECTIONS = 32
 """Filtered lists in memory."""
-QUEUE = pl.Schema(
+PAIR_COLUMNS = pl.Schema(
     {
         "batch": pl.String(),
         "pair_id": pl.String(),
@@ -47,15 +47,13 @@ QUEUE = pl.Schema(
         "turn": pl.UInt32(),
         "lot": pl.UInt64(),
         "is_drawn": pl.Boolean(),
-        "decision": pl.String(),
-        "who": pl.String(),
     }
 )
-"""A pair of the queue.
-
-`documents` are paths of its evidence. `turn` counts pairs of its batch and reason by uncertainty. `lot` is
-a random number. `is_drawn` marks the sample of its verdict. `decision` and `who` are of the last decision
-that still applies."""
+"""A pair: `documents` are paths of its evidence, `turn` counts pairs of its batch and reason by uncertainty,
+`lot` is a random number, and `is_drawn` marks the sample of its verdict."""
+DECIDED = pl.Schema(dict.fromkeys(("batch", "pair_id", "decision", "who"), pl.String()))
+"""The last decision about a pair that still applies."""
+QUEUE = pl.Schema({**PAIR_COLUMNS, **DECIDED})
 _MIDDLE = 0.625
 """Cosine between clearly supported (0.75) and clearly unsupported (0.5), where a decision helps most."""
 _GENERATED = pl.col("expected_verdict").is_null()
@@ -150,11 +148,11 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The pairs of a batch, a problem, and the versions of the files."""
+    """Rows of a batch with the versions of their files, and the problem with a file."""
 
     versions: tuple[Version | None, ...]
     rows: pl.DataFrame
-    problem: str | None = None
+    problem: str | None
 
 
 class Queue:
@@ -163,7 +161,9 @@ class Queue:
     def __init__(self, layout: Layout, seed: str = "0") -> None:
         self._layout = layout
         self._seed = seed
-        self._parts: dict[str, _Part] = {}
+        self._pairs: dict[str, _Part] = {}
+        self._decisions: dict[str, _Part] = {}
+        self._sorted = PAIR_COLUMNS.to_frame()
         self._rows = QUEUE.to_frame()
         self._selections: OrderedDict[Filters, pl.Series] = OrderedDict()
         self._lock = Lock()
@@ -219,61 +219,61 @@ class Queue:
     @property
     def problems(self) -> dict[str, str]:
         """Return the problem of each batch whose files cannot be read."""
-        return {batch: part.problem for batch, part in self._parts.items() if part.problem}
+        parts = [*self._pairs.items(), *self._decisions.items()]
+        return {batch: part.problem for batch, part in parts if part.problem}
 
     def _read_changes(self) -> None:
-        """Read batches whose tables or decisions have changed."""
-        batches = {path.stem for table in (PAIRS, VERDICTS) for path in self._layout.tables(table.name)}
-        parts = {}
-        for batch in sorted(batches):
-            tables = [self._layout.table(table.name, batch) for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS)]
-            versions = tuple(map(version_of, [*tables, self._layout.decisions(batch)]))
-            part = self._parts.get(batch)
+        """Read batches whose tables or decisions have changed. A decision does not change the order."""
+        layout = self._layout
+        batches = sorted({path.stem for table in (PAIRS, VERDICTS) for path in layout.tables(table.name)})
+        pairs, decisions = {}, {}
+        for batch in batches:
+            files = [layout.table(table.name, batch) for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS)]
+            versions = tuple(map(version_of, files))
+            part = self._pairs.get(batch)
             if part is None or part.versions != versions:
-                part = _Part(versions, *read_pairs(self._layout, batch, self._seed))
-            parts[batch] = part
-        if parts == self._parts:
+                part = _Part(versions, *read_pairs(layout, batch, self._seed))
+            pairs[batch] = part
+            versions += (version_of(layout.decisions(batch)),)
+            part = self._decisions.get(batch)
+            if part is None or part.versions != versions:
+                part = _Part(versions, *_read_decisions(layout, batch))
+            decisions[batch] = part
+        if pairs != self._pairs:
+            turn = pl.col("turn").cast(pl.UInt64)
+            order = pl.when(pl.col("verdict") == "needs_review").then(turn).otherwise("lot")
+            index = pl.int_range(pl.len()).over("verdict", "expected_verdict")
+            self._sorted = (
+                pl.concat([PAIR_COLUMNS.to_frame(), *(part.rows for part in pairs.values())])
+                .sort(pl.col("verdict") != "needs_review", order, maintain_order=True)
+                .with_columns(is_drawn=_GENERATED & (index < SAMPLE_OF_VERDICT))
+            )
+        elif decisions == self._decisions:
             return
-        self._parts = parts
-        order = (
-            pl.when(pl.col("verdict") == "needs_review").then(pl.col("turn").cast(pl.UInt64)).otherwise("lot")
-        )
-        place = pl.int_range(pl.len()).over("verdict", "expected_verdict")
-        self._rows = (
-            pl.concat([QUEUE.to_frame(), *(part.rows for part in parts.values())])
-            .sort(pl.col("verdict") != "needs_review", order, maintain_order=True)
-            .with_columns(is_drawn=_GENERATED & (place < SAMPLE_OF_VERDICT))
-        )
+        self._pairs, self._decisions = pairs, decisions
+        key = ("batch", "pair_id")
+        decided = pl.concat([DECIDED.to_frame(), *(part.rows for part in decisions.values())])
+        columns = self._sorted.select(key).join(decided, on=key, how="left", maintain_order="left")
+        self._rows = self._sorted.with_columns(columns["decision"], columns["who"])
         self._selections.clear()
 
 
 def read_pairs(layout: Layout, batch: str, seed: str = "0") -> tuple[pl.DataFrame, str | None]:
-    """Read the pairs of a batch (`QUEUE`) with the decisions that apply to them.
-
-    Returns:
-        The pairs in the order of their tables, and the problem with a file that cannot be read.
-    """
+    """Read the pairs of a batch (`PAIR_COLUMNS`), or the problem with its tables."""
     columns = {
         PAIRS: ("pair_id", "question", "answer", "language", "question_type"),
         VERDICTS: (
             "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
         ),
-        CLAIMS: ("pair_id", "claim_id", "evidence_quote", "evidence_document_id", "similarity"),
+        CLAIMS: ("pair_id", "evidence_document_id", "similarity"),
         DOCUMENTS: ("document_id", "path"),
     }  # fmt: skip
-    decisions, problem = DECISIONS.empty(), None
     try:
         pairs, verdicts, claims, names = (
             read_table(layout.table(table.name, batch), table, names) for table, names in columns.items()
         )
     except TableError as error:
-        return QUEUE.to_frame(), str(error)
-    try:
-        decisions = read_decisions(layout.decisions(batch))
-    except TableError as error:
-        problem = str(error)
-    states = decision_states(decisions, pairs, claims)
-    applied = states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null())
+        return PAIR_COLUMNS.to_frame(), str(error)
     documents = (
         claims.join(names, left_on="evidence_document_id", right_on="document_id")
         .group_by("pair_id")
@@ -283,11 +283,26 @@ def read_pairs(layout: Layout, batch: str, seed: str = "0") -> tuple[pl.DataFram
     certain = claims.group_by("pair_id").agg(certainty=certainty)
     lots = [int(hash_parts(seed, pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
     rows = verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()), is_drawn=False)
-    for frame in (pairs, certain, documents, applied.select("pair_id", "decision", "who")):
+    for frame in (pairs, certain, documents):
         rows = rows.join(frame, on="pair_id", how="left", maintain_order="left")
     turn = pl.col("certainty").fill_null(1.0).rank("ordinal").over("verdict", "reason")
     rows = rows.with_columns(pl.col("documents").fill_null([]), turn=turn)
-    return rows.select(QUEUE.names()).cast(QUEUE), problem
+    return rows.select(PAIR_COLUMNS.names()).cast(PAIR_COLUMNS), None
+
+
+def _read_decisions(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
+    """Read the decisions that apply to pairs of a batch (`DECIDED`), or the problem with their file."""
+    try:
+        decisions = read_decisions(layout.decisions(batch))
+        if not decisions.height:
+            return DECIDED.to_frame(), None
+        pairs = read_table(layout.table(PAIRS.name, batch), PAIRS)
+        claims = read_table(layout.table(CLAIMS.name, batch), CLAIMS)
+    except TableError as error:
+        return DECIDED.to_frame(), str(error)
+    states = decision_states(decisions, pairs, claims)
+    applied = states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null())
+    return applied.select(pl.lit(batch).alias("batch"), "pair_id", "decision", "who"), None
 
 
 def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.review.pair import pair_view
-from qa_pipeline.review.queue import QUEUE, Filters, read_pairs
+from qa_pipeline.review.queue import PAIR_COLUMNS, Filters, read_pairs
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
@@ -67,7 +67,7 @@ def draw_rows(
 def _draw(
     layout: Layout, batches: Sequence[str], conditions: list[pl.Expr], count: int, seed: str
 ) -> list[dict[str, Any]]:
-    parts, tables = [QUEUE.to_frame()], StoredTables(layout)
+    parts, tables = [PAIR_COLUMNS.to_frame()], StoredTables(layout)
     for batch in batches:
         rows, problem = read_pairs(layout, batch, seed)
         if problem:
