@@ -80,7 +80,7 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: Outcome) ->
         view=view,
         batch=batch,
         filters=filters,
-        list_title=LISTS[filters.list].title,
+        list_title=LISTS[filters.list][0],
         position=review.queue.position(filters, batch, pair_id),
         claim=claim,
         quote=quote,

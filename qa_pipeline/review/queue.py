@@ -1,7 +1,6 @@
 """The review queue: pairs of all batches in the order of review, lists and filters."""
 
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from threading import Lock
 from typing import Any
@@ -12,7 +11,6 @@ import polars as pl
 from qa_pipeline.curation.decisions import APPLIED, decision_states, read_decisions
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
-from qa_pipeline.pipeline.report import finished_batches
 from qa_pipeline.storage.files import Version, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
@@ -28,8 +26,6 @@ MOST_CHOICES = 300
 """Most frequent values that a filter offers."""
 _LONGEST_TEXT = 400
 """Characters of a question or an answer in the queue."""
-_MOST_SELECTIONS = 32
-"""Filtered lists in memory."""
 PAIR_COLUMNS = pl.Schema(
     {
         "batch": pl.String(),
@@ -60,26 +56,16 @@ _GENERATED = pl.col("expected_verdict").is_null()
 """Condition of pairs other than known-answer pairs."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairList:
-    """A list of the queue: pairs that meet a condition over `QUEUE`."""
-
-    title: str
-    condition: pl.Expr
-
-
 WAITING = "waiting"
 LISTS = {
-    WAITING: PairList(
-        "Waiting", _GENERATED & (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()
-    ),
-    "rejected": PairList("Sample of rejected", pl.col("is_drawn") & (pl.col("verdict") == "rejected")),
-    "accepted": PairList("Sample of accepted", pl.col("is_drawn") & (pl.col("verdict") == "accepted")),
-    "decided": PairList("Decided", pl.col("decision").is_not_null()),
-    "known": PairList("Known answers", ~_GENERATED),
-    "all": PairList("All", _GENERATED),
+    WAITING: ("Waiting", _GENERATED & (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()),
+    "rejected": ("Sample of rejected", pl.col("is_drawn") & (pl.col("verdict") == "rejected")),
+    "accepted": ("Sample of accepted", pl.col("is_drawn") & (pl.col("verdict") == "accepted")),
+    "decided": ("Decided", pl.col("decision").is_not_null()),
+    "known": ("Known answers", ~_GENERATED),
+    "all": ("All", _GENERATED),
 }
-"""Lists by their name in addresses."""
+"""Title and condition over `QUEUE` of each list, by its name in addresses."""
 COLUMNS = {
     "batch": "batch",
     "language": "language",
@@ -88,6 +74,7 @@ COLUMNS = {
     "reason": "reason",
 }
 """Column of each filter by value."""
+_LABELS: Mapping[str, Callable[[str], str]] = {"reason": in_words, "type": words, "verdict": words}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +108,9 @@ class Filters:
 
     def conditions(self) -> dict[str, pl.Expr]:
         """Return the condition of each filter that is set."""
-        conditions = {"list": LISTS[self.list].condition}
+        conditions = {"list": LISTS[self.list][1]}
         for name, column in COLUMNS.items():
-            value = getattr(self, name)
-            if value:
+            if value := getattr(self, name):
                 conditions[name] = pl.col(column) == value
         if self.search:
             text = pl.concat_str("question", pl.lit("\n"), "answer", ignore_nulls=True).str.to_lowercase()
@@ -158,14 +144,12 @@ class _Part:
 class Queue:
     """The pairs of an output folder. A batch is read again when its files change."""
 
-    def __init__(self, layout: Layout, seed: str = "0") -> None:
+    def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._seed = seed
         self._pairs: dict[str, _Part] = {}
         self._decisions: dict[str, _Part] = {}
         self._sorted = PAIR_COLUMNS.to_frame()
         self._rows = QUEUE.to_frame()
-        self._selections: OrderedDict[Filters, pl.Series] = OrderedDict()
         self._lock = Lock()
 
     def rows(self) -> pl.DataFrame:
@@ -177,24 +161,10 @@ class Queue:
             self._read_changes()
             return self._rows
 
-    def places(self, rows: pl.DataFrame, filters: Filters) -> pl.Series:
-        """Return the indices in `rows` of the pairs that match the filters."""
-        with self._lock:
-            if rows is self._rows and filters in self._selections:
-                self._selections.move_to_end(filters)
-                return self._selections[filters]
-        places = rows.select(pl.all_horizontal(*filters.conditions().values()).arg_true()).to_series()
-        with self._lock:
-            if rows is self._rows:
-                self._selections[filters] = places
-                while len(self._selections) > _MOST_SELECTIONS:
-                    self._selections.popitem(last=False)
-        return places
-
     def position(self, filters: Filters, batch: str, pair_id: str) -> Position:
         """Return the position of a pair in a list, or its earlier position if it has left the list."""
         rows = self.rows()
-        places = self.places(rows, filters)
+        places = matching(rows, filters)
         is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
         here = rows.select(is_pair.arg_true()).to_series()
         if not len(here):
@@ -232,7 +202,7 @@ class Queue:
             versions = tuple(map(version_of, files))
             part = self._pairs.get(batch)
             if part is None or part.versions != versions:
-                part = _Part(versions, *read_pairs(layout, batch, self._seed))
+                part = _Part(versions, *read_pairs(layout, batch))
             pairs[batch] = part
             versions += (version_of(layout.decisions(batch)),)
             part = self._decisions.get(batch)
@@ -255,7 +225,6 @@ class Queue:
         decided = pl.concat([DECIDED.to_frame(), *(part.rows for part in decisions.values())])
         columns = self._sorted.select(key).join(decided, on=key, how="left", maintain_order="left")
         self._rows = self._sorted.with_columns(columns["decision"], columns["who"])
-        self._selections.clear()
 
 
 def read_pairs(layout: Layout, batch: str, seed: str = "0") -> tuple[pl.DataFrame, str | None]:
@@ -305,10 +274,15 @@ def _read_decisions(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | Non
     return applied.select(pl.lit(batch).alias("batch"), "pair_id", "decision", "who"), None
 
 
+def matching(rows: pl.DataFrame, filters: Filters) -> pl.Series:
+    """Return the indices of the pairs that match the filters."""
+    return rows.select(pl.all_horizontal(*filters.conditions().values()).arg_true()).to_series()
+
+
 def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
     """Return the contents of a page of the queue, at most the last page."""
     rows = queue.rows()
-    places = queue.places(rows, filters)
+    places = matching(rows, filters)
     pages = max(1, -(-len(places) // PAGE))
     number = min(max(number, 1), pages)
     page_rows = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
@@ -333,19 +307,16 @@ def _choices(rows: pl.DataFrame, filters: Filters) -> tuple[list[tuple[str, str,
     conditions = filters.conditions()
     in_list = rows.filter(conditions.pop("list"))
     left = rows.filter(*conditions.values())
-    counts = left.select(**{name: pair_list.condition.sum() for name, pair_list in LISTS.items()}).row(0)
-    lists = [(name, LISTS[name].title, count) for name, count in zip(LISTS, counts, strict=True)]
+    counts = left.select(**{name: condition.sum() for name, (_, condition) in LISTS.items()}).row(0)
+    lists = [(name, LISTS[name][0], count) for name, count in zip(LISTS, counts, strict=True)]
     facets = []
     for name, column in COLUMNS.items():
         counted = in_list[column].drop_nulls().value_counts().sort("count", column, descending=[True, False])
         offered = dict(counted.head(MOST_CHOICES).iter_rows())
-        chosen = getattr(filters, name)
-        if chosen:
+        if chosen := getattr(filters, name):
             offered.setdefault(chosen, 0)
-        named = {value: in_words(value) if name == "reason" else value for value in offered}
-        if name in ("type", "verdict"):
-            named = {value: words(value) for value in offered}
-        choices = [(value, label, offered[value]) for value, label in named.items()]
+        label = _LABELS.get(name, str)
+        choices = [(value, label(value), count) for value, count in offered.items()]
         facets.append(
             {
                 "name": name,
@@ -358,13 +329,6 @@ def _choices(rows: pl.DataFrame, filters: Filters) -> tuple[list[tuple[str, str,
 
 
 def nothing_to_show(layout: Layout) -> str:
-    """Return the reason why an output folder has no pairs, and the remedy."""
+    """Return the remedy for an output folder without pairs."""
     command = f"qa-pipeline run CORPUS --out {layout.out}"
-    if not layout.out.is_dir():
-        return f"{layout.out} is not there; run {command} and load this page again."
-    if not finished_batches(layout):
-        return f"{layout.out} holds no tables yet; run {command} and load this page again."
-    return (
-        f"{layout.out} holds no pairs yet; a run that is at work writes them at its end. If none is, run "
-        f"{command} again and load this page."
-    )
+    return f"{layout.out} has no pairs yet; run {command} and load this page again."
