@@ -22,6 +22,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
         "Turn folders of documents into question-answer training data with verified sources.\n\n"
@@ -47,16 +48,12 @@ def main(
     """Read the options before a command."""
 
 
-PANELS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Run": (run, validate, estimate),
-    "Review": (status, show, review, decide, sample),
-    "Release": (release, verify, forget),
-    "Measure": (calibrate,),
-}
-for panel, commands in PANELS.items():
-    for command in commands:
-        app.command(rich_help_panel=panel)(command)
-app.add_typer(audit, rich_help_panel="Release")
-app.add_typer(evaluation, rich_help_panel="Measure")
-app.add_typer(monitor, rich_help_panel="Measure")
-app.command("settings", rich_help_panel="Settings")(show_settings)
+COMMANDS: tuple[Callable[..., None], ...] = (
+    *(run, validate, estimate, status, show, review, decide, sample),
+    *(release, verify, forget, calibrate),
+)
+for command in COMMANDS:
+    app.command()(command)
+for group in (audit, evaluation, monitor):
+    app.add_typer(group)
+app.command("settings")(show_settings)

@@ -41,7 +41,7 @@ def calibrate(
     batch: OnlyBatch = None,
     as_json: Json = False,
 ) -> None:
-    """Fit thresholds to labelled rows, or show the effect of other settings.
+    """Fit thresholds to labelled rows, or try other settings.
 
     Rows have id, language, question, context, answer, label (1 is supported) and group_id. A threshold that
     may miss the target is refused. If all are refused, the exit code is 1. With --what-if nothing is fitted:

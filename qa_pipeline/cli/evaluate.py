@@ -14,7 +14,7 @@ evaluation = typer.Typer(
     name="eval",
     cls=Commands,
     no_args_is_help=True,
-    help="Measure answered questions: run, compare, gate, raters, validation.",
+    help="Measure answered questions of any system.",
 )
 for command in (run, compare, gate):
     evaluation.command()(command)

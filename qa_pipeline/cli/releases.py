@@ -117,7 +117,7 @@ audit = typer.Typer(
     cls=Commands,
     name="audit",
     no_args_is_help=True,
-    help="Have people check a sample of a release, and bound its error rate.",
+    help="Bound the error rate of a release from a labelled sample.",
 )
 
 

@@ -27,7 +27,7 @@ def status(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the state of each batch, its counts, and the next commands."""
+    """Show the state of each batch and the next commands."""
     check_exists(out, advice=RUN_FIRST)
     from qa_pipeline.cli.report import show_coverage, show_report
     from qa_pipeline.pipeline.report import finished_batches, read_outcomes, report
@@ -49,7 +49,7 @@ def show(
     out: Out = Path("data"),
     as_json: Json = False,
 ) -> None:
-    """Show the text that was read from a document, with its sections, pages and chunks."""
+    """Show the text of a document as it was read."""
     check_exists(out, advice=RUN_FIRST)
     from qa_pipeline.cli.console import print_line
     from qa_pipeline.cli.console import show as show_result
@@ -194,10 +194,10 @@ def sample(
     to: Annotated[Path | None, typer.Option(help="New JSONL file for the rows.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show a random sample of rows, spread over languages, types and documents.
+    """Show a random sample of rows.
 
-    To rate rows, write them with --to, then fill in rating (good, thin or bad), annotator and why.
-    qa-pipeline eval raters compares the ratings.
+    It is spread over languages, types and documents. To rate rows, write them with --to, and fill in rating
+    (good, thin or bad), annotator and why. The command eval raters compares the ratings.
     """
     check_exists(out, advice=RUN_FIRST)
     from qa_pipeline.cli.console import print_line
