@@ -44,8 +44,8 @@ def calibrate(
     """Fit thresholds to labelled rows, or try other settings.
 
     Rows have id, language, question, context, answer, label (1 is supported) and group_id. A threshold that
-    may miss the target is refused. If all are refused, the exit code is 1. With --what-if nothing is fitted:
-    the verdicts of a folder are compared with those under --set, such as judging.threshold=0.8.
+    may miss the target is refused; if all are refused, the exit code is 1. --what-if compares the verdicts of
+    a folder with those under --set, such as judging.threshold=0.8.
     """
     check_exists(*(data or []), decisions, what_if)
     if not data and decisions is None and what_if is None:

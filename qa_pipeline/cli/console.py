@@ -50,7 +50,7 @@ def show(
     screen: Mapping[str, Any] | None = None,
     every: bool = False,
 ) -> None:
-    """Print a result as one JSON document, or as tables and lines.
+    """Print a result as a JSON document, or as tables and lines.
 
     Args:
         document: values by name; a frame is a list of rows.
@@ -102,7 +102,7 @@ def show_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def print_line(text: str, style: str = "") -> None:
-    """Print one line without wrapping."""
+    """Print a line without wrapping."""
     _console().print(Text(text.translate(_CONTROLS), style=style), soft_wrap=True)
 
 

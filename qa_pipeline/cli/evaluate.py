@@ -39,8 +39,8 @@ def raters(
 ) -> None:
     """Measure agreement between raters (Fleiss' kappa), and label items by majority.
 
-    A row is one rating (id, annotator, rating, optional criterion), or one item whose `ratings` maps
-    annotators to ratings. Items without a majority get null.
+    A row is a rating (id, annotator, rating, optional criterion), or an item whose `ratings` maps annotators
+    to ratings. Items without a majority get null.
     """
     check_exists(*files)
     from qa_pipeline.cli.console import show

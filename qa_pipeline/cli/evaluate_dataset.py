@@ -46,7 +46,7 @@ def run(
 ) -> None:
     """Measure faithfulness, citations, retrieval and answers of answered questions.
 
-    A row without the fields of a metric has no value there and is counted. Equal input gives equal files.
+    Rows that lack the fields of a metric have null there and are counted. Equal input gives equal files.
     """
     check_exists(*datasets)
     from qa_pipeline.cli.console import print_line, watching
@@ -105,7 +105,7 @@ def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Mea
     """Return the models and settings that decide about answers.
 
     Raises:
-        SettingsError: the settings name no model where one is needed, or it cannot be used.
+        SettingsError: a model is missing or cannot be used.
         KeyRejectedError: its key is missing.
     """
     from qa_pipeline.evaluation.signals.means import Means

@@ -1,4 +1,4 @@
-"""The commands `eval compare` and `eval gate`: changes from one run to the next."""
+"""The commands `eval compare` and `eval gate`: changes between runs."""
 
 import math
 from pathlib import Path
@@ -32,7 +32,7 @@ def compare(
 ) -> None:
     """Compare two evaluations row by row: differences, intervals, tests and effect sizes.
 
-    Intervals and tests treat rows of one document as dependent. Metrics of different versions are not
+    Intervals and tests treat rows of a document as dependent. Metrics of different versions are not
     compared. Different data sets need --unpaired.
     """
     check_exists(baseline, current)

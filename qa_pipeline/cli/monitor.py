@@ -30,7 +30,7 @@ monitor = typer.Typer(
 
 @monitor.callback()
 def _commands() -> None:
-    """Keep `check` a command, although it is the only one."""
+    """Keep `check` a command of its own."""
 
 
 @monitor.command()

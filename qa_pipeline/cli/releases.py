@@ -182,8 +182,8 @@ def forget(
 ) -> None:
     """Delete a document and everything made from it.
 
-    This includes caches, model replies that saw it, and decisions. Its batches have no rows until their next
-    run. Releases never change; those that may contain it are listed.
+    This includes caches, model replies that saw it, and decisions. Its batches are without rows until their
+    next run. Releases never change; those that may contain it are listed.
     """
     check_exists(out, advice=RUN_FIRST)
     from qa_pipeline.cli.console import show

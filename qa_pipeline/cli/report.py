@@ -35,7 +35,7 @@ def show_outcomes(
     in_dagster: bool = False,
     whole: Mapping[str, Any] | None = None,
 ) -> int:
-    """Print the result of a run and return its exit code: 1 if a batch failed or the run gave no row.
+    """Print the result of a run and return its exit code: 1 if a batch failed or all rows are missing.
 
     A run whose pairs wait for people has succeeded. After a trial `whole` estimates the full run.
     """
@@ -51,14 +51,12 @@ def show_outcomes(
         document |= {"outcomes": [asdict(outcome) for outcome in outcomes], "whole": whole}
         show(document, as_json=True)
         return code
-    batches = [outcome.batch for outcome in outcomes if outcome.batch not in summary.incomplete]
-    for title, is_accepted in {"Accepted": True, "Not accepted": False}.items():
-        count = (
-            _sum(summary, "accepted") if is_accepted else _sum(summary, "rejected", "needs_review", "failed")
-        )
-        if count:
+    for title, columns in {"Accepted": VERDICT_WORDS[:1], "Not accepted": VERDICT_WORDS[1:]}.items():
+        counts = {row["batch"]: sum(row[word] for word in columns) for row in summary.batches.to_dicts()}
+        if batches := [batch for batch, count in counts.items() if count]:
+            is_accepted = title == "Accepted"
             rows = draw_rows(layout, batches[:SAMPLES], SAMPLES, is_accepted=is_accepted)
-            of_all = "" if len(rows) == count else f" of {count}"
+            of_all = "" if len(rows) == sum(counts.values()) else f" of {sum(counts.values())}"
             print_line(f"{title}, {len(rows)}{of_all}\n", "bold cyan")
             for row in rows:
                 show_row(row)
@@ -97,7 +95,7 @@ def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
 
 
 def show_coverage(outcomes: pl.DataFrame, *, as_json: bool) -> None:
-    """Print why sections gave no row, the yield of each format, and the first such sections."""
+    """Print sections without a row by reason, and the yield of each format."""
     by_reason = count_outcomes(outcomes, "reason").select("reason", "sections", "documents")
     by_format = count_outcomes(outcomes, "format")
     meaning = pl.col("reason").map_elements(in_words, pl.String, skip_nulls=True)
@@ -219,7 +217,7 @@ def _show_next_commands(
 
 
 def _explain_no_rows(summary: Report, layout: Layout) -> None:
-    """Print why batches gave no row, and the remedy, unless they gave one."""
+    """Print the reason and the remedy for batches without a row."""
     if _sum(summary, "examples"):
         return
     out = f"--out {shlex.quote(str(layout.out))}"
@@ -242,8 +240,8 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
     print_line(f"\n0 rows: {why}", "yellow")
 
 
-def _sum(summary: Report, *columns: str) -> int:
-    return sum(int(summary.batches[column].sum()) for column in columns) if summary.batches.height else 0
+def _sum(summary: Report, column: str) -> int:
+    return int(summary.batches[column].sum()) if summary.batches.height else 0
 
 
 def _document(summary: Report, layout: Layout) -> dict[str, Any]:

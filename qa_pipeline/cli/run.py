@@ -201,7 +201,7 @@ def estimate(
 ) -> None:
     """Estimate the model calls and cost of a run.
 
-    Sends and writes nothing. Questions in the output folder are not counted again.
+    Questions in the output folder are not counted again.
     """
     from qa_pipeline.documents.corpus.corpora import single_batch
     from qa_pipeline.settings.tree import check_model

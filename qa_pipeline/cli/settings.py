@@ -46,7 +46,7 @@ def read_changes(
     """Return the tree of settings that `--set` and options change; options win.
 
     Raises:
-        SettingsError: a `--set` cannot be read, or names a setting that is one of `arguments`.
+        SettingsError: a `--set` cannot be read, or names one of `arguments`.
     """
     from qa_pipeline.settings.base import read_assignments
 

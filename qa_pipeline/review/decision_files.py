@@ -34,7 +34,7 @@ _SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def _clean(value: object) -> object:
-    """Normalise a text; a blank one is None."""
+    """Normalise a text; None if it is blank."""
     if not isinstance(value, str):
         return value
     text = unicodedata.normalize("NFC", value.replace("\r\n", "\n")).strip()

@@ -276,7 +276,7 @@ def coded_reason(code: str, note: str) -> str:
     """Return a reason of a code and a note, as decisions store it.
 
     Raises:
-        InputError: there is no such code.
+        InputError: the code is unknown.
     """
     if code not in REJECTIONS:
         raise InputError(f"{code[:40]!r} is not a reason to reject; choose from {', '.join(REJECTIONS)}")

@@ -94,7 +94,7 @@ class DecidedPair:
 
 
 def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair | None:
-    """Return the decisions about a pair, or None if the batch lacks it."""
+    """Return the decisions about a pair, if the batch has it."""
     pairs, claims = (tables.frame(table, batch).filter(pair_id=pair_id) for table in (PAIRS, CLAIMS))
     if not pairs.height:
         return None
@@ -112,6 +112,6 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
 
 
 def pending_decisions(tables: StoredTables, batch: str) -> int:
-    """Return the number of recorded decisions that no run has applied."""
+    """Return the number of recorded decisions that wait for a run."""
     applied = tables.optional(DECISIONS, batch)
     return tables.decisions(batch).join(applied, on="decision_id", how="anti").height

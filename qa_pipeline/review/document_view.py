@@ -22,7 +22,7 @@ def find_document(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow
     """Find a document with its chunks by its path, BATCH/PATH, id or the beginning of its id.
 
     Raises:
-        InputError: no document or several match.
+        InputError: several documents match, or the document is missing.
     """
     by_id = pl.col("document_id").str.starts_with(name) if len(name) >= _SHORTEST_ID else pl.lit(value=False)
     full_path = pl.concat_str("batch", pl.lit("/"), "path")

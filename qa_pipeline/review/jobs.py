@@ -1,6 +1,6 @@
 """Background work that a page starts and follows: one thread runs a step of each job in turn.
 
-Jobs are only in memory. After a restart a question is asked again, and stored replies cost nothing.
+Jobs are only in memory. After a restart a question is asked again, from stored replies.
 """
 
 import logging
@@ -72,7 +72,7 @@ class Jobs:
         """Return a job.
 
         Raises:
-            InputError: it is no longer in memory.
+            InputError: it has left the memory.
         """
         with self._lock:
             job = self._jobs.get(job_id)

@@ -135,15 +135,6 @@ class PairView:
         """Return True if question or answer are cut on the page."""
         return max(len(self.pair[name] or "") for name in ("question", "answer")) > LONGEST_TEXT
 
-    @property
-    def not_supported(self) -> list[tuple[str, str]]:
-        """Return the unsupported spans of the answer with their reasons."""
-        answer = self.pair["answer"] or ""
-        return [
-            (answer[span["start"] : span["end"]], in_words(span["reason"]))
-            for span in self.verdict["unsupported_spans"][:_MOST_CLAIMS]
-        ]
-
     def selected(self, number: int | None) -> tuple[ClaimView | None, Quote | None]:
         """Return a claim by its number, by default the first unsupported claim, and its evidence."""
         by_number = {view.number: view for view in self.claims}

@@ -49,7 +49,7 @@ class Access:
         return self.user_header is None and hmac.compare_digest(token.encode(), self.token.encode())
 
     def who_sent(self, request: Request) -> str | None:
-        """Return the name of the signed-in user, or None."""
+        """Return the name of the user, if signed in."""
         if self.user_header is not None:
             return shorten(request.headers.get(self.user_header, ""), _LONGEST_WHO) or None
         cookie = request.cookies.get(cookie_name(request), "")

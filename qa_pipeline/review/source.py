@@ -157,7 +157,7 @@ class SourceView:
         return f"?{urlencode({name: value for name, value in fields.items() if value not in ('', None)})}"
 
     def other_page(self, step: int) -> int | None:
-        """Return the page this many steps away, or None past either end."""
+        """Return the page this many steps away, if there is one."""
         at = self.pages.index(self.page) + step if self.page in self.pages else -1
         return self.pages[at] if 0 <= at < len(self.pages) else None
 
@@ -181,7 +181,7 @@ def source_view(
         query: a `part`, a `page` or `view=text`; by default the document opens at the evidence.
 
     Raises:
-        InputError: there is no such document or span.
+        InputError: the document or the span is missing.
     """
     document = find_document(tables, batch, document_id)
     text = document["text"] or ""
@@ -247,7 +247,7 @@ def find_document(tables: StoredTables, batch: str, document_id: str) -> Documen
 
 
 def number_in(query: Mapping[str, str], name: str) -> int | None:
-    """Return a positive number of an address, or None."""
+    """Return a positive number of an address, if it is there."""
     value = query.get(name, "")
     return int(value) if _OFFSET.fullmatch(value) and int(value) >= 1 else None
 

@@ -31,7 +31,7 @@ class StoredTables:
         """Return a table of a batch.
 
         Raises:
-            InputError: there is no such table.
+            InputError: the table is missing.
         """
         path = self.layout.table(table.name, batch)
         if not path.is_file():
@@ -39,7 +39,7 @@ class StoredTables:
         return self._remembered(path, functools.partial(read_table, table=table))
 
     def optional(self, table: Table, batch: str) -> pl.DataFrame:
-        """Return a table of a batch, empty if there is none."""
+        """Return a table of a batch, empty if it is missing."""
         return self.frame(table, batch) if self.layout.table(table.name, batch).is_file() else table.empty()
 
     def decisions(self, batch: str) -> pl.DataFrame:

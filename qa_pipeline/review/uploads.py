@@ -27,8 +27,6 @@ from qa_pipeline.text.rendering import shorten, words
 
 DOCUMENT = "document"
 """The batch of every upload, and the name of its file."""
-_MOST_UPLOADS = 500
-"""Uploads in an output folder."""
 _MOST_NAME = 120
 """Characters of the name of an upload on the screen."""
 _FOLDER = re.compile(r"[0-9a-f]{64}\.[a-z0-9_+-]{1,16}")
@@ -69,7 +67,7 @@ def _uploads(layout: Layout) -> Path:
 
 
 def _upload(folder: Path) -> Place | None:
-    """Return the upload of a folder, or None if it was not fully read."""
+    """Return the upload of a folder, if it was fully read."""
     layout = Layout(folder)
     try:
         title = (folder / "name.txt").read_text("utf-8")
@@ -86,7 +84,7 @@ def read_document(
     """Read an uploaded document and yield its batch.
 
     Raises:
-        InputError: it cannot be read, was forgotten, or there are too many uploads.
+        InputError: it cannot be read, or was forgotten.
     """
     suffix = PurePosixPath(name.lower()).suffix
     if format_of(f"a{suffix}", readers=resources.settings.documents.readers) is None:
@@ -94,14 +92,11 @@ def read_document(
     content_sha256 = sha256(content).hexdigest()
     if content_sha256 in forgotten_documents(layout):
         raise InputError("this document was deleted with qa-pipeline forget")
-    uploads = _uploads(layout)
-    folder = uploads / f"{content_sha256}{suffix}"
+    folder = _uploads(layout) / f"{content_sha256}{suffix}"
     done = _upload(folder)
     if done is not None:
         yield done
         return
-    if uploads.is_dir() and sum(1 for _ in uploads.iterdir()) >= _MOST_UPLOADS:
-        raise InputError(f"there are {_MOST_UPLOADS} uploads; delete unused folders in {uploads}")
     with locked(layout.out, shared=True):
         write_bytes(folder / "corpus" / DOCUMENT / f"{DOCUMENT}{suffix}", content)
         shown = shorten(name.replace("\\", "/").rpartition("/")[2], _MOST_NAME)
