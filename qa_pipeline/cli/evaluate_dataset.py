@@ -112,24 +112,17 @@ def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Mea
     from qa_pipeline.pipeline.resources import Resources
 
     resources, cut_by = Resources(settings), settings.verification.split_claims
-    if scorer == "local" and cut_by == "rules":
-        return Means(resources, undecided=undecided)
-    verifier = resources.reviewer("verifier")
+    asks = scorer == "model"
+    verifier = resources.reviewer("verifier") if asks or cut_by != "rules" else None
+    judge = resources.reviewer("judge") if asks else None
+    if asks and verifier is None and judge is None:
+        raise SettingsError(
+            "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider"
+        )
     if verifier is None and cut_by == "model":
-        raise SettingsError(
-            "verification.split_claims=model needs a model: set llm.verifier.provider, or use rules "
-            "(verification.split_claims=rules)"
-        )
+        raise SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
     splitter = None if cut_by == "rules" else verifier
-    if scorer == "local":
-        return Means(resources, undecided=undecided, splitter=splitter)
-    judge = resources.reviewer("judge")
-    if verifier is None and judge is None:
-        raise SettingsError(
-            "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider to "
-            "gemini or openai"
-        )
-    return Means(resources, verifier, judge, undecided, splitter)
+    return Means(resources, verifier if asks else None, judge, undecided, splitter)
 
 
 def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
@@ -146,15 +139,14 @@ def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
 
 def _settings_shown(means: "Means") -> dict[str, Any]:
     settings = means.resources.settings
+    models = {"verifier": means.verifier, "judge": means.judge, "splitter": means.splitter}
     return {
         "thresholds_id": settings.verification.thresholds_id,
         "embedding": _without_folder(settings.embedding.model),
         "entailment": _without_folder(settings.verification.entailment.model),
-        "verifier": None if means.verifier is None else means.verifier.name,
-        "judge": None if means.judge is None else means.judge.name,
         "undecided": means.undecided,
         "split_claims": "rules" if means.splitter is None else settings.verification.split_claims,
-        "splitter": None if means.splitter is None else means.splitter.name,
+        **{role: None if model is None else model.name for role, model in models.items()},
     }
 
 
