@@ -62,8 +62,9 @@ def show_outcomes(
                 show_row(row)
     _show_sentences(summary, outcomes)
     if whole is not None:
-        cost = "" if whole["cost"] is None else f", {whole['cost']:.2f} {whole['currency']}"
-        print_line(f"The whole corpus: about {whole['calls']:,} calls, {whole['tokens']:,} tokens{cost}")
+        if whole["calls"]:
+            cost = "" if whole["cost"] is None else f", {whole['cost']:.2f} {whole['currency']}"
+            print_line(f"The whole corpus: about {whole['calls']:,} calls, {whole['tokens']:,} tokens{cost}")
         print_line("Run the same command without --try to continue: stored replies cost nothing again.")
     else:
         _show_next_commands(summary, layout, has_run=True, in_dagster=in_dagster)

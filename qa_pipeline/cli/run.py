@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from qa_pipeline.settings.tree import Settings
 
 MOST_TRIED = 3
-"""Batches of a trial: reading and embedding a large corpus would take too long."""
+"""Batches of a trial."""
 _NO_CAP = 10**15
 """Calls of an estimate, which needs no cap."""
 
@@ -90,7 +90,7 @@ def run(
     layout = Layout(settings.out, cache=settings.cache)
     with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
         if try_chunks is not None:
-            outcomes = _run_trial(settings, batches, try_chunks, watch)
+            outcomes, whole = _run_trial(settings, batches, try_chunks, watch)
         else:
             if not batch and single is None:
                 withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
@@ -98,7 +98,6 @@ def run(
                 Resources(settings, watch=watch), batches, dagster=dagster, force=force
             )
     if try_chunks is not None:
-        whole = _estimate(settings, batches)
         raise typer.Exit(show_outcomes(Layout(settings.out / "try"), outcomes, as_json=as_json, whole=whole))
     if not batch:
         outcomes += [BatchOutcome(name, "failed", error=why) for name, why in found.refused.items()]
@@ -121,10 +120,14 @@ def _bring_up_to_date(
 
 def _run_trial(
     settings: "Settings", batches: Sequence[str], count: int, watch: "StageObserver"
-) -> "list[BatchOutcome]":
-    """Run some chunks of a few batches into OUT/try; a full run finds their replies in the store."""
+) -> "tuple[list[BatchOutcome], dict[str, Any]]":
+    """Run some chunks of a few batches into OUT/try, and estimate a full run from these batches.
+
+    A full run finds the replies in the store. Reading all of a large corpus would take too long.
+    """
     from qa_pipeline.defs.running import run_batches
     from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.stages import batch_files
     from qa_pipeline.storage.hashes import hash_text
     from qa_pipeline.storage.tables import VERDICTS
 
@@ -137,7 +140,12 @@ def _run_trial(
         resources = Resources(tried, shared=settings.out, watch=watch)
         resources.layout.table(VERDICTS.name, batch).unlink(missing_ok=True)  # of an earlier trial
         outcomes += run_batches(resources, [batch])
-    return outcomes
+    files = {batch: len(batch_files(Resources(settings), batch).list()) for batch in batches}
+    scale = sum(files.values()) / max(1, sum(files[batch] for batch in drawn))
+    document = _estimate(settings, drawn)
+    whole: dict[str, Any] = {name: round(document[name] * scale) for name in ("calls", "tokens")}
+    whole["cost"] = None if document["cost"] is None else document["cost"] * scale
+    return outcomes, whole | {"currency": document["currency"]}
 
 
 def validate(

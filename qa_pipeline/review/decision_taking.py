@@ -250,7 +250,8 @@ def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> 
 
 def _is_repeated(row: DecisionColumns, before: DecisionRow | None) -> bool:
     """Return True if a recorded decision still counts, or took another back."""
-    return row["decision"] == REOPENED or (before or {}).get("decision_id") == row["decision_id"]
+    is_counting = before is not None and before["decision_id"] == row["decision_id"]
+    return is_counting or bool(row["decision"] == REOPENED)
 
 
 def _outdated(row: DecisionColumns, before: DecisionRow | None, *, is_known: bool) -> str | None:
