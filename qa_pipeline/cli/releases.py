@@ -208,7 +208,7 @@ def forget(
         batches = set(occurrences.rows["batch"])  # their rows may contain a passage of the document
         releases = [path for path, manifest in manifests.items() if batches & manifest.batches.keys()]
         replies = erase_documents(layout, occurrences, database).replies if yes else None
-    result = {
+    result: dict[str, Any] = {
         "documents": occurrences.paths,
         "contents": occurrences.contents,
         "batches": occurrences.batches,
@@ -217,9 +217,10 @@ def forget(
         "replies": replies,
     }
     screen = {
-        "deleted; delete it in the corpus too" if yes else "to be deleted": occurrences.paths,
+        "deleted" if yes else "to be deleted": occurrences.paths,
         "without rows until the next run": occurrences.batches,
         "may contain it, delete by hand": releases,
-        "done" if yes else "nothing has changed": f"{replies:,} replies deleted" if yes else "add --yes",
+        "next": "delete it in the corpus too" if yes else "add --yes; nothing has changed",
+        "replies deleted": replies,
     }
     show(result, as_json=as_json, screen=screen)

@@ -1,7 +1,6 @@
 """Settings and batches that a command works with, and the command `settings`."""
 
 import difflib
-import json
 import os
 import sys
 from dataclasses import asdict
@@ -172,12 +171,4 @@ def show_settings(
     ]
     if not rows:
         raise SettingsError(f"{prefix} is not a setting; qa-pipeline settings lists all")
-    cells = [{"setting": row.path, "value": _as_assigned(row.value), "meaning": row.meaning} for row in rows]
-    show({"settings": [asdict(row) for row in rows]}, as_json=as_json, screen={"settings": cells}, every=True)
-
-
-def _as_assigned(value: object) -> str:
-    """Return a value as `--set` takes it."""
-    if value is None:
-        return "none"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    show({"settings": [asdict(row) for row in rows]}, as_json=as_json, every=True)

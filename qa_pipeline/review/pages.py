@@ -16,7 +16,6 @@ from qa_pipeline.review.pair import Quote, pair_view
 from qa_pipeline.review.queue import LISTS, Filters, nothing_to_show, queue_page
 from qa_pipeline.review.responses import page, posted, review_of, who_of
 from qa_pipeline.review.source import SourceView, find_document, number_in, source_view, span_in
-from qa_pipeline.text.rendering import words
 
 _PICTURE_SECONDS = 600
 """Time that a browser may keep a picture; its address contains the hash of the file."""
@@ -35,24 +34,16 @@ def show_overview(request: Request) -> Response:
     """Show the input and output of each stage over all batches."""
     layout = review_of(request).layout
     counted = report(layout, finished_batches(layout))
-    stages = []
-    for (stage,), steps in counted.steps.group_by("stage", maintain_order=True):
-        total, *parts = steps.iter_rows(named=True)
-        bars = [
-            (": ".join(filter(None, [words(part["what"]), in_words(part["reason"] or "")])), part["count"])
-            for part in parts
-        ]
-        if total["count"]:
-            stages.append((stage, total, sorted(bars, key=lambda bar: -bar[1])))
-    hint = nothing_to_show(layout)
-    waiting = counted.decisions.get("recorded since the last run", 0)
+    steps = counted.steps.partition_by("stage", maintain_order=True)
     return page(
         request,
         "overview.html.j2",
-        stages=stages,
+        stages=[
+            [{**row, "reason": in_words(row["reason"] or "")} for row in stage.to_dicts()] for stage in steps
+        ],
         incomplete=counted.incomplete,
-        hint=hint,
-        decisions=waiting,
+        hint=nothing_to_show(layout),
+        decisions=counted.decisions.get("recorded since the last run", 0),
         out=layout.out,
     )
 
