@@ -163,7 +163,7 @@ def _write_template(layout: Layout, path: Path, batches: list[str] | None) -> No
 
 def _record(layout: Layout, path: Path, read: "ReadFile") -> int:
     """Record the decisions of a file and return the exit code."""
-    from qa_pipeline.review.decision_taking import take_decisions
+    from qa_pipeline.review.decisions import take_decisions
 
     taken = take_decisions(layout, read)
     for line, problem in taken.problems.items():

@@ -14,7 +14,9 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from qa_pipeline.calibration.rows import QUALITY
 from qa_pipeline.curation.decisions import content_hashes
+from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -29,6 +31,15 @@ TEMPLATE = (
     "decision", "edited_answer", "edited_question", "evidence_quote", "who", "why", "decided_at",
 )  # fmt: skip
 """Columns of the template. People fill in those after `evidence`."""
+OF_SOURCES = ("no_evidence_found", "low_correctness", "wrong_citation", "one_sided")
+"""Reasons to reject because of the sources. They count against verification."""
+OF_QUALITY = (
+    *("low_completeness", "low_relevance", "unclear_question"),
+    *("dangling_reference", "low_question_quality"),
+)
+"""Reasons to reject a proved pair."""
+REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in (*OF_SOURCES, *OF_QUALITY)}
+"""Reason codes on the keys 1 to 9, with their words."""
 _SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
 """Beginnings of cells that a spreadsheet reads as a formula, or hides."""
 
@@ -218,3 +229,20 @@ def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[dict[str, Any]
             names = ("batch", "pair_id", "question", "answer", "evidence")
             hashed = {"content_sha256": content[row["pair_id"]], "reason": row["why_it_waits"]}
             yield {name: row[name] for name in names} | hashed
+
+
+def why_in_words(why: str | None) -> str | None:
+    """Return a reason with the words of its code."""
+    code, colon, note = (why or "").removeprefix(f"{QUALITY}: ").partition(": ")
+    return f"{REJECTIONS[code]}{colon}{note}" if code in REJECTIONS else why
+
+
+def coded_reason(code: str, note: str) -> str:
+    """Return a reason of a code and a note, as decisions store it.
+
+    Raises:
+        InputError: the code is unknown.
+    """
+    if code not in REJECTIONS:
+        raise InputError(f"{code[:40]!r} is not a reason to reject; choose from {', '.join(REJECTIONS)}")
+    return ": ".join(filter(None, [QUALITY if code in OF_QUALITY else "", code, note]))

@@ -1,17 +1,39 @@
-"""Decisions made in the app: read from a form, recorded, and listed for the page of a pair."""
+"""Decisions of people: read from a form, compared with the pairs they are about, recorded and listed."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from qa_pipeline.curation.decisions import APPLIED, REOPENED, content_hashes, decision_states
+import polars as pl
+
+from qa_pipeline.curation.decisions import (
+    APPLIED,
+    EDITED,
+    REOPENED,
+    add_decisions,
+    content_hashes,
+    decision_states,
+    read_decisions,
+    standing,
+)
 from qa_pipeline.errors import DecidedMeanwhileError, InputError, QAPipelineError
-from qa_pipeline.review.decision_files import DecisionLine, ReadFile, decision_line
-from qa_pipeline.review.decision_taking import coded_reason, take_decisions, why_in_words
+from qa_pipeline.review.decision_files import (
+    DecisionLine,
+    ReadFile,
+    about_pair,
+    coded_reason,
+    decision_line,
+    why_in_words,
+)
 from qa_pipeline.review.stored import StoredTables
-from qa_pipeline.storage.rows import DecisionRow
+from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.rows import DecisionColumns, DecisionRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS, DECISIONS, PAIRS
+from qa_pipeline.verification.outcomes import fabricated_citations
 
 _EDITED_TEXTS = {"edited_question": "question", "edited_answer": "answer"}
 FIELDS = ("why", *_EDITED_TEXTS, "evidence_quote")
@@ -115,3 +137,233 @@ def pending_decisions(tables: StoredTables, batch: str) -> int:
     """Return the number of recorded decisions that wait for a run."""
     applied = tables.optional(DECISIONS, batch)
     return tables.decisions(batch).join(applied, on="decision_id", how="anti").height
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Recorded decisions by batch, the number recorded before, and the problem of each refused line."""
+
+    rows: dict[str, list[DecisionColumns]]
+    already_recorded: int
+    problems: dict[int, str]
+
+    @property
+    def recorded(self) -> Counter[str]:
+        """Return the number of decisions by batch."""
+        return Counter({name: len(rows) for name, rows in self.rows.items()})
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The state of a batch that decisions are compared with."""
+
+    pairs: dict[str, PairRow]
+    claimed: set[str]  # pairs with a claim
+    content: dict[str, str]
+    unproved: set[str]  # claims without evidence, and their pairs
+    fabricated: set[str]
+    standing: dict[tuple[str, str | None], DecisionRow]
+    ids: set[str]  # of recorded decisions
+
+
+def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> Taken:
+    """Record the decisions of a file that fit the stored pairs, and report a problem for each other line.
+
+    Args:
+        layout: the output folder.
+        file: the decisions.
+        seen: number of the last decision that a person has seen; None for files.
+
+    Raises:
+        DecidedMeanwhileError: a pair was decided after `seen`.
+        TableError: recorded decisions or tables cannot be read.
+        StorageError: a decision cannot be recorded.
+    """
+    problems, repeats = dict(file.problems), 0
+    taken: dict[str, list[DecisionColumns]] = {}
+    for name, lines in _by_batch(layout, file, problems).items():
+        batch = _read(layout, name, {line.pair_id or "" for line in lines.values()})
+        fitting: dict[int, DecisionColumns] = {}
+        for number, line in lines.items():
+            pair = batch.pairs[line.pair_id or ""]
+            row = _row(_with_new_texts(line, pair), name)
+            if problem := _unfit(row, batch) or _changed_text(line, pair):
+                problems[number] = about_pair(dict(pair), problem)
+            else:
+                fitting[number] = row
+        targets = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
+        rows = []
+        for number, row in fitting.items():
+            target = row["pair_id"], row["claim_id"]
+            before, is_known = batch.standing.get(target), row["decision_id"] in batch.ids
+            if targets[target] > 1:
+                problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
+            elif is_known and _is_repeated(row, before):
+                repeats += 1
+                continue
+            else:
+                problem = _outdated(row, before, is_known=is_known)
+            if problem:
+                problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
+            else:
+                takes_back = before["decision_id"] if before and row["decision"] == REOPENED else None
+                rows.append({**row, "takes_back": takes_back})
+        if rows:
+            taken[name] = rows
+    for name, rows in taken.items():
+        add_decisions(layout.decisions(name), rows, seen)
+    return Taken(taken, repeats, dict(sorted(problems.items())))
+
+
+def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[str, dict[int, DecisionLine]]:
+    """Return the lines by batch, with the pair of each. Lines without a batch get a problem."""
+    names = {line.batch for line in file.lines.values()}
+    has_claims = any(line.claim_id for line in file.lines.values())
+    ids = [*{line.claim_id or line.pair_id for line in file.lines.values()} - {None}]
+    owners: dict[str, dict[str, str]] = defaultdict(dict)  # pair by batch, by id of a pair or claim
+    for path in layout.tables(PAIRS.name):
+        if None not in names and path.stem not in names:
+            continue
+        found = [read_table(path, PAIRS, ["pair_id"]).select("pair_id", target="pair_id")]
+        claims = layout.table(CLAIMS.name, path.stem)
+        if has_claims and claims.is_file():
+            columns = read_table(claims, CLAIMS, ["pair_id", "claim_id"])
+            found.append(columns.select("pair_id", target="claim_id"))
+        for pair_id, target in pl.concat(found).filter(pl.col("target").is_in(ids)).iter_rows():
+            owners[target][path.stem] = pair_id
+    batches: dict[str, dict[int, DecisionLine]] = defaultdict(dict)
+    for number, line in file.lines.items():
+        target = line.claim_id or line.pair_id or ""
+        fitting = {
+            name: pair_id
+            for name, pair_id in owners.get(target, {}).items()
+            if line.batch in (None, name) and line.pair_id in (None, pair_id)
+        }
+        if len(fitting) == 1:
+            ((name, pair_id),) = fitting.items()
+            batches[name][number] = line.model_copy(update={"pair_id": pair_id})
+            continue
+        problem = f"there is no pair or claim with the id {target[:40]!r}"
+        if fitting:
+            problem = f"{target[:40]!r} is in the batches {', '.join(fitting)}; fill in the column batch"
+        elif not target:
+            problem = "pair_id and claim_id are missing"
+        problems[number] = about_pair(line.model_dump(), problem)
+    return batches
+
+
+def _read(layout: Layout, name: str, pair_ids: set[str]) -> _Batch:
+    is_wanted = pl.col("pair_id").is_in([*pair_ids])
+    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_wanted)
+    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_wanted)
+    recorded = read_decisions(layout.decisions(name))
+    unproved = claims.filter(pl.col("evidence_quote").is_null())
+    counting = typed_rows(standing(recorded), DecisionRow)
+    return _Batch(
+        pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
+        claimed=set(claims["pair_id"]),
+        content=content_hashes(pairs, claims),
+        unproved={*unproved["pair_id"], *unproved["claim_id"]},
+        fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
+        standing={(row["pair_id"], row["claim_id"]): row for row in counting},
+        ids=set(recorded["decision_id"]),
+    )
+
+
+def _row(line: DecisionLine, batch: str) -> DecisionColumns:
+    row: DecisionColumns = {
+        "batch": batch,
+        "pair_id": line.pair_id or "",
+        "question": line.edited_question,
+        "answer": line.edited_answer,
+        **line.model_dump(
+            include={
+                *("claim_id", "content_sha256", "decision", "evidence_quote"),
+                *("evidence_document_id", "who", "why", "decided_at"),
+            }
+        ),
+    }
+    content = "\x1f".join(f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
+    return {**row, "decision_id": hash_text(content)[:32]}
+
+
+def _with_new_texts(line: DecisionLine, pair: PairRow) -> DecisionLine:
+    """Return a line without edited texts that equal the present ones."""
+    answer, question = line.edited_answer, line.edited_question
+    if question == pair["question"]:
+        question = None
+    if answer == pair["answer"] and (question or line.evidence_quote):
+        answer = None
+    return line.model_copy(update={"edited_answer": answer, "edited_question": question})
+
+
+def _changed_text(line: DecisionLine, pair: PairRow) -> str | None:
+    """Return a problem if the column of a present text was changed."""
+    texts = {"question": (line.question, pair["question"]), "answer": (line.answer, pair["answer"])}
+    for name, (cell, text) in texts.items():
+        if cell is not None and cell.split() != (text or "").split():
+            return f"its {name} was changed; write a new one in edited_{name} with the decision edited"
+    return None
+
+
+def _unfit(row: DecisionColumns, batch: _Batch) -> str | None:
+    """Return the reason why the decision does not fit the present pair."""
+    pair = batch.pairs[row["pair_id"]]
+    new_texts = {
+        "answer": "an edited answer",
+        "question": "an edited question",
+        "evidence_quote": "a quote as evidence",
+    }
+    new = [words for name, words in new_texts.items() if row[name] is not None]
+    if pair["expected_verdict"] is not None:
+        return "it is a known-answer pair, which takes no decision"
+    if batch.content[row["pair_id"]] != row["content_sha256"]:
+        return "question, answer or evidence have changed since; decide on the present pair"
+    if row["decision"] == EDITED:
+        return _cannot_edit(row, pair, has_new_text=bool(new))
+    if new:
+        return f"it has {new[0]} and the decision {row['decision']}; an edit has the decision edited"
+    return _cannot_accept(row, pair, batch) if row["decision"] == "accepted" else None
+
+
+def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | None:
+    if pair["status"] != "drafted":
+        return f"the pair failed ({pair['reason']}): there is no answer to accept"
+    if (row["claim_id"] or row["pair_id"]) in batch.unproved:
+        return "one of its claims has no evidence in the documents"
+    if row["claim_id"] is None and row["pair_id"] in batch.fabricated:
+        return "it cites a source that does not exist; edit the answer, which drops that citation"
+    if row["claim_id"] is None and pair["coverage"] != "none" and row["pair_id"] not in batch.claimed:
+        return "the answer makes no claim that can be proved"
+    return None
+
+
+def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> str | None:
+    if row["claim_id"] is not None:
+        return "only a pair can be edited; leave claim_id empty"
+    if not has_new_text:
+        return "the edited answer is missing (column edited_answer; or edited_question, evidence_quote)"
+    if pair["question"] is None:
+        return "the pair has no question"
+    if pair["answer"] is None and row["answer"] is None:
+        return "the pair has no answer; write one in edited_answer"
+    return "the edited answer equals the present one" if row["answer"] == pair["answer"] else None
+
+
+def _is_repeated(row: DecisionColumns, before: DecisionRow | None) -> bool:
+    """Return True if a recorded decision still counts, or took another back."""
+    is_counting = before is not None and before["decision_id"] == row["decision_id"]
+    return is_counting or bool(row["decision"] == REOPENED)
+
+
+def _outdated(row: DecisionColumns, before: DecisionRow | None, *, is_known: bool) -> str | None:
+    """Return the reason why a decision cannot replace the one that counts."""
+    again = "to repeat it, change decided_at or why"
+    if before is None and row["decision"] == REOPENED:
+        return "there is no decision to take back"
+    if before is None:
+        return f"it was taken back; {again}" if is_known else None
+    counting = f"the decision that counts ({before['decision']} by {before['who'][:40]!r})"
+    if row["decided_at"] and before["decided_at"] and row["decided_at"] < before["decided_at"]:
+        return f"it was made before {counting}"
+    return f"it was recorded before {counting}; {again}" if is_known else None

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.report import finished_batches, report
-from qa_pipeline.review.decision_taking import REJECTIONS
+from qa_pipeline.review.decision_files import REJECTIONS
 from qa_pipeline.review.decisions import FIELDS, Outcome, decide, decided_pair, pending_decisions
 from qa_pipeline.review.pair import Quote, pair_view
 from qa_pipeline.review.queue import LISTS, Filters, nothing_to_show, queue_page

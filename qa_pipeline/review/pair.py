@@ -12,7 +12,7 @@ from qa_pipeline.curation.decisions import content_hashes, decision_states
 from qa_pipeline.curation.ledger import PARTIALLY_SUPPORTED, WELL_SUPPORTED
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.decision_taking import why_in_words
+from qa_pipeline.review.decision_files import why_in_words
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.rows import ChunkRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows

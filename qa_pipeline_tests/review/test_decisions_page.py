@@ -10,7 +10,7 @@ import polars as pl
 from starlette.testclient import TestClient
 
 from qa_pipeline.curation.decisions import read_decisions, standing
-from qa_pipeline.review.decision_taking import OF_SOURCES, REJECTIONS
+from qa_pipeline.review.decision_files import OF_SOURCES, REJECTIONS
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.review.test_server import hidden
