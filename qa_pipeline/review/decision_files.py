@@ -44,7 +44,7 @@ _SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
 """Beginnings of cells that a spreadsheet reads as a formula, or hides."""
 
 
-def _clean(value: object) -> object:
+def clean_text(value: object) -> object:
     """Normalise a text; None if it is blank."""
     if not isinstance(value, str):
         return value
@@ -68,9 +68,11 @@ def _small(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-_Id = Annotated[str | None, Field(max_length=200), BeforeValidator(_clean)]
-_Text = Annotated[str | None, Field(max_length=100_000), BeforeValidator(_clean)]
-_Line = Annotated[str | None, Field(max_length=2_000), BeforeValidator(_one_line), BeforeValidator(_clean)]
+_Id = Annotated[str | None, Field(max_length=200), BeforeValidator(clean_text)]
+_Text = Annotated[str | None, Field(max_length=100_000), BeforeValidator(clean_text)]
+_Line = Annotated[
+    str | None, Field(max_length=2_000), BeforeValidator(_one_line), BeforeValidator(clean_text)
+]
 
 
 class DecisionLine(BaseModel):
@@ -81,21 +83,21 @@ class DecisionLine(BaseModel):
     batch: _Id = None
     pair_id: _Id = None
     claim_id: _Id = None
-    content_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$"), BeforeValidator(_clean)]
+    content_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$"), BeforeValidator(clean_text)]
     decision: Annotated[
         Literal["accepted", "rejected", "edited", "reopened"],
         BeforeValidator(_small),
-        BeforeValidator(_clean),
+        BeforeValidator(clean_text),
     ]
-    question: Annotated[str | None, BeforeValidator(_clean)] = None
-    answer: Annotated[str | None, BeforeValidator(_clean)] = None
+    question: Annotated[str | None, BeforeValidator(clean_text)] = None
+    answer: Annotated[str | None, BeforeValidator(clean_text)] = None
     edited_answer: _Text = None
     edited_question: _Text = None
     evidence_quote: _Text = None
     evidence_document_id: _Id = None
-    who: Annotated[str, Field(max_length=200), BeforeValidator(_one_line), BeforeValidator(_clean)]
+    who: Annotated[str, Field(max_length=200), BeforeValidator(_one_line), BeforeValidator(clean_text)]
     why: _Line = None
-    decided_at: Annotated[str | None, BeforeValidator(_utc), BeforeValidator(_clean)] = None
+    decided_at: Annotated[str | None, BeforeValidator(_utc), BeforeValidator(clean_text)] = None
 
 
 _ADVICE = {
@@ -157,7 +159,7 @@ def read_decision_file(path: Path) -> ReadFile:
             if unit == "row"
             else row.value
         )
-        if _clean(values.get("decision")) is None:
+        if clean_text(values.get("decision")) is None:
             blank += 1
             continue
         try:

@@ -22,6 +22,7 @@ from qa_pipeline.review.decision_files import (
     DecisionLine,
     ReadFile,
     about_pair,
+    clean_text,
     coded_reason,
     decision_line,
     why_in_words,
@@ -35,8 +36,7 @@ from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS, DECISIONS, PAIRS
 from qa_pipeline.verification.outcomes import fabricated_citations
 
-_EDITED_TEXTS = {"edited_question": "question", "edited_answer": "answer"}
-FIELDS = ("why", *_EDITED_TEXTS, "evidence_quote")
+FIELDS = ("why", "edited_question", "edited_answer", "evidence_quote")
 """Fields of the form that a person fills."""
 
 
@@ -48,13 +48,13 @@ class Outcome:
     status: int = 200
 
 
-def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Outcome:
+def decide(layout: Layout, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Outcome:
     """Record the decision of a form. It is on the disk when this returns."""
     try:
-        line = _line(tables, batch, pair_id, form, who)
+        line = _line(batch, pair_id, form, who)
         seen = form.get("seen", "")
         file = ReadFile({1: line}, {})
-        taken = take_decisions(tables.layout, file, int(seen) if seen.isdecimal() else -1)
+        taken = take_decisions(layout, file, int(seen) if seen.isdecimal() else -1)
     except DecidedMeanwhileError as error:
         return Outcome(str(error), 409)
     except InputError as error:
@@ -64,19 +64,14 @@ def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, st
     return Outcome(taken.problems.get(1), 409)
 
 
-def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
-    """Return the decision of a form, without texts that are unchanged."""
-    fields = {name: value.replace("\r\n", "\n").strip() for name, value in form.items()}
-    pair = tables.frame(PAIRS, batch).filter(pair_id=pair_id)
-    names = ("content_sha256", "decision", "claim_id", "why", "evidence_quote")
-    values = {name: fields[name] for name in names if fields.get(name)}
-    for name, column in _EDITED_TEXTS.items():
-        if fields.get(name) and fields[name] not in pair[column].str.strip_chars():
-            values[name] = fields[name]
-    if code := fields.get("code"):
-        values |= {"decision": "rejected", "why": coded_reason(code, fields.get("why", ""))}
-    if fields.get("of_claim"):
-        values["decision"], _, values["claim_id"] = fields["of_claim"].partition(" ")
+def _line(batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
+    """Return the decision of a form."""
+    names = ("content_sha256", "decision", "claim_id", *FIELDS)
+    values = {name: form[name] for name in names if form.get(name)}
+    if code := form.get("code"):
+        values |= {"decision": "rejected", "why": coded_reason(code, form.get("why", "").strip())}
+    if form.get("of_claim"):
+        values["decision"], _, values["claim_id"] = form["of_claim"].partition(" ")
     signature = {"batch": batch, "pair_id": pair_id, "who": who, "decided_at": datetime.now(UTC).isoformat()}
     return decision_line(values | signature)
 
@@ -289,12 +284,9 @@ def _row(line: DecisionLine, batch: str) -> DecisionColumns:
 
 def _with_new_texts(line: DecisionLine, pair: PairRow) -> DecisionLine:
     """Return a line without edited texts that equal the present ones."""
-    answer, question = line.edited_answer, line.edited_question
-    if question == pair["question"]:
-        question = None
-    if answer == pair["answer"] and (question or line.evidence_quote):
-        answer = None
-    return line.model_copy(update={"edited_answer": answer, "edited_question": question})
+    present = {"edited_answer": pair["answer"], "edited_question": pair["question"]}
+    unchanged = [name for name, text in present.items() if getattr(line, name) == clean_text(text)]
+    return line.model_copy(update=dict.fromkeys(unchanged))
 
 
 def _changed_text(line: DecisionLine, pair: PairRow) -> str | None:
@@ -342,12 +334,12 @@ def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> 
     if row["claim_id"] is not None:
         return "only a pair can be edited; leave claim_id empty"
     if not has_new_text:
-        return "the edited answer is missing (column edited_answer; or edited_question, evidence_quote)"
+        return "the new text is missing (column edited_answer, edited_question or evidence_quote)"
     if pair["question"] is None:
         return "the pair has no question"
     if pair["answer"] is None and row["answer"] is None:
         return "the pair has no answer; write one in edited_answer"
-    return "the edited answer equals the present one" if row["answer"] == pair["answer"] else None
+    return None
 
 
 def _is_repeated(row: DecisionColumns, before: DecisionRow | None) -> bool:

@@ -108,7 +108,7 @@ def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
     """Record a decision and show the next pair, or the same page if it is refused."""
     review = review_of(request)
     batch, pair_id = request.path_params["batch"], request.path_params["pair_id"]
-    outcome = decide(review.tables, batch, pair_id, fields, who_of(request))
+    outcome = decide(review.layout, batch, pair_id, fields, who_of(request))
     if outcome.problem:
         return _pair_page(request, {name: fields.get(name, "") for name in FIELDS}, outcome)
     filters = Filters.from_query(request.query_params)
