@@ -53,9 +53,9 @@ def show(
     check_exists(out, advice=RUN_FIRST)
     from qa_pipeline.cli.console import print_line
     from qa_pipeline.cli.console import show as show_result
-    from qa_pipeline.review.document_view import describe, find_document, split_at_borders
+    from qa_pipeline.review.source import describe, find_by_name, split_at_borders
 
-    row, chunks = find_document(Layout(out), document)
+    row, chunks = find_by_name(Layout(out), document)
     if as_json:
         show_result({"document": row, "chunks": chunks}, as_json=True)
         return

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.review.document_view import split_at_borders
+from qa_pipeline.review.source import split_at_borders
 from qa_pipeline.storage.rows import ChunkRow, DocumentRow
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
