@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 LIMIT = 120
 ENDS = [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
-KEPT = "What was finished is kept; run the same command again to continue from there."
+KEPT = "Finished work is kept; run the command again to continue."
 
 PROCESS = """
 import fcntl, os, signal, sys, termios, threading

@@ -4,10 +4,7 @@ import sys
 
 
 def start() -> None:
-    """Run the command of `sys.argv`; Ctrl-C while it is being loaded ends it without a traceback.
-
-    Once a command works, `cli.exit_codes.errors_as_exit_codes` takes signals and says what is kept.
-    """
+    """Run the command of `sys.argv`, and end quietly if Ctrl-C comes while it is being loaded."""
     try:
         from qa_pipeline.cli.app import app
 

@@ -1,4 +1,4 @@
-"""`qa-pipeline calibrate`: thresholds from labelled rows, and what others would move."""
+"""The command `calibrate`: thresholds from labelled rows, and the effect of other numbers."""
 
 import json
 import re
@@ -10,116 +10,95 @@ from typing import Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import (
-    Json,
-    OnlyBatch,
-    check_exists,
-    out_folder,
-)
-from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED
+from qa_pipeline.cli.options import Change, Json, OnlyBatch, check_exists, out_folder
 from qa_pipeline.errors import InputError
+
+Share = Annotated[float, typer.Option(min=0.001, max=0.9999, help="Share of decisions that must be right.")]
+Confidence = Annotated[float, typer.Option(min=0.001, max=0.9999, help="Confidence level of that share.")]
+Decisions = Annotated[
+    Path | None,
+    typer.Option(help="Output folder with decisions of people.", parser=out_folder, metavar="FOLDER"),
+]
+WhatIf = Annotated[
+    Path | None,
+    typer.Option(help="Output folder to decide again with --set.", parser=out_folder, metavar="FOLDER"),
+]
 
 
 def calibrate(
     data: Annotated[
-        list[Path] | None,
-        typer.Option(help="File or folder of labelled rows; repeatable."),
+        list[Path] | None, typer.Option(help="File or folder of labelled rows; repeatable.")
     ] = None,
-    decisions: Annotated[
-        Path | None,
-        typer.Option(
-            help="Output folder whose decisions of people are labelled rows too.",
-            parser=out_folder,
-            metavar="FOLDER",
-        ),
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option(min=1, help="Most rows of a file, spread over sources."),
-    ] = None,
-    target_precision: Annotated[
-        float,
-        typer.Option(min=0.001, max=0.9999, help="Share of decided rows that must be right."),
-    ] = 0.98,
-    confidence: Annotated[
-        float, typer.Option(min=0.001, max=0.9999, help="Confidence level of that share.")
-    ] = 0.95,
+    decisions: Decisions = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Rows of each file, spread over sources.")] = None,
+    target_precision: Share = 0.98,
+    confidence: Confidence = 0.95,
     out: Annotated[Path | None, typer.Option(help="File of thresholds to write.")] = None,
-    name: Annotated[str, typer.Option(help="Name that verdicts carry.")] = "own",
-    what_if: Annotated[
-        Path | None,
-        typer.Option(
-            help="Output folder: decide it again with --set; fit nothing.",
-            parser=out_folder,
-            metavar="FOLDER",
-        ),
-    ] = None,
-    change: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="With --what-if: such as judging.threshold=0.8."),
-    ] = None,
+    name: Annotated[str, typer.Option(help="Name of the thresholds in verdicts.")] = "own",
+    what_if: WhatIf = None,
+    change: Change = None,
     batch: OnlyBatch = None,
     as_json: Json = False,
 ) -> None:
-    """Fit thresholds to labelled rows, or show what others would move.
+    """Fit thresholds to labelled rows, or try other settings.
 
     Rows have id, language, question, context, answer, label (1 is supported) and group_id. A threshold that
-    is not shown to meet the target is refused; where all are, the command ends with 1.
+    may miss the target is refused; if all are refused, the exit code is 1. --what-if compares the verdicts of
+    a folder with those under --set, such as judging.threshold=0.8.
     """
-    with errors_as_exit_codes():
-        check_exists(*(data or []), decisions, what_if)
-        if not data and decisions is None and what_if is None:
-            raise InputError("name labelled rows with --data, or a folder of decisions with --decisions")
-        from qa_pipeline.calibration.fitting import calibrate as fit
-        from qa_pipeline.calibration.rows import decided_rows, read_complete
-        from qa_pipeline.cli.console import show
-        from qa_pipeline.evaluation.datasets.grounding_items import draw
-        from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
-        from qa_pipeline.pipeline.resources import Resources
-        from qa_pipeline.settings.thresholds import thresholds_bytes
-        from qa_pipeline.settings.tree import load_settings
-        from qa_pipeline.storage.files import write_bytes
-        from qa_pipeline.storage.layout import Layout
+    check_exists(*(data or []), decisions, what_if)
+    if not data and decisions is None and what_if is None:
+        raise InputError("name labelled rows with --data, or a folder of decisions with --decisions")
+    from qa_pipeline.calibration.fitting import calibrate as fit
+    from qa_pipeline.calibration.rows import decided_rows, read_complete
+    from qa_pipeline.cli.console import show
+    from qa_pipeline.evaluation.datasets.grounding_items import draw
+    from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.settings.thresholds import thresholds_bytes
+    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.storage.files import write_bytes
+    from qa_pipeline.storage.layout import Layout
 
-        if what_if is not None:
-            _what_if(what_if, batch, change or [], as_json=as_json)
-            return
-        if not re.fullmatch("[a-z0-9_-]{1,40}", name):
-            raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
-        labelled = [read_complete(path) for path in labelled_files(data or [])]
-        files = [replace(file, items=draw(file.items, limit)) for file in labelled]
-        files += [] if decisions is None else [decided_rows(Layout(decisions))]
-        rows = sum(file.items.height for file in files)
-        sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
-        thresholds = fit(
-            Resources(load_settings(verification={"thresholds": None})),
-            files,
-            target=target_precision,
-            confidence=confidence,
-            name=name,
-            created=datetime.now(tz=UTC).date(),
+    if what_if is not None:
+        _what_if(what_if, batch, change or [], as_json=as_json)
+        return
+    if not re.fullmatch("[a-z0-9_-]{1,40}", name):
+        raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
+    labelled = [read_complete(path) for path in labelled_files(data or [])]
+    files = [replace(file, items=draw(file.items, limit)) for file in labelled]
+    files += [] if decisions is None else [decided_rows(Layout(decisions))]
+    rows = sum(file.items.height for file in files)
+    sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
+    thresholds = fit(
+        Resources(load_settings(verification={"thresholds": None})),
+        files,
+        target=target_precision,
+        confidence=confidence,
+        name=name,
+        created=datetime.now(tz=UTC).date(),
+    )
+    content = thresholds_bytes(thresholds)
+    is_refused = not thresholds.band.decides
+    columns = {"side", "threshold", "precision_low", "confidence", "why"}
+    fits = [
+        {"right": f"{side.right} of {side.n}", **side.model_dump(include=columns)} for side in thresholds.fits
+    ]
+    show(json.loads(content), as_json=as_json, screen={"thresholds": fits})
+    if is_refused:
+        sys.stderr.write(
+            f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} of what it "
+            "decides. Ask for less (--target-precision), label more rows, or name another model.\n"
         )
-        content = thresholds_bytes(thresholds)
-        is_refused = not thresholds.band.decides
-        columns = {"side", "threshold", "precision_low", "confidence", "why"}
-        fits = [
-            {"right": f"{side.right} of {side.n}", **side.model_dump(include=columns)}
-            for side in thresholds.fits
-        ]
-        show(json.loads(content), as_json=as_json, screen={"thresholds": fits})
-        if is_refused:
-            sys.stderr.write(
-                f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} of what it "
-                "decides. Ask for less (--target-precision), label more rows, or name another model.\n"
-            )
-            raise typer.Exit(FAILED)
-        if out is not None:
-            write_bytes(out, content)
-            sys.stderr.write(f"Written: {out}; use it as verification.thresholds\n")
+        raise typer.Exit(FAILED)
+    if out is not None:
+        write_bytes(out, content)
+        sys.stderr.write(f"Written: {out}; use it as verification.thresholds\n")
 
 
 def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: bool) -> None:
-    """Print the verdicts of stored batches beside those by other numbers."""
+    """Print the verdicts of stored batches next to those under other settings."""
     import polars as pl
 
     from qa_pipeline.calibration.what_if import read_changes, what_if

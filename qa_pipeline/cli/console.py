@@ -1,12 +1,11 @@
-"""The screen: one way to show a result, one to show progress; texts of anybody's never steer a terminal."""
+"""Results and progress on the screen. Text of documents and models cannot control the terminal."""
 
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from unicodedata import category
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -31,14 +30,17 @@ if TYPE_CHECKING:
 NARROWEST = 120
 """Columns of a pipe or a log, which have no width of their own."""
 LONGEST_UNBROKEN = 30
-"""Characters up to which a cell stays on one line; names of batches and files may be of any length."""
+"""Characters up to which a cell stays on one line."""
 LONGEST_TEXT = 800
 """Characters of a question, an answer or a reason that are shown."""
 MOST_ROWS = 20
-"""Rows of a table on the screen; all are in --json."""
+"""Rows of a table on the screen; --json has all."""
 _NUMBER = re.compile(r"|–|[-+]?[\d.,]{1,40}(?: ?[^\W\d]\w{0,20}| ?%)?")
-"""A cell that is empty, unknown, or a number with or without a unit; a column of such is on the right."""
-_DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""A cell that is empty, unknown, or a number with or without a unit."""
+_CONTROLS = dict.fromkeys(
+    [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd"
+)
+"""Control characters but tab and newline, and changes of direction."""
 
 
 def show(
@@ -48,13 +50,13 @@ def show(
     screen: Mapping[str, Any] | None = None,
     every: bool = False,
 ) -> None:
-    """Print a result as one JSON document, or as tables and lines.
+    """Print a result as a JSON document, or as tables and lines.
 
     Args:
-        document: values by name; frames are lists of rows.
+        document: values by name; a frame is a list of rows.
         as_json: print the document for a program.
-        screen: replaces the document for a person.
-        every: show tables of any length whole.
+        screen: values to show to a person instead of the document.
+        every: show all rows of long tables.
     """
     if as_json:
         sys.stdout.write(json.dumps(document, indent=2, default=lambda frame: frame.to_dicts()) + "\n")
@@ -63,7 +65,7 @@ def show(
         title = words(name)
         rows = value.to_dicts() if hasattr(value, "to_dicts") else value
         if isinstance(rows, Mapping):
-            rows = [{"what": what, "value": of_what} for what, of_what in rows.items()]
+            rows = [{"name": key, "value": of_key} for key, of_key in rows.items()]
         if not isinstance(rows, list | tuple):
             if rows is not None:
                 print_line(f"{title}: {_cell(rows)}")
@@ -76,40 +78,37 @@ def show(
                 print_line(f"{title}: {row}")
 
 
-def show_table(title: str, rows: Iterable[Mapping[str, object]]) -> None:
-    """Print a table: unknown values as dashes, fractions with three digits, numbers on the right."""
-    cells = [{words(name): _cell(value) for name, value in row.items()} for row in rows]
+def show_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
+    """Print a table: a dash for unknown values, three decimals, numbers on the right."""
     console = _console()
-    # a title of the table would be wrapped to its width
-    console.print(Text(title, "bold cyan"))
-    table = Table(box=SIMPLE_HEAD)
-    table.collapse_padding = is_narrow = console.width < NARROWEST
-    table.pad_edge = not is_narrow
-    for column in cells[0] if cells else ():
-        of_column = [row[column] for row in cells]
-        is_text = not all(_NUMBER.fullmatch(cell) for cell in of_column)
-        longest = max(map(len, of_column))
+    console.print(Text(title, "bold cyan"))  # rich would wrap a title to the width of its table
+    is_narrow = console.width < NARROWEST
+    table = Table(box=SIMPLE_HEAD, collapse_padding=is_narrow, pad_edge=not is_narrow)
+    columns = {name: [_cell(row[name]) for row in rows] for name in (rows[0] if rows else ())}
+    for name, cells in columns.items():
+        is_text = not all(_NUMBER.fullmatch(cell) for cell in cells)
+        longest = max(map(len, cells))
         is_short = longest <= LONGEST_UNBROKEN
         table.add_column(
-            Text(column),
+            Text(words(name)),
             justify="left" if is_text else "right",
             no_wrap=is_text and is_short,
             overflow="fold",
             min_width=longest if is_short else None,
         )
-    for row in cells:
-        table.add_row(*map(Text, row.values()))
+    for line in zip(*columns.values(), strict=True):
+        table.add_row(*map(Text, line))
     console.print(table)
 
 
 def print_line(text: str, style: str = "") -> None:
-    """Print one line without wrapping."""
-    _console().print(Text(_harmless(text), style=style), soft_wrap=True)
+    """Print a line without wrapping."""
+    _console().print(Text(text.translate(_CONTROLS), style=style), soft_wrap=True)
 
 
 def print_block(text: str, style: str = "") -> None:
-    """Print a text on lines of the terminal's width, indented; a very long one is cut."""
-    cut = " ".join(_harmless(text).split())
+    """Print an indented text, wrapped to the terminal. A very long text is cut."""
+    cut = " ".join(text.translate(_CONTROLS).split())
     if (rest := len(cut) - LONGEST_TEXT) > 0:
         cut = f"{cut[:LONGEST_TEXT]} … ({rest} characters more)"
     Console(highlight=False).print(Padding(Text(cut, style=style), (0, 0, 0, 2), expand=False))
@@ -117,7 +116,7 @@ def print_block(text: str, style: str = "") -> None:
 
 @contextmanager
 def watching(*, quiet: bool) -> "Iterator[StageObserver]":
-    """Show the stage at work on standard error: a bar on a terminal, a line elsewhere, nothing if quiet."""
+    """Show the current stage on standard error: as a bar on a terminal, else as a line."""
     console = Console(stderr=True)
     is_plain = quiet or not console.is_terminal
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -126,7 +125,7 @@ def watching(*, quiet: bool) -> "Iterator[StageObserver]":
     ) as progress:
 
         def watch(batch: str, stage: str) -> ProgressCallback:
-            text = f"{_harmless(batch)}: {words(stage)}"
+            text = f"{batch}: {words(stage)}".translate(_CONTROLS)
             if is_plain:
                 sys.stderr.write("" if quiet else f"{text}\n")
                 return no_progress
@@ -140,18 +139,8 @@ def watching(*, quiet: bool) -> "Iterator[StageObserver]":
 
 def _cell(value: object) -> str:
     if isinstance(value, Mapping | list):
-        return _harmless(json.dumps(value, ensure_ascii=False))
-    return figure(value) if value is None or isinstance(value, float) else _harmless(str(value))
-
-
-def _harmless(text: str) -> str:
-    """Return the text without controls, newline and tab aside, and without changes of direction."""
-    if text.isprintable():
-        return text
-    return "".join(
-        "\ufffd" if (category(sign) == "Cc" and sign not in "\n\t") or sign in _DIRECTIONS else sign
-        for sign in text
-    )
+        return json.dumps(value, ensure_ascii=False).translate(_CONTROLS)
+    return figure(value) if value is None or isinstance(value, float) else str(value).translate(_CONTROLS)
 
 
 def _console() -> Console:

@@ -1,4 +1,4 @@
-"""`qa-pipeline eval run`: answered questions of any system in, a report folder out."""
+"""The command `eval run`: answered questions of any system in, a report folder out."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from qa_pipeline.cli.arguments import (
-    Change,
-    Json,
-    MaxCalls,
-    MaxCost,
-    check_exists,
-    named_settings,
-)
-from qa_pipeline.cli.exit_codes import errors_as_exit_codes
+from qa_pipeline.cli.options import Change, Json, MaxCalls, MaxCost, check_exists
+from qa_pipeline.cli.settings import model_options, settings_at
+from qa_pipeline.errors import SettingsError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,9 +16,9 @@ if TYPE_CHECKING:
     from qa_pipeline.evaluation.signals.means import Means
     from qa_pipeline.settings.tree import Settings
 
-
 Scorer = Literal["local", "model"]
 Undecided = Literal["similarity", "unknown"]
+Data = Annotated[Path, typer.Option(help="Folder for caches.")]
 
 
 def run(
@@ -32,19 +26,15 @@ def run(
         list[Path],
         typer.Argument(metavar="DATASET...", help="Files or folders of answered questions, or a release."),
     ],
-    out: Annotated[Path, typer.Option(metavar="REPORT", help="Folder of the report, made anew.")],
+    out: Annotated[Path, typer.Option(metavar="REPORT", help="New folder for the report.")],
     name: Annotated[str | None, typer.Option(help="Name of the data set. Default: its files.")] = None,
     metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeatable.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Rows, spread over documents.")] = None,
-    scorer: Annotated[
-        Scorer, typer.Option(help="model: verifier and judge decide what nothing local does.")
-    ] = "local",
-    undecided: Annotated[
-        Undecided, typer.Option(help="Verdict on a statement that nothing decides.")
-    ] = "similarity",
+    scorer: Annotated[Scorer, typer.Option(help="model: verifier and judge decide the rest.")] = "local",
+    undecided: Annotated[Undecided, typer.Option(help="Verdict on undecided statements.")] = "similarity",
     laws: Annotated[bool, typer.Option("--laws", help="Check categorical correctness too.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the report that is there.")] = False,
-    data: Annotated[Path, typer.Option(help="Folder for caches.")] = Path("data"),
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier report.")] = False,
+    data: Data = Path("data"),
     abilities: Annotated[
         int | None,
         typer.Option(min=1, metavar="PAIRS", help="Write a suite from the output folder DATASET to --out."),
@@ -54,106 +44,89 @@ def run(
     max_cost: MaxCost = None,
     as_json: Json = False,
 ) -> None:
-    """Measure answered questions: faithfulness, citations, retrieval, answers.
+    """Measure faithfulness, citations, retrieval and answers of answered questions.
 
-    A row that lacks what a metric needs has no value there and is counted. Equal input gives equal files.
+    Rows that lack the fields of a metric have null there and are counted. Equal input gives equal files.
     """
-    with errors_as_exit_codes(resumable=True):
-        check_exists(*datasets)
-        from qa_pipeline.cli.console import print_line, watching
-        from qa_pipeline.evaluation.abilities import write_suite
-        from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
-        from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
-        from qa_pipeline.evaluation.laws import MOST_ROWS, categorical_correctness
-        from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-        from qa_pipeline.evaluation.reports.report import About, dataset_name
-        from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
-        from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
-        from qa_pipeline.storage.files import write_bytes
+    check_exists(*datasets)
+    from qa_pipeline.cli.console import print_line, watching
+    from qa_pipeline.evaluation.abilities import write_suite
+    from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
+    from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
+    from qa_pipeline.evaluation.laws import MOST_ROWS, categorical_correctness
+    from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+    from qa_pipeline.evaluation.reports.report import About, dataset_name
+    from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
+    from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
+    from qa_pipeline.storage.files import write_bytes
 
-        if abilities is not None:
-            write_bytes(out, write_suite(datasets[0], abilities))
-            print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
-            return
-        metrics = chosen_metrics(metric or [])
-        named_values = named_settings(max_calls=max_calls, max_cost=max_cost)
-        settings = settings_of(data, change, named_values, scorer)
-        means = means_of(settings, scorer, undecided)
-        faults: Faults = {}
-        with (
-            new_report(out, replace=replace) as folder,
-            TemporaryDirectory(dir=folder) as work,
-            watching(quiet=as_json) as watch,
-        ):
-            read = rag_blocks(datasets, faults)
-            stored_rows = store_rag_rows(Path(work) / "rows.parquet", read)
-            rows = _drawn(stored_rows, limit)
-            counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
-            dataset, digest = dataset_name(rows, name), dataset_sha256(stored_rows)
-            about = About(
-                dataset,
-                digest,
-                left_out(faults),
-                _settings_shown(means),
-                categorical_correctness(rows.head(MOST_ROWS).collect(), metrics, means) if laws else None,
-            )
-            unsplit = count_unsplit(rows, means) or None
-            about.settings.update(limit=limit, unsplit=unsplit)
-            document = write_report(folder, metrics, counts, about)
-        _show(document, out, every=bool(metric), as_json=as_json)
+    if abilities is not None:
+        write_bytes(out, write_suite(datasets[0], abilities))
+        print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
+        return
+    metrics = chosen_metrics(metric or [])
+    options = model_options(max_calls=max_calls, max_cost=max_cost)
+    settings = settings_of(data, change, options, scorer)
+    means = means_of(settings, scorer, undecided)
+    faults: Faults = {}
+    with (
+        new_report(out, replace=replace) as folder,
+        TemporaryDirectory(dir=folder) as work,
+        watching(quiet=as_json) as watch,
+    ):
+        read = rag_blocks(datasets, faults)
+        stored_rows = store_rag_rows(Path(work) / "rows.parquet", read)
+        rows = _drawn(stored_rows, limit)
+        counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
+        dataset, digest = dataset_name(rows, name), dataset_sha256(stored_rows)
+        about = About(
+            dataset,
+            digest,
+            left_out(faults),
+            _settings_shown(means),
+            categorical_correctness(rows.head(MOST_ROWS).collect(), metrics, means) if laws else None,
+        )
+        unsplit = count_unsplit(rows, means) or None
+        about.settings.update(limit=limit, unsplit=unsplit)
+        document = write_report(folder, metrics, counts, about)
+    _show(document, out, every=bool(metric), as_json=as_json)
 
 
-def settings_of(
-    data: Path, change: list[str] | None, named_values: dict[str, Any], scorer: Scorer
-) -> "Settings":
-    """Return the settings of all sources; without a model the rules cut answers into claims."""
-    from qa_pipeline.errors import SettingsError
+def settings_of(data: Path, change: list[str] | None, options: dict[str, Any], scorer: Scorer) -> "Settings":
+    """Load settings; without a model, rules split answers into claims."""
     from qa_pipeline.evaluation.running import cut_by
-    from qa_pipeline.settings.base import read_assignments
-    from qa_pipeline.settings.tree import load_settings
 
-    tree = read_assignments(change or [], named_values)
-    if "out" in tree:
-        raise SettingsError("--set out: caches lie where --data says")
-    settings = load_settings(**tree, out=data)
+    settings = settings_at(data, change, options)
     is_cut_by_model = settings.verification.split_claims == "model"
     return settings if scorer == "model" or is_cut_by_model else cut_by(settings)
 
 
 def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
-    """Return the means of signals; where a model decides or cuts, those that the settings name.
+    """Return the models and settings that decide about answers.
 
     Raises:
-        SettingsError: a model is wanted and none is named, or it cannot be used.
+        SettingsError: a model is missing or cannot be used.
         KeyRejectedError: its key is missing.
     """
-    from qa_pipeline.errors import SettingsError
     from qa_pipeline.evaluation.signals.means import Means
     from qa_pipeline.pipeline.resources import Resources
 
     resources, cut_by = Resources(settings), settings.verification.split_claims
-    if scorer == "local" and cut_by == "rules":
-        return Means(resources, undecided=undecided)
-    verifier = resources.reviewer("verifier")
+    asks = scorer == "model"
+    verifier = resources.reviewer("verifier") if asks or cut_by != "rules" else None
+    judge = resources.reviewer("judge") if asks else None
+    if asks and verifier is None and judge is None:
+        raise SettingsError(
+            "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider"
+        )
     if verifier is None and cut_by == "model":
-        raise SettingsError(
-            "verification.split_claims=model, and these settings name no model that verifies; set "
-            "llm.verifier.provider, or let the rules cut answers (verification.split_claims=rules)"
-        )
+        raise SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
     splitter = None if cut_by == "rules" else verifier
-    if scorer == "local":
-        return Means(resources, undecided=undecided, splitter=splitter)
-    judge = resources.reviewer("judge")
-    if verifier is None and judge is None:
-        raise SettingsError(
-            "no model verifies or judges under these settings; set llm.provider (or llm.verifier.provider, "
-            "llm.judge.provider) to gemini or openai, or leave --scorer model out"
-        )
-    return Means(resources, verifier, judge, undecided, splitter)
+    return Means(resources, verifier if asks else None, judge, undecided, splitter)
 
 
 def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
-    """Return all rows, or a sample of them, which is then in memory."""
+    """Return all rows, or a sample in memory."""
     import polars as pl
 
     from qa_pipeline.evaluation.datasets.grounding_items import draw
@@ -165,22 +138,20 @@ def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
 
 
 def _settings_shown(means: "Means") -> dict[str, Any]:
-    """Return the settings that a report shows."""
     settings = means.resources.settings
+    models = {"verifier": means.verifier, "judge": means.judge, "splitter": means.splitter}
     return {
         "thresholds_id": settings.verification.thresholds_id,
         "embedding": _without_folder(settings.embedding.model),
         "entailment": _without_folder(settings.verification.entailment.model),
-        "verifier": None if means.verifier is None else means.verifier.name,
-        "judge": None if means.judge is None else means.judge.name,
         "undecided": means.undecided,
         "split_claims": "rules" if means.splitter is None else settings.verification.split_claims,
-        "splitter": None if means.splitter is None else means.splitter.name,
+        **{role: None if model is None else model.name for role, model in models.items()},
     }
 
 
 def _without_folder(model: str | None) -> str | None:
-    """Return the name of a model; of one in a local folder the last part of its path."""
+    """Return the name of a model, without the path of a local folder."""
     return Path(model).name if model is not None and Path(model).is_dir() else model
 
 

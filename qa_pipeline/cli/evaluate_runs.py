@@ -1,4 +1,4 @@
-"""`qa-pipeline eval compare` and `gate`: what changed from one run to the next."""
+"""The commands `eval compare` and `eval gate`: changes between runs."""
 
 import math
 from pathlib import Path
@@ -6,109 +6,94 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import (
-    Json,
-    check_exists,
-)
-from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
+from qa_pipeline.cli.options import Json, check_exists
+from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.gates.comparison_pages import Page
 
 BARE_THRESHOLD = "faithfulness"
-"""The metric of a threshold that names none."""
+"""The metric of a threshold without a name."""
 
-Written = Annotated[Path | None, typer.Option(help="Folder to write the result to, as JSON and Markdown.")]
+Written = Annotated[Path | None, typer.Option(help="Folder for the result as JSON and Markdown.")]
 
 
 def compare(
-    baseline: Annotated[Path, typer.Argument(help="Report folder of the run before.")],
-    current: Annotated[Path, typer.Argument(help="Report folder of the run to hold against it.")],
-    unpaired: Annotated[
-        bool, typer.Option(help="Compare runs over different rows, as independent samples.")
-    ] = False,
+    baseline: Annotated[Path, typer.Argument(help="Report folder of the earlier run.")],
+    current: Annotated[Path, typer.Argument(help="Report folder of the new run.")],
+    unpaired: Annotated[bool, typer.Option(help="Compare runs over different rows.")] = False,
     decide: Annotated[
         str | None,
-        typer.Option(
-            metavar="METRIC",
-            help="Say if current should be deployed, by this metric: p < 0.05 and d > 0.1.",
-        ),
+        typer.Option(metavar="METRIC", help="Recommend deployment by this metric: p < 0.05 and d > 0.1."),
     ] = None,
     out: Written = None,
     as_json: Json = False,
 ) -> None:
-    """Compare evaluations row by row: differences with intervals, tests, and sizes of effect.
+    """Compare two evaluations row by row: differences, intervals, tests and effect sizes.
 
-    Rows about one document rise and fall together; intervals and p respect that. A metric of another
-    version is left out and named; another data set is refused, unless the runs are compared --unpaired.
+    Intervals and tests treat rows of a document as dependent. Metrics of different versions are not
+    compared. Different data sets need --unpaired.
     """
-    with errors_as_exit_codes():
-        check_exists(baseline, current)
-        from qa_pipeline.errors import InputError
-        from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
-        from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
-        from qa_pipeline.evaluation.reports.stored_report import read_report
+    check_exists(baseline, current)
+    from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
+    from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
+    from qa_pipeline.evaluation.reports.stored_report import read_report
 
-        reports = read_report(baseline), read_report(current)
-        document = compare_unpaired(*reports) if unpaired else compare_paired(*reports)
-        if decide is not None:
-            if decide not in document["metrics"]:
-                raise InputError(
-                    f"--decide {decide}: not compared; there are {', '.join(document['metrics'])}"
-                )
-            document["decision"] = {"metric": decide, **ab_decision(document["metrics"][decide])}
-        page = comparison_page(document)
-        _tell("comparison", "Two evaluations compared", document, page, out, as_json=as_json)
+    reports = read_report(baseline), read_report(current)
+    document = compare_unpaired(*reports) if unpaired else compare_paired(*reports)
+    if decide is not None:
+        if decide not in document["metrics"]:
+            raise InputError(f"--decide {decide}: not compared; there are {', '.join(document['metrics'])}")
+        document["decision"] = {"metric": decide, **ab_decision(document["metrics"][decide])}
+    page = comparison_page(document)
+    _show_page("comparison", "Two evaluations compared", document, page, out, as_json=as_json)
 
 
 def gate(
-    current: Annotated[Path, typer.Option(help="Report folder to be checked.")],
-    baseline: Annotated[Path | None, typer.Option(help="Report folder of the run before.")] = None,
+    current: Annotated[Path, typer.Option(help="Report folder to check.")],
+    baseline: Annotated[Path | None, typer.Option(help="Report folder of the earlier run.")] = None,
     threshold: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Worst mean allowed of a metric; repeatable."),
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Worst allowed mean; repeatable.")
     ] = None,
-    golden: Annotated[Path | None, typer.Option(help="Golden set: rows with criteria of their own.")] = None,
+    golden: Annotated[Path | None, typer.Option(help="Golden set: rows with their own criteria.")] = None,
     accept_likeness: Annotated[
-        bool, typer.Option("--accept-likeness", help="Let likeness alone decide critical checks too.")
+        bool, typer.Option("--accept-likeness", help="Accept likeness alone on critical checks.")
     ] = False,
-    limits_file: Annotated[Path | None, typer.Option("--limits", help="YAML file of all limits.")] = None,
+    limits_file: Annotated[Path | None, typer.Option("--limits", help="YAML file of limits.")] = None,
     out: Written = None,
     as_json: Json = False,
 ) -> None:
-    """Fail where an evaluation got worse than the one before, misses a threshold or fails a golden row.
+    """Fail if an evaluation is worse than an earlier one, misses a threshold or fails a golden row.
 
-    A loss fails only where chance is ruled out (95 %, paired, by document). --limits may hold thresholds,
-    drop, critical_drop, critical and accept_likeness. Exit codes: 0 passed; 1 failed; 2 undecided, since
-    likeness alone decided what is critical.
+    A loss must be significant (95 %, paired, by document). --limits may set thresholds, drop, critical_drop,
+    critical and accept_likeness. Exit codes: 0 passed; 1 failed; 2 undecided, because likeness alone decided
+    a critical check.
     """
-    with errors_as_exit_codes():
-        check_exists(current, baseline, golden, limits_file)
-        from qa_pipeline.evaluation.gates.comparison_pages import gate_page
-        from qa_pipeline.evaluation.gates.gate import gate as held
-        from qa_pipeline.evaluation.gates.gate import read_limits
-        from qa_pipeline.evaluation.gates.golden import read_golden
-        from qa_pipeline.evaluation.reports.stored_report import read_report
+    check_exists(current, baseline, golden, limits_file)
+    from qa_pipeline.evaluation.gates.comparison_pages import gate_page
+    from qa_pipeline.evaluation.gates.gate import gate as held
+    from qa_pipeline.evaluation.gates.gate import read_limits
+    from qa_pipeline.evaluation.gates.golden import read_golden
+    from qa_pipeline.evaluation.reports.stored_report import read_report
 
-        limits = read_limits(
-            limits_file, {"accept_likeness": accept_likeness or None}, _thresholds(threshold or [])
-        )
-        before = read_report(baseline) if baseline else None
-        rows = read_golden(golden) if golden else None
-        checked = held(read_report(current), before, limits, rows)
-        title = f"Evaluation gate {checked['outcome']}"
-        _tell("gate", title, checked, gate_page(checked), out, as_json=as_json)
-        raise typer.Exit({"passed": OK, "failed": FAILED}.get(checked["outcome"], BAD_INPUT))
+    limits = read_limits(
+        limits_file, {"accept_likeness": accept_likeness or None}, _thresholds(threshold or [])
+    )
+    before = read_report(baseline) if baseline else None
+    rows = read_golden(golden) if golden else None
+    checked = held(read_report(current), before, limits, rows)
+    title = f"Evaluation gate {checked['outcome']}"
+    _show_page("gate", title, checked, gate_page(checked), out, as_json=as_json)
+    raise typer.Exit({"passed": OK, "failed": FAILED}.get(checked["outcome"], BAD_INPUT))
 
 
 def _thresholds(texts: list[str]) -> dict[str, float]:
-    """Return the bounds by metric.
+    """Return the bound of each metric.
 
     Raises:
-        InputError: one is no number, or a metric has two.
+        InputError: a bound is not a number, or a metric has two.
     """
-    from qa_pipeline.errors import InputError
-
     thresholds: dict[str, float] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
@@ -125,10 +110,10 @@ def _thresholds(texts: list[str]) -> dict[str, float]:
     return thresholds
 
 
-def _tell(
+def _show_page(
     name: str, title: str, document: dict[str, Any], page: "Page", out: Path | None, *, as_json: bool
 ) -> None:
-    """Print a result, and write it as NAME.json and NAME.md, where a folder is named."""
+    """Print a result, and write it to `out` as NAME.json and NAME.md."""
     import json
 
     from qa_pipeline.cli.console import print_line, show, show_table

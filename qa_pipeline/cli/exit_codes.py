@@ -1,4 +1,4 @@
-"""Which error or signal ends a command with which code."""
+"""Turn errors and signals into exit codes."""
 
 import _thread
 import atexit
@@ -17,29 +17,24 @@ import typer
 from qa_pipeline.errors import PermanentModelError, QAPipelineError
 
 OK, FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
-"""Exit codes, for scripts: a run that failed, input that cannot be used, a run that can go on later."""
+"""Exit codes: success, a result that needs attention, unusable input, and a provider that stopped the run."""
 SIGNALLED = 128
 """Added to the number of a signal, as shells do: 129 SIGHUP, 130 SIGINT (Ctrl-C), 143 SIGTERM."""
-_came: list[int] = []
-"""The signal that ends this process."""
-_ENDS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
-
 GRACE_SECONDS = 5
-"""The time a command may take to end after a signal; then the process ends. What is stored is whole."""
+"""Time a command has to end after a signal. Stored files are complete at any time."""
+_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+_received: list[int] = []
+"""The signal that ends this process."""
 
 
 @contextmanager
-def errors_as_exit_codes(*, resumable: bool = False) -> Iterator[None]:
-    """Turn the errors raised on purpose, and signals, into a message and a code; anything else is a fault.
-
-    Args:
-        resumable: whether the command, run again, continues where a signal stopped it.
-    """
+def errors_as_exit_codes() -> Iterator[None]:
+    """Print expected errors and signals as messages, and end with their exit codes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a letter the terminal lacks must not end a run
             stream.reconfigure(errors="backslashreplace")
     try:
-        with _ending_at_signals(resumable=resumable):
+        with _ending_at_signals():
             yield
     except PermanentModelError as error:
         sys.stderr.write(f"Stopped: {error}\n")
@@ -51,49 +46,49 @@ def errors_as_exit_codes(*, resumable: bool = False) -> Iterator[None]:
 
 @atexit.register
 def _end() -> None:
-    """End a process that got a signal: calls in flight would hold up what Python does after this."""
-    if _came:
-        os._exit(SIGNALLED + _came[0])
+    """End the process after a signal: Python would wait for calls in flight."""
+    if _received:
+        os._exit(SIGNALLED + _received[0])
 
 
 def _end_after_grace() -> None:
-    """End the process though its main thread may wait outside of Python, where no handler runs."""
+    """End the process even if its main thread waits outside of Python, where handlers never run."""
     time.sleep(GRACE_SECONDS)
     _end()
 
 
+def _report(number: int) -> None:
+    message = f"Stopped by {signal.Signals(number).name}. Finished work is kept; run the command again to "
+    with suppress(OSError):  # the terminal may be gone
+        os.write(2, f"{message}continue.\n".encode())
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    if _received:
+        os._exit(SIGNALLED + _received[0])
+    _received.append(number)
+    _report(number)
+    _thread.start_new_thread(_end_after_grace, ())
+    raise KeyboardInterrupt
+
+
 @contextmanager
-def _ending_at_signals(*, resumable: bool) -> Iterator[None]:
-    """Raise KeyboardInterrupt at a signal; end the process at the second one, or after GRACE_SECONDS."""
+def _ending_at_signals() -> Iterator[None]:
+    """Raise KeyboardInterrupt at a signal, and end the process at the second or after GRACE_SECONDS."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    advice = " What was finished is kept; run the same command again to continue from there."
-
-    def say(number: int) -> None:
-        words = f"Stopped by {signal.Signals(number).name}.{advice if resumable else ''}\n"
-        with suppress(OSError):  # the terminal may be gone
-            os.write(2, words.encode())
-
-    def interrupt(number: int, _: FrameType | None) -> None:
-        if _came:
-            os._exit(SIGNALLED + _came[0])
-        _came.append(number)
-        say(number)
-        _thread.start_new_thread(_end_after_grace, ())
-        raise KeyboardInterrupt
-
-    ends = [number for number in _ENDS if signal.getsignal(number) != signal.SIG_IGN]  # of nohup
-    earlier = {number: signal.signal(number, interrupt) for number in ends}
+    handled = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # of nohup
+    earlier = {number: signal.signal(number, _interrupt) for number in handled}
     try:
         yield
     except BaseException as error:
-        if isinstance(error, Exception | SystemExit | GeneratorExit) and not _came:
+        if isinstance(error, Exception | SystemExit | GeneratorExit) and not _received:
             raise
-        if not _came:  # Dagster takes signals while a run lasts, and raises an error of its own
-            say(signal.SIGINT)
-        raise typer.Exit(SIGNALLED + (_came[0] if _came else signal.SIGINT)) from error
+        if not _received:  # Dagster handles signals during a run and raises an error of its own
+            _report(signal.SIGINT)
+        raise typer.Exit(SIGNALLED + (_received[0] if _received else signal.SIGINT)) from error
     finally:
-        if not _came:
+        if not _received:
             for number, handler in earlier.items():
                 signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""`qa-pipeline monitor`: answers in production, scored from their logs, held against limits and the past."""
+"""The command `monitor`: scores, limits and drift of answers in production."""
 
 import json
 from datetime import date, datetime
@@ -7,14 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import (
-    Change,
-    Commands,
-    Json,
-    Out,
-    check_exists,
-)
-from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED
+from qa_pipeline.cli.options import Change, Commands, Json, Out, check_exists
+from qa_pipeline.cli.settings import settings_at
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,100 +18,91 @@ if TYPE_CHECKING:
     from qa_pipeline.settings.tree import Settings
 
 MOST_SHOWN = 20
-"""Alerts that are printed, as many as fit a screen; all are counted and written."""
+"""Alerts on the screen; all are counted and written."""
 
 monitor = typer.Typer(
     cls=Commands,
     name="monitor",
     no_args_is_help=True,
-    help="Watch answers in production: scores, limits and drift.",
+    help="Monitor answers in production: scores, limits and drift.",
 )
 
 
 @monitor.callback()
 def _commands() -> None:
-    """Keep `check` a command of its own, though it is the only one."""
+    """Keep `check` a command of its own."""
 
 
 @monitor.command()
 def check(
-    logs: Annotated[
-        Path | None,
-        typer.Argument(help="Folder of logs of an Observer. Default: monitoring.logs."),
-    ] = None,
+    logs: Annotated[Path | None, typer.Argument(help="Folder of logs. Default: monitoring.logs.")] = None,
     out: Out = Path("data"),
     since: Annotated[
         datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="First day whose alerts count (UTC). Default: the last day."),
+        typer.Option(formats=["%Y-%m-%d"], help="First day (UTC) whose alerts count. Default: the last day."),
     ] = None,
     reference: Annotated[
-        Path | None,
-        typer.Option(help="Scores to hold days against, as rows.parquet of a report; else the first days."),
+        Path | None, typer.Option(help="Scores to compare with, as rows.parquet of a report.")
     ] = None,
-    alerts: Annotated[
-        Path | None, typer.Option(help="Write alerts here, one JSON object a line, for a webhook or a log.")
-    ] = None,
+    alerts: Annotated[Path | None, typer.Option(help="JSONL file for the alerts.")] = None,
     change: Change = None,
     as_json: Json = False,
 ) -> None:
-    """Score the days of logs that are new or have changed, and exit with 1 where there is an alert.
+    """Score new days of logs, and exit with 1 if there is an alert.
 
-    Scores are kept in OUT/monitoring, without texts. An alert is a mean beyond its limit by more than
-    chance, one that likeness alone decided, or drift.
+    Scores are stored without texts in OUT/monitoring. An alert is a mean beyond its limit by more than
+    chance, a mean that likeness alone decided, or drift. Without --reference drift is measured from the
+    first days.
     """
-    with errors_as_exit_codes():
-        from qa_pipeline.settings.base import read_assignments
-        from qa_pipeline.settings.tree import load_settings
+    settings = settings_at(out, change)
+    folder = logs or settings.monitoring.logs
+    if folder is None:
+        raise InputError("name a folder of logs, or set monitoring.logs")
+    check_exists(folder, reference)
+    import polars as pl
 
-        settings = load_settings(out=out, **read_assignments(change or [], {}))
-        folder = logs or settings.monitoring.logs
-        if folder is None:
-            raise InputError("name a folder of logs, or set monitoring.logs")
-        check_exists(folder, reference)
-        import polars as pl
+    from qa_pipeline.cli.console import show
+    from qa_pipeline.monitoring.alerts import alerts_of, find_levels
+    from qa_pipeline.monitoring.days import read_days, read_reference
+    from qa_pipeline.monitoring.drift import find_drift
+    from qa_pipeline.storage.files import write_bytes
+    from qa_pipeline.storage.layout import Layout
 
-        from qa_pipeline.cli.console import show
-        from qa_pipeline.monitoring.alerts import alerts_of, find_levels
-        from qa_pipeline.monitoring.days import read_days, read_reference
-        from qa_pipeline.monitoring.drift import find_drift
-        from qa_pipeline.storage.files import write_bytes
-        from qa_pipeline.storage.layout import Layout
-
-        scored, left_out = _score_days(folder, settings)
-        rows = read_days(Layout(settings.out).monitoring)
-        reference_rows = None if reference is None else read_reference(reference)
-        levels, drift = find_levels(rows, settings.monitoring), find_drift(rows, reference_rows)
-        first = since.date() if since else max(rows["day"], default=date.min)
-        lines = alerts_of(levels, drift, first)
-        if alerts is not None:
-            write_bytes(alerts, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
-        document: dict[str, Any] = {
-            "days": rows["day"].n_unique(),
-            "rows": rows.height,
-            "scored_now": [day.isoformat() for day in scored],
-            "left_out": left_out.to_dicts(),
-            "since": first.isoformat(),
-            "levels": levels.filter(pl.col("day") >= first).cast({"day": pl.String()}).to_dicts(),
-            "alerts": lines,
-        }
-        columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
-        bad = ("alert", "not decided")
-        shown = [
-            {name: level[name] for name in columns}
-            for level in document["levels"]
-            if level["hour"] is None or level["state"] in bad
-        ]
-        screen = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
-        screen |= {"limits": shown, "alert": [line["message"] for line in lines[:MOST_SHOWN]]}
-        if any(level["state"] == "not decided" for level in shown):
-            screen["not decided"] = "likeness alone proves nothing; set verification.entailment.model"
-        show(document, as_json=as_json, screen=screen | {"alerts": len(lines)})
-        if lines:
-            raise typer.Exit(FAILED)
+    scored, left_out = _score_days(folder, settings)
+    rows = read_days(Layout(settings.out).monitoring)
+    reference_rows = None if reference is None else read_reference(reference)
+    levels, drift = find_levels(rows, settings.monitoring), find_drift(rows, reference_rows)
+    first = since.date() if since else max(rows["day"], default=date.min)
+    lines = alerts_of(levels, drift, first)
+    if alerts is not None:
+        write_bytes(alerts, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    document: dict[str, Any] = {
+        "days": rows["day"].n_unique(),
+        "rows": rows.height,
+        "scored_now": [day.isoformat() for day in scored],
+        "left_out": left_out.to_dicts(),
+        "since": first.isoformat(),
+        "levels": levels.filter(pl.col("day") >= first).cast({"day": pl.String()}).to_dicts(),
+        "alerts": lines,
+    }
+    columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
+    bad = ("alert", "not decided")
+    shown = [
+        {name: level[name] for name in columns}
+        for level in document["levels"]
+        if level["hour"] is None or level["state"] in bad
+    ]
+    screen = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
+    screen |= {"limits": shown, "alert": [line["message"] for line in lines[:MOST_SHOWN]]}
+    if any(level["state"] == "not decided" for level in shown):
+        screen["not decided"] = "likeness alone proves nothing; set verification.entailment.model"
+    show(document, as_json=as_json, screen=screen | {"alerts": len(lines)})
+    if lines:
+        raise typer.Exit(FAILED)
 
 
 def _score_days(folder: Path, settings: "Settings") -> "tuple[list[date], pl.DataFrame]":
-    """Score each day whose logs are newer than its scores; return these days and what was left out."""
+    """Score each day whose logs are newer than its scores. Return the days and the rows left out."""
     import polars as pl
 
     from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT

@@ -1,122 +1,225 @@
-"""`qa-pipeline release` and `verify`: rows for training, published, sent, checked and compared."""
+"""Commands about releases and their documents: release, verify, audit and forget."""
 
+import json
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import (
+from qa_pipeline.cli.exit_codes import FAILED
+from qa_pipeline.cli.options import (
     RUN_FIRST,
     Change,
+    Commands,
     Json,
     Out,
-    ReleaseFolder,
+    Release,
+    Seed,
     check_exists,
     out_folder,
 )
-from qa_pipeline.cli.exit_codes import FAILED, errors_as_exit_codes
+from qa_pipeline.cli.settings import settings_at
+from qa_pipeline.errors import InputError
 
 MOST_SHOWN = 20
-"""Problems of a check that are shown, as many as fit a screen; all are counted, and in --json."""
+"""Problems of each check on the screen; --json has all."""
 
 
 def release(
     out: Out = Path("data"),
     without_sources: Annotated[
-        bool, typer.Option("--without-sources", help="Leave the texts of the documents out.")
+        bool, typer.Option("--without-sources", help="Leave out the texts of documents.")
     ] = False,
     push: Annotated[
-        str | None,
-        typer.Option(
-            help="Send it there too: hf://datasets/OWNER/NAME, s3://bucket/folder, or a folder of releases."
-        ),
+        str | None, typer.Option(help="Copy it to hf://datasets/OWNER/NAME, s3://bucket/folder or a folder.")
     ] = None,
     change: Change = None,
     as_json: Json = False,
 ) -> None:
-    """Publish the accepted rows of all batches whose gates hold.
+    """Publish the accepted rows of all batches that pass their gates.
 
-    A release is a folder that is never changed: OUT/releases/N. What is left out is named with the reason.
+    A release is a new folder, OUT/releases/N, that never changes. It lists everything left out, with reasons.
     """
-    with errors_as_exit_codes(resumable=push is not None):
-        check_exists(out, advice=RUN_FIRST)
-        from qa_pipeline.cli.console import show
-        from qa_pipeline.pipeline.resources import Resources
-        from qa_pipeline.publishing.push import push_release
-        from qa_pipeline.publishing.release import publish_release
-        from qa_pipeline.settings.base import read_assignments
-        from qa_pipeline.settings.tree import load_settings
+    check_exists(out, advice=RUN_FIRST)
+    from qa_pipeline.cli.console import show
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.publishing.push import push_release
+    from qa_pipeline.publishing.release import publish_release
 
-        chosen = {"release.with_sources": False} if without_sources else {}
-        settings = load_settings(out=out, **read_assignments(change or [], chosen))
-        made = publish_release(Resources(settings))
-        place, is_sent = (None, False) if push is None else push_release(made.folder, push)
-        manifest = made.manifest.model_dump(mode="json")
-        sent = {"pushed_to": place, "sent": is_sent}
-        parts = ("splits", "batches", "batches_left_out", "rows_left_out")
-        screen = {name: manifest[name] for name in parts}
-        screen |= {"not satisfied": manifest["unsatisfied"]}
-        screen |= {"published" if made.made else "nothing has changed since": str(made.folder)}
-        if place is not None:
-            screen |= {"sent to" if is_sent else "there already": place}
-        document = {"folder": str(made.folder), "made": made.made, **sent, **manifest}
-        show(document, as_json=as_json, screen=screen)
+    options = {"release.with_sources": False} if without_sources else {}
+    made = publish_release(Resources(settings_at(out, change, options)))
+    target, is_sent = (None, False) if push is None else push_release(made.folder, push)
+    manifest = made.manifest.model_dump(mode="json")
+    screen = {name: manifest[name] for name in ("splits", "batches", "batches_left_out", "rows_left_out")}
+    screen["not satisfied"] = manifest["unsatisfied"]
+    screen["published" if made.made else "unchanged since"] = str(made.folder)
+    if target is not None:
+        screen["sent to" if is_sent else "already there"] = target
+    document = {"folder": str(made.folder), "made": made.made, "pushed_to": target, "sent": is_sent}
+    show(document | manifest, as_json=as_json, screen=screen)
 
 
 def verify(
-    folder: ReleaseFolder,
+    folder: Release,
     against: Annotated[
         Path | None,
         typer.Option(
-            help="An earlier release: show which rows came, went or moved to another split (none should).",
+            help="Earlier release: show rows that are new, gone or in another split.",
             parser=out_folder,
             metavar="RELEASE",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check the promises of a release from its folder alone.
+    """Check a release using only its own files.
 
-    Hashes of its files; quotes in the texts of the documents; ids; messages; that no two splits share a
-    document, a question or an answer; counts. Wrong answers whose quotes are right are not found.
+    Checks hashes, quotes, ids, messages and counts, and that splits share no document, question or answer.
+    It cannot find a wrong answer whose quotes are right.
     """
-    with errors_as_exit_codes():
-        check_exists(folder, against)
-        import polars as pl
+    check_exists(folder, against)
+    import polars as pl
 
-        from qa_pipeline.cli.console import show
-        from qa_pipeline.publishing.manifest import release_folder
-        from qa_pipeline.publishing.verify import compare_releases, verify_release
+    from qa_pipeline.cli.console import show
+    from qa_pipeline.publishing.manifest import release_folder
+    from qa_pipeline.publishing.verify import compare_releases, verify_release
 
-        checked_folder = release_folder(folder)
-        checks = verify_release(checked_folder)
-        holds = all(check.holds for check in checks)
-        document = {
-            "folder": str(checked_folder),
-            "holds": holds,
-            "checks": [asdict(check) for check in checks],
+    checked_folder = release_folder(folder)
+    checks = verify_release(checked_folder)
+    holds = all(check.holds for check in checks)
+    results = [
+        {
+            "check": check.name,
+            "checked": check.checked or "nothing",
+            "result": f"{len(check.problems)} problems" if check.problems else check.why or "holds",
         }
-        screen = {
-            "checks": [
-                {
-                    "check": check.name,
-                    "looked at": check.checked or "nothing",
-                    "result": f"{len(check.problems)} problems" if check.problems else check.why or "holds",
-                }
-                for check in checks
-            ],
-            "problem": [
-                f"{check.name}: {problem}" for check in checks for problem in check.problems[:MOST_SHOWN]
-            ],
-            "release": f"{checked_folder} {'holds' if holds else 'does not hold'}",
-        }
-        if against is not None:
-            changes = compare_releases(release_folder(against), checked_folder)
-            keys = ("change", "batch", "reason")
-            document["changes"] = changes
-            screen[f"against {against}"] = changes.group_by(keys).agg(rows=pl.len()).sort(keys)
-            screen["rows that differ"] = changes.height
-        show(document, as_json=as_json, screen=screen, every=True)
-        if not holds:
-            raise typer.Exit(FAILED)
+        for check in checks
+    ]
+    problems = [f"{check.name}: {problem}" for check in checks for problem in check.problems[:MOST_SHOWN]]
+    outcome = f"{checked_folder} {'holds' if holds else 'does not hold'}"
+    screen: dict[str, Any] = {"checks": results, "problem": problems, "release": outcome}
+    document: dict[str, Any] = {"folder": str(checked_folder), "holds": holds}
+    document["checks"] = [asdict(check) for check in checks]
+    if against is not None:
+        changes = compare_releases(release_folder(against), checked_folder)
+        keys = ("change", "batch", "reason")
+        document["changes"] = changes
+        screen[f"against {against}"] = changes.group_by(keys).agg(rows=pl.len()).sort(keys)
+        screen["rows that differ"] = changes.height
+    show(document, as_json=as_json, screen=screen, every=True)
+    if not holds:
+        raise typer.Exit(FAILED)
+
+
+audit = typer.Typer(
+    cls=Commands,
+    name="audit",
+    no_args_is_help=True,
+    help="Bound the error rate of a release from a labelled sample.",
+)
+
+
+@audit.command("sample")
+def sample_release(
+    folder: Release,
+    count: Annotated[int, typer.Argument(min=1, help="Rows of the sample.")],
+    to: Annotated[Path, typer.Option(help="New JSONL file for the rows.")] = Path("audit.jsonl"),
+    seed: Seed = "0",
+) -> None:
+    """Write a random sample of rows with their quotes. People fill in label: right, wrong or unsure."""
+    check_exists(folder)
+    from qa_pipeline.cli.console import print_line
+    from qa_pipeline.publishing.certificate import draw_sample
+    from qa_pipeline.publishing.manifest import release_folder
+    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.storage.files import write_bytes
+
+    load_settings()  # also makes new files private
+    if to.exists():
+        raise InputError(f"{to} exists, and may hold labels; name another file with --to")
+    rows = draw_sample(release_folder(folder), count, seed)
+    lines = (json.dumps(row, ensure_ascii=False) for row in rows.iter_rows(named=True))
+    write_bytes(to, "".join(f"{line}\n" for line in lines).encode())
+    print_line(f"{rows.height} rows of {release_folder(folder)}: {to}")
+
+
+@audit.command("certify")
+def certify_release(
+    folder: Release,
+    file: Annotated[Path, typer.Argument(help="The sample with all labels filled in.")],
+    max_error: Annotated[
+        float | None, typer.Option(min=0.0001, max=1, help="Fail if the bound exceeds this share.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Bound the share of wrong rows with 95 % confidence. Unsure counts as wrong."""
+    check_exists(folder, file)
+    from qa_pipeline.cli.console import show
+    from qa_pipeline.publishing.certificate import certify
+    from qa_pipeline.publishing.manifest import release_folder
+
+    bound = certify(release_folder(folder), file)
+    message = (
+        f"at most {bound.at_most:.2%} of {bound.rows} rows are wrong, with 95 % confidence: of "
+        f"{bound.audited} rows people found {bound.wrong} wrong and {bound.unsure} unsure"
+    )
+    document = {"release": str(release_folder(folder)), **asdict(bound)}
+    show(document, as_json=as_json, screen={"certified": message})
+    if max_error is not None and bound.at_most > max_error:
+        raise typer.Exit(FAILED)
+
+
+def forget(
+    document: Annotated[
+        str, typer.Argument(help="Its path or BATCH/PATH, its id, its hash, or the beginning of either.")
+    ],
+    out: Out = Path("data"),
+    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only list.")] = False,
+    change: Change = None,
+    as_json: Json = False,
+) -> None:
+    """Delete a document and everything made from it.
+
+    This includes caches, model replies that saw it, and decisions. Its batches are without rows until their
+    next run. Releases never change; those that may contain it are listed.
+    """
+    check_exists(out, advice=RUN_FIRST)
+    from qa_pipeline.cli.console import show
+    from qa_pipeline.curation.forgetting import erase_documents, find_documents
+    from qa_pipeline.llm.reply_database import Database
+    from qa_pipeline.publishing.manifest import alone, read_manifest, release_folders
+    from qa_pipeline.storage.files import locked
+    from qa_pipeline.storage.layout import Layout
+
+    settings = settings_at(out, change)
+    layout = Layout(out, cache=settings.cache)
+    with ExitStack() as opened:
+        if yes and layout.out.is_dir():
+            opened.enter_context(locked(layout.out))
+        store = settings.llm.store.url or layout.replies
+        has_replies = not isinstance(store, Path) or store.is_file()
+        database = opened.enter_context(closing(Database(store))) if has_replies else None
+        if yes and layout.releases.is_dir():
+            opened.enter_context(alone(layout.releases))
+        occurrences = find_documents(layout, document, database)
+        manifests = {str(path): read_manifest(path) for path in release_folders(layout.releases)}
+        batches = set(occurrences.rows["batch"])  # their rows may contain a passage of the document
+        releases = [path for path, manifest in manifests.items() if batches & manifest.batches.keys()]
+        replies = erase_documents(layout, occurrences, database) if yes else None
+    result: dict[str, Any] = {
+        "documents": occurrences.paths,
+        "contents": occurrences.contents,
+        "batches": occurrences.batches,
+        "releases": releases,
+        "done": yes,
+        "replies": replies,
+    }
+    screen = {
+        "deleted" if yes else "to be deleted": occurrences.paths,
+        "without rows until the next run": occurrences.batches,
+        "may contain it, delete by hand": releases,
+        "next": "delete it in the corpus too" if yes else "add --yes; nothing has changed",
+        "replies deleted": replies,
+    }
+    show(result, as_json=as_json, screen=screen)

@@ -1,31 +1,83 @@
-"""`qa-pipeline review`: a web app on this machine in which people look at pairs and decide."""
+"""Commands that look at pairs and record decisions: status, show, review, decide and sample."""
 
 import getpass
+import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qa_pipeline.cli.arguments import Out
-from qa_pipeline.cli.exit_codes import GRACE_SECONDS, errors_as_exit_codes
+from qa_pipeline.cli.exit_codes import FAILED, GRACE_SECONDS, OK
+from qa_pipeline.cli.options import RUN_FIRST, Json, OnlyBatch, Out, Seed, check_exists
 from qa_pipeline.errors import InputError
+from qa_pipeline.storage.layout import Layout
+
+if TYPE_CHECKING:
+    from qa_pipeline.review.decision_files import ReadFile
+
+STYLES = {"page": "bold magenta", "section": "bold cyan", "chunk": "bold green", "text": ""}
+"""Style of each kind of line in a document."""
+
+
+def status(
+    out: Out = Path("data"),
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Show why sections have no row, by reason and format.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show the state of each batch and the next commands."""
+    check_exists(out, advice=RUN_FIRST)
+    from qa_pipeline.cli.report import show_coverage, show_report
+    from qa_pipeline.pipeline.report import finished_batches, read_outcomes, report
+
+    layout = Layout(out)
+    if coverage:
+        show_coverage(read_outcomes(layout), as_json=as_json)
+        return
+    summary = report(layout, finished_batches(layout))
+    if not (summary.batches.height or summary.incomplete or summary.withdrawn):
+        raise InputError(f"{out} holds no tables; run qa-pipeline run CORPUS --out {out} first")
+    show_report(summary, layout, as_json=as_json)
+
+
+def show(
+    document: Annotated[
+        str, typer.Argument(help="Its path, its id or the beginning of its id; BATCH/PATH if needed.")
+    ],
+    out: Out = Path("data"),
+    as_json: Json = False,
+) -> None:
+    """Show the text of a document as it was read."""
+    check_exists(out, advice=RUN_FIRST)
+    from qa_pipeline.cli.console import print_line
+    from qa_pipeline.cli.console import show as show_result
+    from qa_pipeline.review.source import describe, find_by_name, split_at_borders
+
+    row, chunks = find_by_name(Layout(out), document)
+    if as_json:
+        show_result({"document": row, "chunks": chunks}, as_json=True)
+        return
+    for name, value in describe(row, chunks):
+        print_line(f"{name}: {value}")
+    for kind, text in split_at_borders(row, chunks):
+        if text.strip():
+            print_line(text.strip("\n") if kind == "text" else f"─── {text}", STYLES[kind])
 
 
 def review(
     out: Out = Path("data"),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any that is free.")] = 8787,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8787,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     who: Annotated[
-        str | None,
-        typer.Option(help="The name of your decisions.", show_default="your login name"),
+        str | None, typer.Option(help="Name on your decisions.", show_default="your login name")
     ] = None,
-    open_browser: Annotated[bool, typer.Option("--open", help="Open the address in the browser.")] = False,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the address in a browser.")] = False,
 ) -> None:
-    """Serve a page where people decide pairs beside their sources.
+    """Start a web app for reviewing pairs next to their sources.
 
-    The printed address signs in whoever opens it, until the server stops. With the setting
-    review.user_header a proxy before the server names who is signed in.
+    The printed address signs in everyone who opens it. With review.user_header a proxy names users instead.
     """
     import webbrowser
 
@@ -34,31 +86,136 @@ def review(
     from qa_pipeline.review.responses import Access
     from qa_pipeline.review.server import build_app, check_reachable, listen
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.layout import Layout
 
-    with errors_as_exit_codes():
-        settings = load_settings(out=out)  # files are private unless a setting says otherwise
-        url = settings.review.url
-        name = who or getpass.getuser()
-        if not name.isprintable() or len(name) > 200:
-            raise InputError("--who is a name of at most 200 characters")
-        if warning := check_reachable(host, url):
-            sys.stderr.write(f"{warning}\n")
-        access = Access(name, settings.review.user_header)
-        socket = listen(host, port)
-        address = url or f"http://{f'[{host}]' if ':' in host else host}:{socket.getsockname()[1]}"
-        if access.user_header is None:
-            address += f"/enter?token={access.token}"
-        sys.stdout.write(f"Review {out} at {address}\nCtrl-C stops the server.\n")
-        sys.stdout.flush()
-        if open_browser:
-            webbrowser.open(address)
-        config = uvicorn.Config(
-            build_app(Layout(out), access, settings, host),
-            log_level="warning",
-            access_log=False,
-            proxy_headers=False,  # nothing but the setting review.url says how people reach the server
-            server_header=False,
-            timeout_graceful_shutdown=int(GRACE_SECONDS) - 2,
-        )
-        uvicorn.Server(config).run(sockets=[socket])
+    settings = load_settings(out=out)  # also makes new files private
+    url = settings.review.url
+    name = who or getpass.getuser()
+    if not name.isprintable() or len(name) > 200:
+        raise InputError("--who must be a name of at most 200 characters")
+    if warning := check_reachable(host, url):
+        sys.stderr.write(f"{warning}\n")
+    access = Access(name, settings.review.user_header)
+    socket = listen(host, port)
+    address = url or f"http://{f'[{host}]' if ':' in host else host}:{socket.getsockname()[1]}"
+    if access.user_header is None:
+        address += f"/enter?token={access.token}"
+    sys.stdout.write(f"Review {out} at {address}\nCtrl-C stops the server.\n")
+    sys.stdout.flush()
+    if open_browser:
+        webbrowser.open(address)
+    config = uvicorn.Config(
+        build_app(Layout(out), access, settings, host),
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,  # only review.url says how people reach the server
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS - 2,
+    )
+    uvicorn.Server(config).run(sockets=[socket])
+
+
+def decide(
+    file: Annotated[
+        Path | None, typer.Argument(help="CSV or JSONL with a decision per line, as --template writes it.")
+    ] = None,
+    out: Out = Path("data"),
+    template: Annotated[
+        Path | None, typer.Option(help="Write the undecided pairs to this new .csv or .jsonl file.")
+    ] = None,
+    batch: OnlyBatch = None,
+) -> None:
+    """Record people's decisions on pairs.
+
+    Start with --template: it writes the pairs that need review, with claims and evidence. Fill in decision
+    and who (and edited_answer, why, decided_at), then record the file. The next run applies the decisions.
+    They stay valid while question, answer and evidence are unchanged.
+    """
+    from qa_pipeline.settings.tree import load_settings
+
+    load_settings(out=out)  # also makes new files private
+    if template is not None and file is None:
+        _write_template(Layout(out), template, batch)
+        return
+    if file is None or template is not None:
+        raise InputError("name either a FILE of decisions, or --template FILE to make one")
+    if batch:
+        raise InputError("--batch goes with --template; decisions name their pairs")
+    check_exists(file, out)
+    from qa_pipeline.review.decision_files import read_decision_file
+
+    raise typer.Exit(_record(Layout(out), file, read_decision_file(file)))
+
+
+def _write_template(layout: Layout, path: Path, batches: list[str] | None) -> None:
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".jsonl"):
+        raise InputError(f"{path.name}: a template is a .csv or .jsonl file")
+    if path.exists():
+        raise InputError(f"{path} exists and may hold decisions; choose another name")
+    from qa_pipeline.review.decision_files import template_bytes, undecided
+    from qa_pipeline.storage.files import write_bytes
+    from qa_pipeline.storage.tables import VERDICTS
+
+    rows = list(undecided(layout, batches or [table.stem for table in layout.tables(VERDICTS.name)]))
+    write_bytes(path, template_bytes(rows, suffix))
+    sys.stdout.write(f"Undecided pairs in {path}: {len(rows)}\n")
+
+
+def _record(layout: Layout, path: Path, read: "ReadFile") -> int:
+    """Record the decisions of a file and return the exit code."""
+    from qa_pipeline.review.decisions import take_decisions
+
+    taken = take_decisions(layout, read)
+    for line, problem in taken.problems.items():
+        sys.stderr.write(f"{path.name} {read.unit} {line}: {problem}\n")
+    for name, count in taken.recorded.items():
+        sys.stdout.write(f"{name}: {count} recorded in {layout.decisions(name)}\n")
+    counts = {
+        "recorded": taken.recorded.total(),
+        "refused": len(taken.problems),
+        "recorded before": taken.already_recorded,
+        "without a decision": read.blank,
+    }
+    sys.stdout.write(", ".join(f"{count} {what}" for what, count in counts.items()) + "\n")
+    if taken.recorded:
+        sys.stdout.write("Run the batches again to apply them\n")
+    return FAILED if taken.problems else OK
+
+
+def sample(
+    out: Out = Path("data"),
+    count: Annotated[int, typer.Option("--rows", min=1, max=100_000, help="Rows to draw.")] = 10,
+    language: Annotated[str, typer.Option(help="Only this language, such as sv.")] = "",
+    question_type: Annotated[str, typer.Option("--type", help="Only this question type.")] = "",
+    batch: Annotated[str, typer.Option(help="Only this batch.")] = "",
+    document: Annotated[str, typer.Option(help="Only the document at this path.")] = "",
+    verdict: Annotated[str, typer.Option(help="Only this verdict.")] = "accepted",
+    seed: Seed = "0",
+    to: Annotated[Path | None, typer.Option(help="New JSONL file for the rows.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a random sample of rows.
+
+    It is spread over languages, types and documents. To rate rows, write them with --to, and fill in rating
+    (good, thin or bad), annotator and why. The command eval raters compares the ratings.
+    """
+    check_exists(out, advice=RUN_FIRST)
+    from qa_pipeline.cli.console import print_line
+    from qa_pipeline.cli.console import show as show_result
+    from qa_pipeline.cli.report import show_row
+    from qa_pipeline.review.queue import Filters
+    from qa_pipeline.review.sample import sample_rows
+    from qa_pipeline.storage.files import write_bytes
+
+    if to is not None and to.exists():
+        raise InputError(f"{to}: --to names a new file")
+    filters = Filters("all", batch, language, question_type, verdict)
+    rows = sample_rows(Layout(out), count, filters, document, seed)
+    if to is not None:
+        write_bytes(to, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode())
+        print_line(f"{to}: {len(rows)} rows to rate")
+    elif as_json:
+        show_result({"rows": rows}, as_json=True)
+    else:
+        for row in rows:
+            show_row(row)

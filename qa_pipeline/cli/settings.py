@@ -1,45 +1,174 @@
-"""`qa-pipeline settings`: what is in force, and what it means."""
+"""Settings and batches that a command works with, and the command `settings`."""
 
-import json
+import difflib
+import os
+import sys
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Change, Json
-from qa_pipeline.cli.exit_codes import errors_as_exit_codes
-from qa_pipeline.errors import SettingsError
+from qa_pipeline.cli.options import Change, Json
+from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.storage.layout import check_batch_name
+
+if TYPE_CHECKING:
+    from qa_pipeline.documents.corpus.places import FoundBatches
+    from qa_pipeline.settings.tree import Settings
+
+MOST_NAMES = 5
+"""Batches or models that an error lists."""
+
+
+def model_options(
+    provider: str | None = None,
+    model: str | None = None,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    accept_unjudged: bool | None = None,
+) -> dict[str, Any]:
+    """Return the settings of these options by path, without options that were left out."""
+    values = {
+        "llm.provider": provider,
+        "llm.model": model,
+        "llm.budget.max_calls": max_calls,
+        "llm.budget.max_cost": max_cost,
+        "judging.accept_unjudged": accept_unjudged,
+    }
+    return {path: value for path, value in values.items() if value is not None}
+
+
+def read_changes(
+    change: list[str] | None, options: dict[str, Any] | None = None, *arguments: str
+) -> dict[str, Any]:
+    """Return the tree of settings that `--set` and options change; options win.
+
+    Raises:
+        SettingsError: a `--set` cannot be read, or names one of `arguments`.
+    """
+    from qa_pipeline.settings.base import read_assignments
+
+    tree = read_assignments(change or [], options)
+    for name in arguments:
+        if name in tree:
+            raise SettingsError(f"--set {name}: give it as an argument of the command instead")
+    return tree
+
+
+def settings_at(out: Path, change: list[str] | None, options: dict[str, Any] | None = None) -> "Settings":
+    """Load the settings of a command that works on an output folder."""
+    from qa_pipeline.settings.tree import load_settings
+
+    return load_settings(**read_changes(change, options, "out"), out=out)
+
+
+def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict[str, Any]) -> "Settings":
+    """Load the settings of a run; without a model's name, ask a local server for its only model.
+
+    Raises:
+        SettingsError: a setting cannot be used, or the server has several models.
+    """
+    from qa_pipeline.settings.tree import load_settings
+
+    values = {**read_changes(change, options, "corpus", "out"), "corpus": corpus, "out": out}
+    settings = load_settings(**values)
+    llm = settings.llm
+    if llm.provider != "openai" or "model" in llm.model_fields_set:
+        return settings
+    if not llm.is_local:
+        raise SettingsError("no model is named; add --model NAME (or llm.model)")
+    from qa_pipeline.llm.openai_compatible import served_models
+    from qa_pipeline.text.rendering import first_names
+
+    names = served_models(llm.base_url or "", os.environ)
+    if len(names) != 1:
+        has = first_names(names, MOST_NAMES) if names else "no model"
+        raise SettingsError(f"the server at {llm.base_url} has {has}; name one with --model")
+    return load_settings(**{**values, "llm": {**values.get("llm", {}), "model": names[0]}})
+
+
+def check_models(settings: "Settings", model: str | None) -> None:
+    """Check models and prompts before documents are read, and print notes about them.
+
+    Raises:
+        SettingsError: a model, a price, a cap or a prompt cannot be used.
+        KeyRejectedError: a key is missing.
+    """
+    from qa_pipeline.prompts.loading import check_own_prompts
+    from qa_pipeline.settings.removed import leftovers
+    from qa_pipeline.settings.tree import check_model, notes
+    from qa_pipeline.storage.object_stores import store_of
+
+    check_model(settings, model)
+    check_own_prompts(settings.llm)
+    from qa_pipeline.pipeline.resources import Resources
+
+    resources = Resources(settings)
+    _ = resources.entailment  # checks that its files exist without loading its weights
+    if settings.llm.hosted_models:
+        llm = settings.llm
+        judges = [llm.reviewer("judge")] if settings.judging.enabled else []
+        resources.models.check([llm.generator, llm.reviewer("verifier"), *judges])
+    earlier = [] if store_of(settings.out) else leftovers(settings.out)
+    for note in (*notes(settings), *earlier):
+        sys.stderr.write(f"Note: {note}\n")
+
+
+def choose_batches(
+    settings: "Settings", single: str | None, names: list[str] | None
+) -> tuple[list[str], "FoundBatches"]:
+    """Return the batches to work on and all batches of the corpus.
+
+    Args:
+        settings: they name the corpus.
+        single: the only batch, where the corpus is one folder of documents.
+        names: the batches to choose; None for all.
+
+    Raises:
+        CorpusError: the corpus lacks a batch.
+    """
+    from qa_pipeline.documents.corpus.corpora import open_corpus
+    from qa_pipeline.documents.corpus.places import FoundBatches
+    from qa_pipeline.text.rendering import first_names
+
+    if single is None:
+        batches = open_corpus(settings.corpus).find_batches()
+    else:
+        check_batch_name(single)
+        batches = FoundBatches((single,), {}, ())
+    for name in names or []:
+        if name in batches.refused:
+            raise CorpusError(batches.refused[name])
+        if name not in batches.names:
+            near = difflib.get_close_matches(name, batches.names, n=MOST_NAMES)
+            nearest_first = list(dict.fromkeys([*near, *batches.names]))
+            raise CorpusError(
+                f"{settings.corpus} has no batch {name!r}; it has {first_names(nearest_first, MOST_NAMES)}"
+            )
+    return list(dict.fromkeys(names or batches.names)), batches
 
 
 def show_settings(
     prefix: Annotated[
-        str | None, typer.Argument(help="Only this setting or group, such as llm or llm.budget.")
+        str | None, typer.Argument(help="A setting or group, such as llm or llm.budget.")
     ] = None,
     change: Change = None,
     as_json: Json = False,
 ) -> None:
-    """Show the settings in force, and what each means.
+    """List settings with their values and meanings.
 
-    A value comes from --set, a variable of the environment, the settings file, the profile, or the default,
-    in this order. Secrets are masked.
+    Values come from --set, environment variables, the settings file, the profile and the defaults, in this
+    order. Secrets are masked.
     """
     from qa_pipeline.cli.console import show
-    from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import settings_in_force
 
-    with errors_as_exit_codes():
-        rows = settings_in_force(read_assignments(change or []))
-        if prefix is not None:
-            rows = [row for row in rows if row.path == prefix or row.path.startswith(f"{prefix}.")]
-        if not rows:
-            raise SettingsError(f"there is no setting or group {prefix}; without it all are listed")
-        cells = [{"setting": row.path, "value": _text(row.value), "meaning": row.meaning} for row in rows]
-        document = {"settings": [asdict(row) for row in rows]}
-        show(document, as_json=as_json, screen={"settings": cells}, every=True)
-
-
-def _text(value: object) -> str:
-    """Return a value as `--set` takes it."""
-    if value is None:
-        return "none"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    rows = [
+        row
+        for row in settings_in_force(read_changes(change))
+        if prefix is None or row.path == prefix or row.path.startswith(f"{prefix}.")
+    ]
+    if not rows:
+        raise SettingsError(f"{prefix} is not a setting; qa-pipeline settings lists all")
+    show({"settings": [asdict(row) for row in rows]}, as_json=as_json, every=True)

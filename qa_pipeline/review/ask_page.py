@@ -1,4 +1,4 @@
-"""Asking in the app, and over HTTP in JSON: a question, a document to ask, an answer with its sources."""
+"""Pages and JSON addresses that take questions and documents, and send answers with their sources."""
 
 import asyncio
 import copy
@@ -18,13 +18,13 @@ from qa_pipeline.review.responses import Upload, form_token, page, posted, revie
 from qa_pipeline.review.uploads import place_of, places, read_document
 
 PATIENCE = 20.0
-"""Seconds that a request for news waits for some; proxies end silent requests after 30 or more."""
+"""Seconds that a request waits for news; proxies end silent requests after 30 or more."""
 _PULSE = 0.1
-"""Seconds between two looks for news."""
+"""Seconds between two checks for news."""
 
 
 def show_ask(request: Request) -> Response:
-    """Show the forms to ask with."""
+    """Show the forms for questions and documents."""
     return _ask_form(request, None, 200)
 
 
@@ -54,7 +54,7 @@ def _start(request: Request, fields: Mapping[str, str]) -> Job:
 
 @posted
 def ask(request: Request, fields: Mapping[str, str]) -> Response:
-    """Start to answer a question, and show it."""
+    """Start to answer a question, and show its page."""
     try:
         job = _start(request, fields)
     except InputError as error:
@@ -64,7 +64,7 @@ def ask(request: Request, fields: Mapping[str, str]) -> Response:
 
 @uploaded
 def add_document(request: Request, fields: Mapping[str, str], upload: Upload) -> Response:
-    """Start to read a document that will be asked."""
+    """Start to read an uploaded document."""
     del fields
     review = review_of(request)
     if not upload.content:
@@ -82,7 +82,7 @@ def add_document(request: Request, fields: Mapping[str, str], upload: Upload) ->
 
 
 async def show_job(request: Request) -> Response:
-    """Show a job; with `seen`, wait for news of it and send the part of the page that changes."""
+    """Show a job; with `seen`, wait for news and send only the part of the page that changes."""
     kind = request.url.path.split("/")[2]
     job = review_of(request).asking.jobs.get(request.path_params["job_id"])
     seen = request.query_params.get("seen", "")
@@ -100,12 +100,12 @@ async def show_job(request: Request) -> Response:
 
 
 async def _news(job: Job, steps: int) -> Job:
-    """Return a copy of a job once it has more than so many steps, is done, or `PATIENCE` is over."""
+    """Return a copy of a job once it has more steps, is done, or `PATIENCE` is over."""
     waited = 0.0
     while not job.is_done and job.steps <= steps and waited < PATIENCE:
         await asyncio.sleep(_PULSE)
         waited += _PULSE
-    return copy.copy(job)  # it goes on: its value then and its end now would say that there is none
+    return copy.copy(job)  # the job goes on in its thread
 
 
 def _answer_of(request: Request) -> Answer:
@@ -132,7 +132,7 @@ def download(request: Request) -> Response:
 
 @posted
 def keep_pair(request: Request, fields: Mapping[str, str]) -> Response:
-    """Make an answer a pair of its batch."""
+    """Add an answer to the pairs of its batch."""
     del fields
     is_new = add_pair(_answer_of(request), who_of(request))
     address = f"/ask/answer/{request.path_params['job_id']}?added={'now' if is_new else 'before'}"
@@ -140,7 +140,7 @@ def keep_pair(request: Request, fields: Mapping[str, str]) -> Response:
 
 
 def show_places(request: Request) -> Response:
-    """Send what can be asked, and the form token that questions have to carry."""
+    """Send the batches, and the form token that questions need."""
     batches = [{"place": place.key, "title": place.title} for place in places(review_of(request).layout)]
     return JSONResponse({"form_token": form_token(request), "places": batches})
 
@@ -157,7 +157,7 @@ def ask_json(request: Request, fields: Mapping[str, str]) -> Response:
 
 
 async def show_answer(request: Request) -> Response:
-    """Send an answer once it is verified, or as far as it is; with `seen`, once it has more steps than so."""
+    """Send an answer once it is verified or `PATIENCE` is over; with `seen`, once it has more steps."""
     try:
         job = review_of(request).asking.jobs.get(request.path_params["job_id"])
     except InputError as error:
@@ -179,7 +179,7 @@ async def show_answer(request: Request) -> Response:
 
 
 def _answer_document(answer: Answer) -> dict[str, Any]:
-    """Return draft, sentences with their verdicts, badge, judge's scores and sources of an answer."""
+    """Return an answer as JSON values."""
     ledger = answer.verdict or {}
     support = answer.support
     names = ("number", "text", "start", "end", "verdict", "decided_by", "reason", "differences")
@@ -212,7 +212,7 @@ def _answer_document(answer: Answer) -> dict[str, Any]:
 ROUTES = (
     Route("/ask.json", show_places),
     Route("/ask.json", ask_json, methods=["POST"]),
-    Route("/ask/answer/{job_id}.json", show_answer),  # before the page, whose name of a job would take .json
+    Route("/ask/answer/{job_id}.json", show_answer),  # before the page, whose job_id would match .json
     Route("/ask", show_ask),
     Route("/ask", ask, methods=["POST"]),
     Route("/ask/document", add_document, methods=["POST"]),

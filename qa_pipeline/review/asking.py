@@ -1,8 +1,7 @@
-"""A question to a batch: searched, answered, then verified by the stages of the pipeline, step by step.
+"""Answers to questions about a batch, verified step by step by the stages of the pipeline.
 
-The offline rules answer only what
-they would ask themselves, so for other questions the answer is made of sentences of the passages: those that
-source verification finds to answer the question, or else the refusal text.
+The offline rules can only answer their own questions. For others the answer consists of sentences of the
+passages that source verification accepts, or of the refusal text.
 """
 
 import json
@@ -33,14 +32,7 @@ from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_index
 from qa_pipeline.review.bibliography import sources_of
 from qa_pipeline.review.jobs import Jobs
-from qa_pipeline.review.pair import (
-    AnswerPiece,
-    ClaimView,
-    Support,
-    answer_pieces,
-    claim_views,
-    support_of,
-)
+from qa_pipeline.review.pair import AnswerSpan, ClaimView, Support, answer_spans, claim_views, support_of
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import rewrite, version_of
 from qa_pipeline.storage.hashes import hash_parts
@@ -63,19 +55,19 @@ from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.refusals import judge_refusals
 
 ASKED = "asked"
-"""For whom the calls are, in the store of replies: what people ask is no cost of a batch."""
+"""Batch of these calls in the store of replies, so that questions cost no batch."""
 MOST_CHARACTERS = 1_000
-"""Characters of a question; a longer text is a document to be read and no question."""
+"""Characters of a question."""
 _WAIT_MINUTES = 0.5
-"""A person waits no longer for a model server that is away; a run, beside which nobody sits, may."""
+"""Time to wait for a model server that is away, shorter than in a run."""
 _MOST_OPEN = 4
-"""Batches whose search stays in memory; its word index takes seconds to build for a large one."""
+"""Batches whose search index stays in memory."""
 _MOST_TRIED = 16
-"""Sentences held against the question, the most similar first: each costs about 25 ms."""
+"""Most similar sentences to verify; each costs about 25 ms."""
 _MOST_SENTENCES = 3
-"""Sentences of an answer made of them; what further ones add is more of the same."""
+"""Sentences of an offline answer."""
 _NEARLY = 0.1
-"""Cosine by which a further sentence may be less similar to the question than the best one."""
+"""Cosine by which further sentences may be below the best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +75,10 @@ class Place:
     """A batch that can be asked.
 
     Args:
-        key: its name in forms and addresses.
+        key: its key in forms and addresses.
         batch: its name.
         layout: the output folder of its tables.
-        title: what people call it, the name of an uploaded document.
+        title: its name, or that of an uploaded document.
     """
 
     key: str
@@ -96,25 +88,25 @@ class Place:
 
     @property
     def is_upload(self) -> bool:
-        """Return whether it is an uploaded document."""
+        """Return True for an uploaded document."""
         return self.key != f"batch:{self.batch}"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as far as it was verified.
+    """An answer with its verification so far.
 
     Args:
-        place: what was asked.
+        place: the batch that was asked.
         pair: question and answer.
-        passages: what the answer was drafted from, best first.
+        passages: the passages behind the answer, best first.
         documents: the documents of the passages.
-        claims: the claims; none before they were verified.
-        pieces: the answer, cut where claims begin and end.
-        verdict: the row of the ledger that the pair would be; None before claims were verified.
-        nearest: of a refusal that another sentence of the batch speaks against, that sentence.
-        assessment: what the judge says; None before it was asked, and of an answer that does not come to it.
-        sources: the chunks that prove its claims, in the order of the claims, each once.
+        claims: the claims, once they are verified.
+        spans: the answer, split where claims begin and end.
+        verdict: the row of verdicts the pair would get, once claims are verified.
+        nearest: the sentence closest to an answer, for a refusal in doubt.
+        assessment: the judge's scores, once it was asked.
+        sources: the chunks that prove its claims.
         similarity: cosine of question and answer.
     """
 
@@ -123,7 +115,7 @@ class Answer:
     passages: list[ChunkRow]
     documents: pl.DataFrame
     claims: list[ClaimView]
-    pieces: list[AnswerPiece]
+    spans: list[AnswerSpan]
     verdict: dict[str, Any] | None = None
     nearest: str | None = None
     assessment: dict[str, Any] | None = None
@@ -132,12 +124,12 @@ class Answer:
 
     @property
     def is_refusal(self) -> bool:
-        """Return whether it says that the batch has no answer."""
+        """Return True if the answer is a refusal."""
         return self.pair["coverage"] == "none"
 
     @property
     def support(self) -> Support:
-        """Return how well the sentences are supported; `unjudged` unless a judge said that they answer."""
+        """Return the support of the claims. Without a judge, a supported answer is `unjudged`."""
         support = support_of(self.claims, is_refusal=self.is_refusal)
         if self.is_refusal:
             return replace(support, level="refused")
@@ -149,7 +141,7 @@ class Answer:
 
     @property
     def confidence(self) -> float:
-        """Return the supported share, times the relevance: the judge's, else the cosine to the question."""
+        """Return the supported share times the judge's relevance, or times the cosine without a judge."""
         if not self.claims:
             return 0.0
         relevance = (self.assessment or {}).get("relevance")
@@ -158,7 +150,7 @@ class Answer:
 
     @property
     def unsupported_spans(self) -> list[dict[str, str]]:
-        """Return the sentences that are not supported, and why."""
+        """Return the unsupported sentences with their reasons."""
         return [
             {"text": claim.text, "reason": claim.explanation}
             for claim in self.claims
@@ -166,23 +158,21 @@ class Answer:
         ]
 
     def source_of(self, claim: ClaimView) -> dict[str, Any] | None:
-        """Return the source that proves a claim."""
+        """Return the source of a claim."""
         return next((source for source in self.sources if claim.number in source["claims"]), None)
 
     @property
     def problem(self) -> str | None:
-        """Return why there is no answer, in words."""
+        """Return the reason for a missing answer in words."""
         reason = self.pair["reason"]
-        return (
-            None
-            if self.pair["status"] == "drafted" or reason is None
-            else in_words(reason, self.pair["detail"])
-        )
+        if self.pair["status"] == "drafted" or reason is None:
+            return None
+        return in_words(reason, self.pair["detail"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A batch that is searched, and the versions of the files that it was read from."""
+    """A batch in memory, with the versions of its files."""
 
     versions: tuple[object, ...]
     documents: pl.DataFrame
@@ -192,16 +182,15 @@ class _Open:
 
 
 class Asking:
-    """Answers what people ask; batches that were searched last stay in memory until they change."""
+    """Hold the models, the jobs and the search indexes of recent batches."""
 
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
         self.jobs = Jobs()
-        """Questions and documents to ask: all use the models of `resources`."""
         self._open: OrderedDict[tuple[Layout, str], _Open] = OrderedDict()
 
     def open(self, place: Place) -> _Open:
-        """Return what is searched."""
+        """Return the tables and the search index of a batch."""
         layout, batch = place.layout, place.batch
         index = layout.index(batch)
         versions = version_of(index), version_of(layout.table(CHUNKS.name, batch))
@@ -229,13 +218,17 @@ class Asking:
 
 
 def impatient(settings: Settings) -> Settings:
-    """Return settings under which a model server that is away is waited for as long as a person waits."""
+    """Return settings with a short wait for a model server that is away."""
     minutes = min(settings.llm.wait_minutes, _WAIT_MINUTES)
     return settings.model_copy(update={"llm": settings.llm.model_copy(update={"wait_minutes": minutes})})
 
 
 def checked_question(text: str) -> str:
-    """Return a question on one line."""
+    """Return a question on one line.
+
+    Raises:
+        InputError: it is empty or too long.
+    """
     question = " ".join(text.split())
     if not question:
         raise InputError("the question is empty; write one")
@@ -248,7 +241,7 @@ def checked_question(text: str) -> str:
 
 
 def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Answer]:
-    """Yield the draft of an answer, then what the local steps decide, what a model does, and the judge."""
+    """Yield a draft answer, then the answer after local verification, the verifying model, and the judge."""
     from qa_pipeline.generation.offline.provider import ExtractiveModel
 
     resources, settings = asking.resources, asking.resources.settings
@@ -310,10 +303,10 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
 
 
 def add_pair(answer: Answer, who: str) -> bool:
-    """Add an answer to the pairs that the next run of its batch reads besides those of its folder.
+    """Add an answer to the pairs of its batch for the next run.
 
     Returns:
-        If it is new; False where it was added before.
+        False if it was added before.
     """
     place, pair = answer.place, answer.pair
     paths = dict(answer.documents.select("document_id", "path").iter_rows())
@@ -329,7 +322,7 @@ def add_pair(answer: Answer, who: str) -> bool:
             if citation["document_id"] is not None
         ],
         "added_by": who,
-        # so that pairs of a document that has to be forgotten can be told
+        # finds the pairs of a document to forget
         "cited_contents": of_cited["content_sha256"].drop_nulls().to_list(),
     }
     added = json.dumps(fields, ensure_ascii=False).encode() + b"\n"
@@ -346,7 +339,7 @@ def add_pair(answer: Answer, who: str) -> bool:
 
 @dataclass(frozen=True)
 class _Near:
-    """The documents in which passages were retrieved for a question, and their tables."""
+    """The documents of retrieved passages, and their tables."""
 
     resources: Resources
     place: Place
@@ -356,11 +349,11 @@ class _Near:
 
     @property
     def run(self) -> StageRun:
-        """Return the run of a stage over these documents."""
+        """Return the run for the stages of these documents."""
         return StageRun(self.resources, ASKED)
 
     def claims(self, pairs: pl.DataFrame) -> pl.DataFrame:
-        """Return the claims of answers from these documents."""
+        """Return the claims of answers, compared with these documents."""
         return split_and_score(self.run, pairs, self.documents, self.chunks, self.embeddings)
 
     def answer(
@@ -370,7 +363,7 @@ class _Near:
         verdicts: pl.DataFrame | None = None,
         judged: pl.DataFrame | None = None,
     ) -> Answer:
-        """Return the answer as pages show it, with the row of the ledger that the pair would be."""
+        """Return the answer of a pair, with the verdict it would get."""
         row = next(typed_rows(pair, PairRow))
         by_id = {chunk["chunk_id"]: chunk for chunk in typed_rows(self.chunks, ChunkRow)}
         paths = dict(self.documents.select("document_id", "path").iter_rows())
@@ -397,17 +390,17 @@ class _Near:
             passages=[by_id[name] for name in row["passage_ids"]],
             documents=self.documents,
             claims=views,
-            pieces=list(answer_pieces(row["answer"] or "", views)),
+            spans=list(answer_spans(row["answer"] or "", views)),
             verdict=ledger,
             assessment=judged.row(0, named=True) if judged is not None and judged.height else None,
         )
 
 
 def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]) -> pl.DataFrame:
-    """Return the refusal of the rules with the sentences of its passages that answer in its place, if any do.
+    """Return an answer of sentences of the passages, or the refusal if no sentence answers.
 
-    A sentence answers where source verification finds question and sentence supported together, and where
-    it is as similar to the question as the guard asks of passages.
+    A sentence answers if source verification accepts it as the answer and its cosine to the question is at
+    least `generation.guard.similarity`.
     """
     row = next(typed_rows(refused, PairRow))
     settings, every = near.resources.settings, passages_by_id(near.chunks)
@@ -418,47 +411,38 @@ def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]
         for unit in units_of(passage.text)
         if unit.kind in ("prose", "item")
         for line in sentences_of(unit, passage)
-        if line.text[0].isupper() or line.text[0].isdigit()  # the rest of a sentence says nothing by itself
+        if line.text[0].isupper() or line.text[0].isdigit()  # not the rest of a sentence
     ]
     vectors = near.resources.embedder.encode([row["question"] or "", *(line.text for _, line in candidates)])
     similarity = vectors[1:] @ vectors[0]
     likely = [
-        place
-        for place in np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
-        if similarity[place] >= settings.generation.guard.similarity
+        index
+        for index in np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
+        if similarity[index] >= settings.generation.guard.similarity
     ]
     owners = dict(near.chunks.select("chunk_id", "document_id").iter_rows())
-    tried = PAIRS.frame([_quoting(row, [candidates[place]], passages, owners) for place in likely])
+    tried = PAIRS.frame([_quoting(row, [candidates[index]], passages, owners) for index in likely])
     checks = settings.generation.answer_checks
-    # the question is a person's, and answered as it is; what is looked at is whether a sentence stands alone
-    of_questions = ("not_standalone", "copied_passage")
-    checks = checks.model_copy(update={"ignore": (*checks.ignore, *of_questions)})
+    # a person's question is answered as it is; only the sentences are checked
+    checks = checks.model_copy(update={"ignore": (*checks.ignore, "not_standalone", "copied_passage")})
     tried = mark_flawed(tried, near.chunks, checks)
     claims = near.claims(tried)
     verdicts = verify_claims(claims, tried, near.documents, near.chunks, settings.verification)
-    proved = (
-        claims.join(verdicts.select("claim_id", "verdict"), on="claim_id")
-        .group_by("pair_id")
-        .agg((pl.col("verdict") == "supported").all().alias("is_proved"))
-        .filter("is_proved")
-    )
-    chosen = [
-        place
-        for place, pair_id in zip(likely, tried["pair_id"], strict=True)
-        if pair_id in proved["pair_id"].to_list()
-    ]
-    best = [place for place in chosen if similarity[place] >= similarity[chosen[0]] - _NEARLY]
-    if not best:
+    decided = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id")
+    is_proved = (pl.col("verdict") == "supported").all()
+    proved = set(decided.group_by("pair_id").agg(is_proved).filter("verdict")["pair_id"])
+    chosen = [index for index, pair_id in zip(likely, tried["pair_id"], strict=True) if pair_id in proved]
+    if not chosen:
         return refused
-    return PAIRS.frame(
-        [_quoting(row, [candidates[place] for place in best[:_MOST_SENTENCES]], passages, owners)]
-    )
+    best = [index for index in chosen if similarity[index] >= similarity[chosen[0]] - _NEARLY]
+    sentences = [candidates[index] for index in best[:_MOST_SENTENCES]]
+    return PAIRS.frame([_quoting(row, sentences, passages, owners)])
 
 
 def _quoting(
     row: PairRow, sentences: list[tuple[str, Unit]], passages: dict[str, Passage], owners: dict[str, str]
 ) -> PairRow:
-    """Return a pair with sentences of passages as its answer."""
+    """Return a pair whose answer consists of sentences of passages."""
     numbers = {name: number for number, name in enumerate(passages, start=1)}
     answer = " ".join(dict.fromkeys(line.text for _, line in sentences))
     return {

@@ -1,4 +1,4 @@
-"""An answer with the sources it rests on, as Markdown or BibTeX."""
+"""An answer with its sources, as Markdown or BibTeX."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ _LATEX = str.maketrans(
         "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", '"': "''",
     }
 )  # fmt: skip
-"""Characters that mean something to BibTeX, which counts escaped braces too, or to LaTeX."""
+"""Special characters of BibTeX, which counts escaped braces too, and LaTeX."""
 
 
 def sources_of(
@@ -27,32 +27,34 @@ def sources_of(
     *,
     upload: str | None,
 ) -> list[dict[str, Any]]:
-    """Return the chunks that prove the claims, each once with its document and the claims by number.
+    """Return the chunks that prove the claims, each with its document and the numbers of its claims.
 
-    `upload` names an uploaded document: its path is a name of ours, and its title may be made of that.
+    `upload` is the title of an uploaded document, whose path is a hash.
     """
     rows = {row["document_id"]: row for row in documents.iter_rows(named=True)}
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
     sources: dict[str, dict[str, Any]] = {}
-    for claim, place in [(proved, place) for proved in claims for place in proved.places]:
-        document = rows[place.document_id]
+    for claim in claims:
+        if (quote := claim.evidence) is None:
+            continue
+        document = rows[quote.document_id]
         source = {
             "number": len(sources) + 1,
-            "chunk_id": place.chunk_id,
-            "document_id": place.document_id,
-            "text": chunks[place.chunk_id]["text"],
-            "score": scores.get(place.chunk_id, place.similarity),
-            "page": place.page,
+            "chunk_id": quote.chunk_id,
+            "document_id": quote.document_id,
+            "text": chunks[quote.chunk_id]["text"],
+            "score": scores.get(quote.chunk_id, quote.similarity),
+            "page": quote.page,
             "title": upload or document["title"],
-            "path": upload or place.path,
-            "section": place.section or None,
-            "quote": " ".join(place.quote.split()),
+            "path": upload or quote.path,
+            "section": quote.section or None,
+            "quote": " ".join(quote.text.split()),
             "licence": document["licence"],
             "address": document["source_uri"],
             "language": document["language"],
             "claims": [],
         }
-        sources.setdefault(place.chunk_id, source)["claims"].append(claim.number)
+        sources.setdefault(quote.chunk_id, source)["claims"].append(claim.number)
     return list(sources.values())
 
 
@@ -63,7 +65,7 @@ def as_markdown(question: str, answer: str, sources: Sequence[Mapping[str, Any]]
 
 
 def as_bibtex(sources: Sequence[Mapping[str, Any]]) -> str:
-    """Return an entry `@misc` for each source: BibTeX has no type for documents at large."""
+    """Return an entry `@misc` for each source."""
     names = {
         "title": "title", "howpublished": "path", "chapter": "section", "pages": "page", "url": "address",
         "copyright": "licence", "language": "language", "annote": "quote",

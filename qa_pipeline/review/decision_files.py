@@ -1,4 +1,4 @@
-"""The form of a decision, and the files that people write it in: CSV or JSON lines."""
+"""Decisions as forms and files contain them: CSV or JSON lines."""
 
 import csv
 import io
@@ -14,7 +14,9 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from qa_pipeline.calibration.rows import QUALITY
 from qa_pipeline.curation.decisions import content_hashes
+from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -22,23 +24,32 @@ from qa_pipeline.storage.row_files import Fault, Limits, open_rows, unit_of
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 
 LIMITS = Limits(max_bytes=200_000_000, max_line_bytes=4_000_000)
-"""A row holds an answer, its new text, and claims with their evidence."""
+"""A row contains an answer, its new text, and claims with their evidence."""
 SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 TEMPLATE = (
     "batch", "pair_id", "claim_id", "content_sha256", "reason", "question", "answer", "evidence",
     "decision", "edited_answer", "edited_question", "evidence_quote", "who", "why", "decided_at",
 )  # fmt: skip
-"""Columns of the template; a person fills the columns after `evidence`."""
+"""Columns of the template. People fill in those after `evidence`."""
+OF_SOURCES = ("no_evidence_found", "low_correctness", "wrong_citation", "one_sided")
+"""Reasons to reject because of the sources. They count against verification."""
+OF_QUALITY = (
+    *("low_completeness", "low_relevance", "unclear_question"),
+    *("dangling_reference", "low_question_quality"),
+)
+"""Reasons to reject a proved pair."""
+REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in (*OF_SOURCES, *OF_QUALITY)}
+"""Reason codes on the keys 1 to 9, with their words."""
 _SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
-"""Beginnings of a cell that a spreadsheet takes for a formula, or hides."""
+"""Beginnings of cells that a spreadsheet reads as a formula, or hides."""
 
 
-def _clean(value: object) -> object:
-    """Return a text on its line ends and composed letters, None for a blank one."""
+def clean_text(value: object) -> object:
+    """Normalise a text; None if it is blank."""
     if not isinstance(value, str):
         return value
     text = unicodedata.normalize("NFC", value.replace("\r\n", "\n")).strip()
-    text.encode()  # half a character is no text
+    text.encode()  # raises for half a character
     return text or None
 
 
@@ -57,43 +68,43 @@ def _small(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-_Id = Annotated[str | None, Field(max_length=200), BeforeValidator(_clean)]
-_Text = Annotated[str | None, Field(max_length=100_000), BeforeValidator(_clean)]
-"""Far more than any answer has; it bounds a row of decisions."""
+_Id = Annotated[str | None, Field(max_length=200), BeforeValidator(clean_text)]
+_Text = Annotated[str | None, Field(max_length=100_000), BeforeValidator(clean_text)]
+_Line = Annotated[
+    str | None, Field(max_length=2_000), BeforeValidator(_one_line), BeforeValidator(clean_text)
+]
 
 
 class DecisionLine(BaseModel):
-    """A decision as a form or a file has it; `question` and `answer` are compared with the pair's."""
+    """A decision of a form or file; `question` and `answer` must equal those of the pair."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     batch: _Id = None
     pair_id: _Id = None
     claim_id: _Id = None
-    content_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$"), BeforeValidator(_clean)]
+    content_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$"), BeforeValidator(clean_text)]
     decision: Annotated[
         Literal["accepted", "rejected", "edited", "reopened"],
         BeforeValidator(_small),
-        BeforeValidator(_clean),
+        BeforeValidator(clean_text),
     ]
-    question: Annotated[str | None, BeforeValidator(_clean)] = None
-    answer: Annotated[str | None, BeforeValidator(_clean)] = None
+    question: Annotated[str | None, BeforeValidator(clean_text)] = None
+    answer: Annotated[str | None, BeforeValidator(clean_text)] = None
     edited_answer: _Text = None
     edited_question: _Text = None
     evidence_quote: _Text = None
     evidence_document_id: _Id = None
-    who: Annotated[str, Field(max_length=200), BeforeValidator(_one_line), BeforeValidator(_clean)]
-    why: Annotated[
-        str | None, Field(max_length=2_000), BeforeValidator(_one_line), BeforeValidator(_clean)
-    ] = None
-    decided_at: Annotated[str | None, BeforeValidator(_utc), BeforeValidator(_clean)] = None
+    who: Annotated[str, Field(max_length=200), BeforeValidator(_one_line), BeforeValidator(clean_text)]
+    why: _Line = None
+    decided_at: Annotated[str | None, BeforeValidator(_utc), BeforeValidator(clean_text)] = None
 
 
 _ADVICE = {
     "decision": "the decision must be accepted, rejected, edited or reopened",
-    "who": "column who must name who decided, in 1 to 200 characters",
-    "content_sha256": "it has no content_sha256 of 64 hexadecimal digits; copy it from the template",
-    "decided_at": "decided_at is no date and time such as 2026-03-01T14:00:00+01:00",
+    "who": "the column who must have a name of 1 to 200 characters",
+    "content_sha256": "content_sha256 must have 64 hexadecimal digits; copy it from the template",
+    "decided_at": "decided_at must be a date and time such as 2026-03-01T14:00:00+01:00",
 }
 
 
@@ -113,9 +124,9 @@ def decision_line(row: Mapping[str, Any]) -> DecisionLine:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """The decisions of a file by line, the problem of each line that cannot be read, and blank ones counted.
+    """Decisions and problems of a file by number, and the number of lines without a decision.
 
-    `unit` says what is numbered: rows of a spreadsheet, its header being row 1, or lines.
+    Numbers count a `unit`: rows of a spreadsheet, whose header is row 1, or lines.
     """
 
     lines: dict[int, DecisionLine]
@@ -125,7 +136,7 @@ class ReadFile:
 
 
 def read_decision_file(path: Path) -> ReadFile:
-    """Read a file of decisions; a line without a decision is one that nobody has filled in yet.
+    """Read a file of decisions. Lines without a decision are only counted.
 
     Raises:
         InputError: the file as a whole cannot be read.
@@ -143,13 +154,12 @@ def read_decision_file(path: Path) -> ReadFile:
                 row.value.detail if isinstance(row.value, Fault) else "expected a JSON object"
             )
             continue
-        # a blank cell is a text that was deleted
         values = (
             {name: _as_written(cell or "") for name, cell in row.value.items()}
             if unit == "row"
             else row.value
         )
-        if _clean(values.get("decision")) is None:
+        if clean_text(values.get("decision")) is None:
             blank += 1
             continue
         try:
@@ -160,7 +170,7 @@ def read_decision_file(path: Path) -> ReadFile:
 
 
 def about_pair(pair: Mapping[str, Any], text: str) -> str:
-    """Return a problem on one line, after its pair and question."""
+    """Return a problem in one line, with its pair and question."""
     pair_id, question = (_one_line(pair.get(name)) for name in ("pair_id", "question"))
     names = [f"pair {str(pair_id)[:40]}"] if pair_id else []
     names += [f'"{str(question)[:80]}"'] if question else []
@@ -168,7 +178,7 @@ def about_pair(pair: Mapping[str, Any], text: str) -> str:
 
 
 def template_bytes(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
-    """Return a file with empty columns for decisions: JSON lines, or CSV whose cells compute nothing."""
+    """Return a file with empty columns for decisions: JSON lines, or CSV without formulas."""
     if suffix == ".jsonl":
         lines = (json.dumps({name: row.get(name) for name in TEMPLATE}, ensure_ascii=False) for row in rows)
         return "".join(f"{line}\n" for line in lines).encode()
@@ -182,12 +192,12 @@ def template_bytes(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
 
 
 def _as_written(cell: str) -> str:
-    """Return a cell without the sign of text that the template put in front."""
+    """Return a cell without the apostrophe that the template put in front."""
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_SIGNS) else cell
 
 
 def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the template: the pairs of the batches that wait for a person.
+    """Yield the undecided pairs of batches as rows of the template.
 
     Raises:
         InputError: a batch has no verdicts.
@@ -221,3 +231,20 @@ def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[dict[str, Any]
             names = ("batch", "pair_id", "question", "answer", "evidence")
             hashed = {"content_sha256": content[row["pair_id"]], "reason": row["why_it_waits"]}
             yield {name: row[name] for name in names} | hashed
+
+
+def why_in_words(why: str | None) -> str | None:
+    """Return a reason with the words of its code."""
+    code, colon, note = (why or "").removeprefix(f"{QUALITY}: ").partition(": ")
+    return f"{REJECTIONS[code]}{colon}{note}" if code in REJECTIONS else why
+
+
+def coded_reason(code: str, note: str) -> str:
+    """Return a reason of a code and a note, as decisions store it.
+
+    Raises:
+        InputError: the code is unknown.
+    """
+    if code not in REJECTIONS:
+        raise InputError(f"{code[:40]!r} is not a reason to reject; choose from {', '.join(REJECTIONS)}")
+    return ": ".join(filter(None, [QUALITY if code in OF_QUALITY else "", code, note]))

@@ -1,12 +1,9 @@
-"""Decisions made in the app: recorded as those of files, an edit verified before, and put into the tables."""
+"""Decisions of people: read from a form, compared with the pairs they are about, recorded and listed."""
 
-import logging
-import re
-import threading
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import polars as pl
 
@@ -14,117 +11,68 @@ from qa_pipeline.curation.decisions import (
     APPLIED,
     EDITED,
     REOPENED,
+    add_decisions,
     content_hashes,
     decision_states,
+    read_decisions,
+    standing,
 )
 from qa_pipeline.errors import DecidedMeanwhileError, InputError, QAPipelineError
-from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.review.decision_files import DecisionLine, ReadFile, decision_line
-from qa_pipeline.review.decision_taking import (
+from qa_pipeline.review.decision_files import (
+    DecisionLine,
+    ReadFile,
+    about_pair,
+    clean_text,
     coded_reason,
-    fitting_decisions,
-    take_decisions,
+    decision_line,
     why_in_words,
 )
-from qa_pipeline.review.edits import VerifiedEdit, recorded_resources, verify_edit
-from qa_pipeline.review.pair import answer_pieces, claim_views, support_of
 from qa_pipeline.review.stored import StoredTables
-from qa_pipeline.storage.files import version_of
-from qa_pipeline.storage.hashes import hash_json
-from qa_pipeline.storage.table_schema import ChunkRow, DecisionColumns, DecisionRow, typed_rows
-from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DECISIONS, DOCUMENTS, PAIRS, STORED, VERDICTS
+from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.table_schema import DecisionColumns, DecisionRow, PairRow, typed_rows
+from qa_pipeline.storage.tables import CLAIMS, DECISIONS, PAIRS
+from qa_pipeline.verification.outcomes import fabricated_citations
 
-FIELDS = (
-    *("why", "edited_question", "edited_answer", "evidence_quote"),
-    *("evidence_document_id", "evidence_start", "evidence_end"),
-)
+FIELDS = ("why", "edited_question", "edited_answer", "evidence_quote")
 """Fields of the form that a person fills."""
-_EDITED_TEXTS = {"edited_question": "question", "edited_answer": "answer"}
-_EVIDENCE = ("evidence_quote", "evidence_document_id")
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a decision.
-
-    Args:
-        problem: why it was not taken; None where it was recorded, or is an edit to be looked at first.
-        edit: an edit that fits and is not recorded yet, a row of decisions.
-        checked: what the form of that edit carries once its verification was shown.
-        status: of the page that shows it, by HTTP.
-    """
+    """The problem of a refused decision, and the HTTP status of its page."""
 
     problem: str | None = None
-    edit: DecisionColumns | None = None
-    checked: str = ""
-    status: int = 409
+    status: int = 200
 
 
-def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Outcome:
-    """Record the decision of a form, on the disk when this returns.
-
-    An edit is recorded once its form says that it was shown verified.
-    """
+def decide(layout: Layout, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Outcome:
+    """Record the decision of a form. It is on the disk when this returns."""
     try:
-        line = _line(tables, batch, pair_id, form, who)
-        file = ReadFile({1: line}, {})
-        checked = hash_json([getattr(line, name) for name in (*_EDITED_TEXTS, *_EVIDENCE)])
-        if line.decision == EDITED and form.get("checked") != checked:
-            fitting = fitting_decisions(tables.layout, file)
-            if fitting.problems:
-                return Outcome(fitting.problems[1])
-            return Outcome(edit=fitting.rows[batch][0], checked=checked, status=200)
+        line = _line(batch, pair_id, form, who)
         seen = form.get("seen", "")
-        taken = take_decisions(tables.layout, file, int(seen) if seen.isdecimal() else -1)
+        file = ReadFile({1: line}, {})
+        taken = take_decisions(layout, file, int(seen) if seen.isdecimal() else -1)
     except DecidedMeanwhileError as error:
-        return Outcome(str(error))
+        return Outcome(str(error), 409)
     except InputError as error:
-        return Outcome(str(error), status=400)
+        return Outcome(str(error), 400)
     except QAPipelineError as error:  # a folder that cannot be written, a full disk, damaged tables
-        return Outcome(str(error), status=500)
-    return Outcome(taken.problems.get(1))
+        return Outcome(str(error), 500)
+    return Outcome(taken.problems.get(1), 409)
 
 
-def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
-    """Return the decision of a form; texts that stand in it unchanged are no part of it."""
-    fields = {name: value.replace("\r\n", "\n").strip() for name, value in form.items()}
-    pair = tables.frame(PAIRS, batch).filter(pl.col("pair_id") == pair_id)
-    values = {name: fields[name] for name in ("content_sha256", "decision", "why") if fields.get(name)}
-    for name, column in _EDITED_TEXTS.items():
-        if fields.get(name) and fields[name] not in pair[column].str.strip_chars():
-            values[name] = fields[name]
-    values |= _evidence(tables, batch, fields, is_edit=values.get("decision") == EDITED)
-    if code := fields.get("code"):
-        values |= {"decision": "rejected", "why": coded_reason(code, fields.get("why", ""))}
-    if fields.get("of_claim"):
-        values["decision"], _, values["claim_id"] = fields["of_claim"].partition(" ")
+def _line(batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
+    """Return the decision of a form."""
+    names = ("content_sha256", "decision", "claim_id", *FIELDS)
+    values = {name: form[name] for name in names if form.get(name)}
+    if code := form.get("code"):
+        values |= {"decision": "rejected", "why": coded_reason(code, form.get("why", "").strip())}
+    if form.get("of_claim"):
+        values["decision"], _, values["claim_id"] = form["of_claim"].partition(" ")
     signature = {"batch": batch, "pair_id": pair_id, "who": who, "decided_at": datetime.now(UTC).isoformat()}
     return decision_line(values | signature)
-
-
-def _evidence(
-    tables: StoredTables, batch: str, fields: Mapping[str, str], *, is_edit: bool
-) -> dict[str, str]:
-    """Return the words named as evidence, those of the document where they were selected in it.
-
-    Who only decides may have selected words to read or copy them; words that were written are refused there.
-    """
-    quote, document_id = fields.get("evidence_quote", ""), fields.get("evidence_document_id", "")
-    start, end = (fields.get(name, "") for name in ("evidence_start", "evidence_end"))
-    if document_id and start.isdecimal() and end.isdecimal():
-        texts = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)["text"]
-        selected = (texts[0] or "")[int(start) : int(end)].strip() if texts.len() else ""
-        if not selected and is_edit:
-            raise InputError("the document has changed: select the words that are evidence again")
-        if not quote or _letters(quote) == _letters(selected):
-            return {"evidence_quote": selected, "evidence_document_id": document_id} if is_edit else {}
-    return {"evidence_quote": quote} if quote else {}
-
-
-def _letters(text: str) -> str:
-    """Return letters and digits alone: a page shows words without their markup and line ends."""
-    return re.sub(r"[\W_]", "", text)
 
 
 class StatedRow(DecisionRow):
@@ -135,29 +83,38 @@ class StatedRow(DecisionRow):
 
 @dataclass(frozen=True, slots=True)
 class DecidedPair:
-    """The decisions about a pair that stand, and what a form carries that takes one of them back."""
+    """The decisions about a pair, with the values that a form needs to take one back.
+
+    Args:
+        batch: batch of the pair.
+        pair_id: its id.
+        question: its question.
+        content_sha256: hash of the present pair.
+        seen: number of the last decision about it; -1 without decisions.
+        last: the last decision.
+        standing: the decisions that count, the latest last.
+    """
 
     batch: str
     pair_id: str
     question: str
     content_sha256: str
-    seen: int  # number of the last decision about it; -1 without one
-    last: StatedRow | None  # standing or not
-    standing: list[StatedRow]  # the latest last
+    seen: int
+    last: StatedRow | None
+    standing: list[StatedRow]
 
     @property
     def is_taken_back(self) -> bool:
-        """Return whether the last thing that happened was to take a decision back."""
+        """Return True if the last decision took another back."""
         return self.last is not None and self.last["decision"] == REOPENED
 
 
 def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair | None:
-    """Return what was decided about a pair; None where the batch has no such pair."""
-    own = pl.col("pair_id") == pair_id
-    pairs, claims = (tables.frame(table, batch).filter(own) for table in (PAIRS, CLAIMS))
+    """Return the decisions about a pair, if the batch has it."""
+    pairs, claims = (tables.frame(table, batch).filter(pair_id=pair_id) for table in (PAIRS, CLAIMS))
     if not pairs.height:
         return None
-    decisions = decision_states(tables.decisions(batch).filter(own), pairs, claims)
+    decisions = decision_states(tables.decisions(batch).filter(pair_id=pair_id), pairs, claims)
     rows = list(typed_rows(decisions, StatedRow))
     return DecidedPair(
         batch=batch,
@@ -166,60 +123,238 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
         content_sha256=content_hashes(pairs, claims)[pair_id],
         seen=rows[-1]["sequence"] if rows else -1,
         last=rows[-1] if rows else None,
-        standing=[
-            {**row, "why": why_in_words(row["why"])}
-            for row, state in zip(rows, decisions["state"], strict=True)
-            if state == APPLIED
-        ],
+        standing=[{**row, "why": why_in_words(row["why"])} for row in rows if row["state"] == APPLIED],
     )
 
 
-def edit_view(tables: StoredTables, batch: str, edit: VerifiedEdit) -> dict[str, Any]:
-    """Return a verified edit as its page shows it: marked answer and claims."""
-    pair = edit.pair.row(0, named=True)
-    evidence = edit.claims["evidence_chunk_id"]
-    near = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(evidence.drop_nulls().implode()))
-    chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(near, ChunkRow)}
-    paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())
-    claims = list(claim_views(edit.claims.sort("position"), edit.claim_verdicts, chunks, paths))
-    return {
-        "question": pair["question"],
-        "answer": list(answer_pieces(pair["answer"], claims)),
-        "claims": claims,
-        "support": support_of(claims),
-    }
-
-
 def pending_decisions(tables: StoredTables, batch: str) -> int:
-    """Return how many decisions about a batch no run has taken into its tables."""
-    recorded = tables.decisions(batch)
-    return recorded.join(tables.optional(DECISIONS, batch), on="decision_id", how="anti").height
+    """Return the number of recorded decisions that wait for a run."""
+    applied = tables.optional(DECISIONS, batch)
+    return tables.decisions(batch).join(applied, on="decision_id", how="anti").height
 
 
-class Editing:
-    """Models and settings of the batch whose pair was last edited."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Recorded decisions by batch, the number recorded before, and the problem of each refused line."""
 
-    def __init__(self, tables: StoredTables) -> None:
-        self._tables = tables
-        self._resources: Resources | None = None
-        self._made_for: object = None
-        self._models = threading.Lock()
-        """Held while models work: they are not made for several threads."""
+    rows: dict[str, list[DecisionColumns]]
+    already_recorded: int
+    problems: dict[int, str]
 
-    def verify(self, batch: str, decision: DecisionColumns) -> VerifiedEdit:
-        """Verify the pair that an edit would become; nothing is written."""
+    @property
+    def recorded(self) -> Counter[str]:
+        """Return the number of decisions by batch."""
+        return Counter({name: len(rows) for name, rows in self.rows.items()})
 
-        def frame(name: str) -> pl.DataFrame:
-            return self._tables.frame(STORED[name], batch)
 
-        with self._models:
-            return verify_edit(self._resources_of(batch), frame, {"sequence": 0, **decision})
+@dataclass(frozen=True)
+class _Batch:
+    """The state of a batch that decisions are compared with."""
 
-    def _resources_of(self, batch: str) -> Resources:
-        """Return settings and models of a batch; the embedding model is loaded once."""
-        layout = self._tables.layout
-        made_for = batch, version_of(layout.table(VERDICTS.name, batch))
-        if self._resources is None or self._made_for != made_for:
-            self._resources = recorded_resources(layout, batch, self._resources)
-            self._made_for = made_for
-        return self._resources
+    pairs: dict[str, PairRow]
+    claimed: set[str]  # pairs with a claim
+    content: dict[str, str]
+    unproved: set[str]  # claims without evidence, and their pairs
+    fabricated: set[str]
+    standing: dict[tuple[str, str | None], DecisionRow]
+    ids: set[str]  # of recorded decisions
+
+
+def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> Taken:
+    """Record the decisions of a file that fit the stored pairs, and report a problem for each other line.
+
+    Args:
+        layout: the output folder.
+        file: the decisions.
+        seen: number of the last decision that a person has seen; None for files.
+
+    Raises:
+        DecidedMeanwhileError: a pair was decided after `seen`.
+        TableError: recorded decisions or tables cannot be read.
+        StorageError: a decision cannot be recorded.
+    """
+    problems, repeats = dict(file.problems), 0
+    taken: dict[str, list[DecisionColumns]] = {}
+    for name, lines in _by_batch(layout, file, problems).items():
+        batch = _read(layout, name, {line.pair_id or "" for line in lines.values()})
+        fitting: dict[int, DecisionColumns] = {}
+        for number, line in lines.items():
+            pair = batch.pairs[line.pair_id or ""]
+            row = _row(_with_new_texts(line, pair), name)
+            if problem := _unfit(row, batch) or _changed_text(line, pair):
+                problems[number] = about_pair(dict(pair), problem)
+            else:
+                fitting[number] = row
+        targets = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
+        rows = []
+        for number, row in fitting.items():
+            target = row["pair_id"], row["claim_id"]
+            before, is_known = batch.standing.get(target), row["decision_id"] in batch.ids
+            if targets[target] > 1:
+                problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
+            elif is_known and _is_repeated(row, before):
+                repeats += 1
+                continue
+            else:
+                problem = _outdated(row, before, is_known=is_known)
+            if problem:
+                problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
+            else:
+                takes_back = before["decision_id"] if before and row["decision"] == REOPENED else None
+                rows.append({**row, "takes_back": takes_back})
+        if rows:
+            taken[name] = rows
+    for name, rows in taken.items():
+        add_decisions(layout.decisions(name), rows, seen)
+    return Taken(taken, repeats, dict(sorted(problems.items())))
+
+
+def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[str, dict[int, DecisionLine]]:
+    """Return the lines by batch, with the pair of each. Lines without a batch get a problem."""
+    names = {line.batch for line in file.lines.values()}
+    has_claims = any(line.claim_id for line in file.lines.values())
+    ids = [*{line.claim_id or line.pair_id for line in file.lines.values()} - {None}]
+    owners: dict[str, dict[str, str]] = defaultdict(dict)  # pair by batch, by id of a pair or claim
+    for path in layout.tables(PAIRS.name):
+        if None not in names and path.stem not in names:
+            continue
+        found = [read_table(path, PAIRS, ["pair_id"]).select("pair_id", target="pair_id")]
+        claims = layout.table(CLAIMS.name, path.stem)
+        if has_claims and claims.is_file():
+            columns = read_table(claims, CLAIMS, ["pair_id", "claim_id"])
+            found.append(columns.select("pair_id", target="claim_id"))
+        for pair_id, target in pl.concat(found).filter(pl.col("target").is_in(ids)).iter_rows():
+            owners[target][path.stem] = pair_id
+    batches: dict[str, dict[int, DecisionLine]] = defaultdict(dict)
+    for number, line in file.lines.items():
+        target = line.claim_id or line.pair_id or ""
+        fitting = {
+            name: pair_id
+            for name, pair_id in owners.get(target, {}).items()
+            if line.batch in (None, name) and line.pair_id in (None, pair_id)
+        }
+        if len(fitting) == 1:
+            ((name, pair_id),) = fitting.items()
+            batches[name][number] = line.model_copy(update={"pair_id": pair_id})
+            continue
+        problem = f"there is no pair or claim with the id {target[:40]!r}"
+        if fitting:
+            problem = f"{target[:40]!r} is in the batches {', '.join(fitting)}; fill in the column batch"
+        elif not target:
+            problem = "pair_id and claim_id are missing"
+        problems[number] = about_pair(line.model_dump(), problem)
+    return batches
+
+
+def _read(layout: Layout, name: str, pair_ids: set[str]) -> _Batch:
+    is_wanted = pl.col("pair_id").is_in([*pair_ids])
+    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_wanted)
+    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_wanted)
+    recorded = read_decisions(layout.decisions(name))
+    unproved = claims.filter(pl.col("evidence_quote").is_null())
+    counting = typed_rows(standing(recorded), DecisionRow)
+    return _Batch(
+        pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
+        claimed=set(claims["pair_id"]),
+        content=content_hashes(pairs, claims),
+        unproved={*unproved["pair_id"], *unproved["claim_id"]},
+        fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
+        standing={(row["pair_id"], row["claim_id"]): row for row in counting},
+        ids=set(recorded["decision_id"]),
+    )
+
+
+def _row(line: DecisionLine, batch: str) -> DecisionColumns:
+    row: DecisionColumns = {
+        "batch": batch,
+        "pair_id": line.pair_id or "",
+        "question": line.edited_question,
+        "answer": line.edited_answer,
+        **line.model_dump(
+            include={
+                *("claim_id", "content_sha256", "decision", "evidence_quote"),
+                *("evidence_document_id", "who", "why", "decided_at"),
+            }
+        ),
+    }
+    content = "\x1f".join(f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
+    return {**row, "decision_id": hash_text(content)[:32]}
+
+
+def _with_new_texts(line: DecisionLine, pair: PairRow) -> DecisionLine:
+    """Return a line without edited texts that equal the present ones."""
+    present = {"edited_answer": pair["answer"], "edited_question": pair["question"]}
+    unchanged = [name for name, text in present.items() if getattr(line, name) == clean_text(text)]
+    return line.model_copy(update=dict.fromkeys(unchanged))
+
+
+def _changed_text(line: DecisionLine, pair: PairRow) -> str | None:
+    """Return a problem if the column of a present text was changed."""
+    texts = {"question": (line.question, pair["question"]), "answer": (line.answer, pair["answer"])}
+    for name, (cell, text) in texts.items():
+        if cell is not None and cell.split() != (text or "").split():
+            return f"its {name} was changed; write a new one in edited_{name} with the decision edited"
+    return None
+
+
+def _unfit(row: DecisionColumns, batch: _Batch) -> str | None:
+    """Return the reason why the decision does not fit the present pair."""
+    pair = batch.pairs[row["pair_id"]]
+    new_texts = {
+        "answer": "an edited answer",
+        "question": "an edited question",
+        "evidence_quote": "a quote as evidence",
+    }
+    new = [words for name, words in new_texts.items() if row[name] is not None]
+    if pair["expected_verdict"] is not None:
+        return "it is a known-answer pair, which takes no decision"
+    if batch.content[row["pair_id"]] != row["content_sha256"]:
+        return "question, answer or evidence have changed since; decide on the present pair"
+    if row["decision"] == EDITED:
+        return _cannot_edit(row, pair, has_new_text=bool(new))
+    if new:
+        return f"it has {new[0]} and the decision {row['decision']}; an edit has the decision edited"
+    return _cannot_accept(row, pair, batch) if row["decision"] == "accepted" else None
+
+
+def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | None:
+    if pair["status"] != "drafted":
+        return f"the pair failed ({pair['reason']}): there is no answer to accept"
+    if (row["claim_id"] or row["pair_id"]) in batch.unproved:
+        return "one of its claims has no evidence in the documents"
+    if row["claim_id"] is None and row["pair_id"] in batch.fabricated:
+        return "it cites a source that does not exist; edit the answer, which drops that citation"
+    if row["claim_id"] is None and pair["coverage"] != "none" and row["pair_id"] not in batch.claimed:
+        return "the answer makes no claim that can be proved"
+    return None
+
+
+def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> str | None:
+    if row["claim_id"] is not None:
+        return "only a pair can be edited; leave claim_id empty"
+    if not has_new_text:
+        return "the new text is missing (column edited_answer, edited_question or evidence_quote)"
+    if pair["question"] is None:
+        return "the pair has no question"
+    if pair["answer"] is None and row["answer"] is None:
+        return "the pair has no answer; write one in edited_answer"
+    return None
+
+
+def _is_repeated(row: DecisionColumns, before: DecisionRow | None) -> bool:
+    """Return True if a recorded decision still counts, or took another back."""
+    is_counting = before is not None and before["decision_id"] == row["decision_id"]
+    return is_counting or bool(row["decision"] == REOPENED)
+
+
+def _outdated(row: DecisionColumns, before: DecisionRow | None, *, is_known: bool) -> str | None:
+    """Return the reason why a decision cannot replace the one that counts."""
+    again = "to repeat it, change decided_at or why"
+    if before is None and row["decision"] == REOPENED:
+        return "there is no decision to take back"
+    if before is None:
+        return f"it was taken back; {again}" if is_known else None
+    counting = f"the decision that counts ({before['decision']} by {before['who'][:40]!r})"
+    if row["decided_at"] and before["decided_at"] and row["decided_at"] < before["decided_at"]:
+        return f"it was made before {counting}"
+    return f"it was recorded before {counting}; {again}" if is_known else None

@@ -1,6 +1,6 @@
-"""Work that a page starts and then watches: it runs in one thread, a step of each job in turn.
+"""Background work that a page starts and follows: one thread runs a step of each job in turn.
 
-Nothing of it is written down: after a restart a question is asked again, and its stored replies cost nothing.
+Jobs are only in memory. After a restart a question is asked again, from stored replies.
 """
 
 import logging
@@ -15,15 +15,15 @@ from typing import Any
 from qa_pipeline.errors import InputError, QAPipelineError
 
 _MOST_WAITING = 20
-"""Jobs that wait at a time: more would be read by nobody before they are forgotten."""
+"""Unfinished jobs at a time."""
 _MOST_KEPT = 200
-"""Jobs whose results can still be opened."""
+"""Jobs in memory."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class Job:
-    """Work with what has come of it."""
+    """A job with its latest value."""
 
     title: str
     job_id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
@@ -34,13 +34,13 @@ class Job:
     problem: str | None = None
 
     def report(self, progress: str) -> None:
-        """Say what is being done."""
+        """Set the progress message."""
         self.progress = progress
         self.steps += 1
 
 
 class Jobs:
-    """Jobs that share a thread, and so models that one thread may ask."""
+    """Jobs that share a thread and its models."""
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -49,7 +49,11 @@ class Jobs:
         self._lock = threading.Lock()
 
     def start(self, title: str, work: Callable[[Job], Iterator[Any]]) -> Job:
-        """Start work that yields better and better values."""
+        """Start work that yields better and better values.
+
+        Raises:
+            InputError: too many jobs wait.
+        """
         job = Job(title)
         with self._lock:
             if sum(not other.is_done for other in self._jobs.values()) >= _MOST_WAITING:
@@ -58,20 +62,24 @@ class Jobs:
             while len(self._jobs) > _MOST_KEPT:
                 self._jobs.popitem(last=False)
             if self._thread is None:
-                # the interpreter does not wait for a daemon: Ctrl-C ends a server whatever is being done
+                # the interpreter does not wait for a daemon, so Ctrl-C always ends a server
                 self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
                 self._thread.start()
         self._waiting.put((job, work(job)))
         return job
 
     def get(self, job_id: str) -> Job:
-        """Return a job."""
+        """Return a job.
+
+        Raises:
+            InputError: it has left the memory.
+        """
         with self._lock:
             job = self._jobs.get(job_id)
         if job is None:
             raise InputError(
-                "this is no longer in memory: the server was started again, or much was asked since. Ask "
-                "again; replies that were stored cost nothing"
+                "this is no longer in memory: the server was restarted, or many questions followed. Ask "
+                "again; stored replies cost nothing"
             )
         return job
 
@@ -84,9 +92,9 @@ class Jobs:
                 job.is_done = True
             except QAPipelineError as error:
                 job.problem = str(error)
-            except Exception:  # noqa: BLE001 - the thread has to go on with the other jobs
+            except Exception:  # noqa: BLE001 - other jobs must continue
                 _log.exception("%s failed", job.title)
-                job.problem = "the program has a fault here; the terminal of the server says more"
+                job.problem = "internal error; see the terminal of the server"
             job.is_done |= job.problem is not None
             job.steps += 1
             if not job.is_done:

@@ -1,7 +1,6 @@
-"""The pairs of all batches in the order in which people look at them, and what narrows them down."""
+"""The review queue: pairs of all batches in the order of review, lists and filters."""
 
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from threading import Lock
 from typing import Any
@@ -12,25 +11,22 @@ import polars as pl
 from qa_pipeline.curation.decisions import APPLIED, decision_states, read_decisions
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
-from qa_pipeline.pipeline.report import finished_batches
 from qa_pipeline.storage.files import Version, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
-from qa_pipeline.storage.tables import CLAIMS, DECISIONS, DOCUMENTS, PAIRS, VERDICTS
+from qa_pipeline.storage.tables import CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 from qa_pipeline.text.rendering import words
 
 SAMPLE_OF_VERDICT = 50
-"""Rejected and accepted pairs in the samples, each: what a person reads in an afternoon."""
+"""Pairs in the sample of each verdict."""
 PAGE = 50
 """Pairs on a page of the queue."""
 MOST_CHOICES = 300
-"""Values of a filter that are offered, those with the most pairs: as many as a browser opens at once."""
+"""Most frequent values that a filter offers."""
 _LONGEST_TEXT = 400
-"""Characters of a question or an answer that are looked at for its line in the queue."""
-_MOST_SELECTIONS = 32
-"""Selections in memory, each a number a pair: the lists that a few people go through at a time."""
-QUEUE = pl.Schema(
+"""Characters of a question or an answer in the queue."""
+PAIR_COLUMNS = pl.Schema(
     {
         "batch": pl.String(),
         "pair_id": pl.String(),
@@ -47,39 +43,29 @@ QUEUE = pl.Schema(
         "turn": pl.UInt32(),
         "lot": pl.UInt64(),
         "is_drawn": pl.Boolean(),
-        "decision": pl.String(),
-        "who": pl.String(),
     }
 )
-"""One pair: `documents` are paths of its evidence, `turn` its place among those of its batch that wait for
-the same reason, `lot` its place in the order of samples, `is_drawn` if it is in the sample of its verdict,
-`decision` and `who` of the last decision about the pair as it is now."""
+"""A pair: `documents` are paths of its evidence, `turn` counts pairs of its batch and reason by uncertainty,
+`lot` is a random number, and `is_drawn` marks the sample of its verdict."""
+DECIDED = pl.Schema(dict.fromkeys(("batch", "pair_id", "decision", "who"), pl.String()))
+"""The last decision about a pair that still applies."""
+QUEUE = pl.Schema({**PAIR_COLUMNS, **DECIDED})
 _MIDDLE = 0.625
-"""Cosine between clearly supported (0.75) and clearly not (0.5): there a decision teaches most."""
+"""Cosine between clearly supported (0.75) and clearly unsupported (0.5), where a decision helps most."""
 _GENERATED = pl.col("expected_verdict").is_null()
-"""Not a known-answer pair, which probes the pipeline: `status` counts those apart, `decide` refuses them."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairList:
-    """A list of the queue: the pairs that meet `condition`, an expression over `QUEUE`."""
-
-    title: str
-    condition: pl.Expr
+"""Condition of pairs other than known-answer pairs."""
 
 
 WAITING = "waiting"
 LISTS = {
-    WAITING: PairList(
-        "Waiting", _GENERATED & (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()
-    ),
-    "rejected": PairList("Sample of rejected", pl.col("is_drawn") & (pl.col("verdict") == "rejected")),
-    "accepted": PairList("Sample of accepted", pl.col("is_drawn") & (pl.col("verdict") == "accepted")),
-    "decided": PairList("Decided", pl.col("decision").is_not_null()),
-    "known": PairList("Known answers", ~_GENERATED),
-    "all": PairList("All", _GENERATED),
+    WAITING: ("Waiting", _GENERATED & (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()),
+    "rejected": ("Sample of rejected", pl.col("is_drawn") & (pl.col("verdict") == "rejected")),
+    "accepted": ("Sample of accepted", pl.col("is_drawn") & (pl.col("verdict") == "accepted")),
+    "decided": ("Decided", pl.col("decision").is_not_null()),
+    "known": ("Known answers", ~_GENERATED),
+    "all": ("All", _GENERATED),
 }
-"""Lists by their name in addresses. A decision that was taken takes a pair out of those that wait."""
+"""Title and condition over `QUEUE` of each list, by its name in addresses."""
 COLUMNS = {
     "batch": "batch",
     "language": "language",
@@ -87,12 +73,13 @@ COLUMNS = {
     "verdict": "verdict",
     "reason": "reason",
 }
-"""Column that each filter by value looks at."""
+"""Column of each filter by value."""
+_LABELS: Mapping[str, Callable[[str], str]] = {"reason": in_words, "type": words, "verdict": words}
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Conditions that narrow the queue down, all of them in the address of its page."""
+    """Conditions on the pairs of a list, as the address of a page states them."""
 
     list: str = WAITING
     batch: str = ""
@@ -104,27 +91,26 @@ class Filters:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "Filters":
-        """Return the filters of an address; names that are none are passed over."""
+        """Return the filters of an address."""
         filters = cls(
             **{field.name: query[field.name].strip() for field in fields(cls) if field.name in query}
         )
         return filters if filters.list in LISTS else replace(filters, list=WAITING)
 
     def address(self, **changes: str | int) -> str:
-        """Return the filters as the query of an address, without those that are empty."""
+        """Return the filters as the query of an address."""
         values = {field.name: getattr(self, field.name) for field in fields(self)} | changes
         return urlencode({name: value for name, value in values.items() if value not in ("", None)})
 
     def pair_address(self, batch: str, pair_id: str, **changes: str | int) -> str:
-        """Return the address of a pair's page, which goes on in the list of these filters."""
+        """Return the address of a pair within this list."""
         return f"/pair/{quote(batch, safe='')}/{quote(pair_id, safe='')}?{self.address(**changes)}"
 
     def conditions(self) -> dict[str, pl.Expr]:
-        """Return what each filter that is set asks of a pair, by its name."""
-        conditions = {"list": LISTS[self.list].condition}
+        """Return the condition of each filter that is set."""
+        conditions = {"list": LISTS[self.list][1]}
         for name, column in COLUMNS.items():
-            value = getattr(self, name)
-            if value:
+            if value := getattr(self, name):
                 conditions[name] = pl.col(column) == value
         if self.search:
             text = pl.concat_str("question", pl.lit("\n"), "answer", ignore_nulls=True).str.to_lowercase()
@@ -134,9 +120,9 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The place of a pair in a list, and the addresses of the pairs around it.
+    """The position of a pair in a list, and the addresses of its neighbours.
 
-    `number` counts from 1, and is None where the pair is not in the list, or not any more.
+    `number` counts from 1, or is None if the pair is not in the list.
     """
 
     number: int | None
@@ -148,52 +134,37 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The pairs of one batch, what is wrong, and the versions of the files read."""
+    """Rows of a batch with the versions of their files, and the problem with a file."""
 
     versions: tuple[Version | None, ...]
     rows: pl.DataFrame
-    problem: str | None = None
+    problem: str | None
 
 
 class Queue:
-    """The pairs of an output folder; a batch is read again once its files have changed."""
+    """The pairs of an output folder. A batch is read again when its files change."""
 
-    def __init__(self, layout: Layout, seed: str = "0") -> None:
+    def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._seed = seed
-        self._parts: dict[str, _Part] = {}
+        self._pairs: dict[str, _Part] = {}
+        self._decisions: dict[str, _Part] = {}
+        self._sorted = PAIR_COLUMNS.to_frame()
         self._rows = QUEUE.to_frame()
-        self._selections: OrderedDict[Filters, pl.Series] = OrderedDict()
         self._lock = Lock()
 
     def rows(self) -> pl.DataFrame:
-        """Return all pairs (`QUEUE`): those that wait first, others by lot.
+        """Return all pairs (`QUEUE`): undecided pairs first, then the others at random.
 
-        Of those that wait the least certain come first, one of each batch and reason in turn, so that no
-        batch and no kind of doubt crowds out the others.
+        Among undecided pairs the least certain come first, batches and reasons in turn.
         """
         with self._lock:
             self._read_changes()
             return self._rows
 
-    def places(self, rows: pl.DataFrame, filters: Filters) -> pl.Series:
-        """Return the indices in `rows` of the pairs that the filters leave, in the order of the queue."""
-        with self._lock:
-            if rows is self._rows and filters in self._selections:
-                self._selections.move_to_end(filters)
-                return self._selections[filters]
-        places = rows.select(pl.all_horizontal(*filters.conditions().values()).arg_true()).to_series()
-        with self._lock:
-            if rows is self._rows:
-                self._selections[filters] = places
-                while len(self._selections) > _MOST_SELECTIONS:
-                    self._selections.popitem(last=False)
-        return places
-
     def position(self, filters: Filters, batch: str, pair_id: str) -> Position:
-        """Return where a pair is in a list; of one that has left it, where it was."""
+        """Return the position of a pair in a list, or its earlier position if it has left the list."""
         rows = self.rows()
-        places = self.places(rows, filters)
+        places = matching(rows, filters)
         is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
         here = rows.select(is_pair.arg_true()).to_series()
         if not len(here):
@@ -217,75 +188,101 @@ class Queue:
 
     @property
     def problems(self) -> dict[str, str]:
-        """Return what is wrong with the files of a batch, by batch."""
-        return {batch: part.problem for batch, part in self._parts.items() if part.problem}
+        """Return the problem of each batch whose files cannot be read."""
+        parts = [*self._pairs.items(), *self._decisions.items()]
+        return {batch: part.problem for batch, part in parts if part.problem}
 
     def _read_changes(self) -> None:
-        """Read the batches whose tables or decisions have changed."""
-        batches = {path.stem for table in (PAIRS, VERDICTS) for path in self._layout.tables(table.name)}
-        parts = {}
-        for batch in sorted(batches):
-            tables = [self._layout.table(table.name, batch) for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS)]
-            versions = tuple(map(version_of, [*tables, self._layout.decisions(batch)]))
-            part = self._parts.get(batch)
-            parts[batch] = part if part and part.versions == versions else self._read(batch, versions)
-        if parts == self._parts:
+        """Read batches whose tables or decisions have changed. A decision does not change the order."""
+        layout = self._layout
+        batches = sorted({path.stem for table in (PAIRS, VERDICTS) for path in layout.tables(table.name)})
+        pairs, decisions = {}, {}
+        for batch in batches:
+            files = [layout.table(table.name, batch) for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS)]
+            versions = tuple(map(version_of, files))
+            part = self._pairs.get(batch)
+            if part is None or part.versions != versions:
+                part = _Part(versions, *read_pairs(layout, batch))
+            pairs[batch] = part
+            versions += (version_of(layout.decisions(batch)),)
+            part = self._decisions.get(batch)
+            if part is None or part.versions != versions:
+                part = _Part(versions, *_read_decisions(layout, batch))
+            decisions[batch] = part
+        if pairs != self._pairs:
+            turn = pl.col("turn").cast(pl.UInt64)
+            order = pl.when(pl.col("verdict") == "needs_review").then(turn).otherwise("lot")
+            index = pl.int_range(pl.len()).over("verdict", "expected_verdict")
+            self._sorted = (
+                pl.concat([PAIR_COLUMNS.to_frame(), *(part.rows for part in pairs.values())])
+                .sort(pl.col("verdict") != "needs_review", order, maintain_order=True)
+                .with_columns(is_drawn=_GENERATED & (index < SAMPLE_OF_VERDICT))
+            )
+        elif decisions == self._decisions:
             return
-        self._parts = parts
-        order = (
-            pl.when(pl.col("verdict") == "needs_review").then(pl.col("turn").cast(pl.UInt64)).otherwise("lot")
-        )
-        place = pl.int_range(pl.len()).over("verdict", "expected_verdict")
-        self._rows = (
-            pl.concat([QUEUE.to_frame(), *(part.rows for part in parts.values())])
-            .sort(pl.col("verdict") != "needs_review", order, maintain_order=True)
-            .with_columns(is_drawn=_GENERATED & (place < SAMPLE_OF_VERDICT))
-        )
-        self._selections.clear()
+        self._pairs, self._decisions = pairs, decisions
+        key = ("batch", "pair_id")
+        decided = pl.concat([DECIDED.to_frame(), *(part.rows for part in decisions.values())])
+        columns = self._sorted.select(key).join(decided, on=key, how="left", maintain_order="left")
+        self._rows = self._sorted.with_columns(columns["decision"], columns["who"])
 
-    def _read(self, batch: str, versions: tuple[Version | None, ...]) -> _Part:
-        """Read the pairs of a batch, in the order of its tables, with the decisions that apply to them."""
-        try:
-            pair_columns = ("pair_id", "question", "answer", "language", "question_type")
-            pairs = read_table(self._layout.table(PAIRS.name, batch), PAIRS, pair_columns)
-            verdict_columns = (
-                "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
-            )  # fmt: skip
-            verdicts = read_table(self._layout.table(VERDICTS.name, batch), VERDICTS, verdict_columns)
-            claim_columns = ("pair_id", "claim_id", "evidence_quote", "evidence_document_id", "similarity")
-            claims = read_table(self._layout.table(CLAIMS.name, batch), CLAIMS, claim_columns)
-            names = read_table(self._layout.table(DOCUMENTS.name, batch), DOCUMENTS, ("document_id", "path"))
-        except TableError as error:
-            return _Part(versions, QUEUE.to_frame(), str(error))
-        decisions, problem = DECISIONS.empty(), None
-        try:
-            decisions = read_decisions(self._layout.decisions(batch))
-        except TableError as error:
-            problem = str(error)
-        states = decision_states(decisions, pairs, claims)
-        applied = states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null())
-        documents = (
-            claims.join(names, left_on="evidence_document_id", right_on="document_id")
-            .group_by("pair_id")
-            .agg(documents=pl.col("path").unique().sort())
+
+def read_pairs(layout: Layout, batch: str, seed: str = "0") -> tuple[pl.DataFrame, str | None]:
+    """Read the pairs of a batch (`PAIR_COLUMNS`), or the problem with its tables."""
+    columns = {
+        PAIRS: ("pair_id", "question", "answer", "language", "question_type"),
+        VERDICTS: (
+            "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
+        ),
+        CLAIMS: ("pair_id", "evidence_document_id", "similarity"),
+        DOCUMENTS: ("document_id", "path"),
+    }  # fmt: skip
+    try:
+        pairs, verdicts, claims, names = (
+            read_table(layout.table(table.name, batch), table, names) for table, names in columns.items()
         )
-        certainty = (pl.col("similarity").fill_null(0.0) - _MIDDLE).abs().min()
-        certain = claims.group_by("pair_id").agg(certainty=certainty)
-        lots = [int(hash_parts(self._seed, pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
-        rows = verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()), is_drawn=False)
-        for columns in (pairs, certain, documents, applied.select("pair_id", "decision", "who")):
-            rows = rows.join(columns, on="pair_id", how="left", maintain_order="left")
-        turn = pl.col("certainty").fill_null(1.0).rank("ordinal").over("verdict", "reason")
-        rows = (
-            rows.with_columns(pl.col("documents").fill_null([]), turn=turn).select(QUEUE.names()).cast(QUEUE)
-        )
-        return _Part(versions, rows, problem)
+    except TableError as error:
+        return PAIR_COLUMNS.to_frame(), str(error)
+    documents = (
+        claims.join(names, left_on="evidence_document_id", right_on="document_id")
+        .group_by("pair_id")
+        .agg(documents=pl.col("path").unique().sort())
+    )
+    certainty = (pl.col("similarity").fill_null(0.0) - _MIDDLE).abs().min()
+    certain = claims.group_by("pair_id").agg(certainty=certainty)
+    lots = [int(hash_parts(seed, pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
+    rows = verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()), is_drawn=False)
+    for frame in (pairs, certain, documents):
+        rows = rows.join(frame, on="pair_id", how="left", maintain_order="left")
+    turn = pl.col("certainty").fill_null(1.0).rank("ordinal").over("verdict", "reason")
+    rows = rows.with_columns(pl.col("documents").fill_null([]), turn=turn)
+    return rows.select(PAIR_COLUMNS.names()).cast(PAIR_COLUMNS), None
+
+
+def _read_decisions(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
+    """Read the decisions that apply to pairs of a batch (`DECIDED`), or the problem with their file."""
+    try:
+        decisions = read_decisions(layout.decisions(batch))
+        if not decisions.height:
+            return DECIDED.to_frame(), None
+        pairs = read_table(layout.table(PAIRS.name, batch), PAIRS)
+        claims = read_table(layout.table(CLAIMS.name, batch), CLAIMS)
+    except TableError as error:
+        return DECIDED.to_frame(), str(error)
+    states = decision_states(decisions, pairs, claims)
+    applied = states.filter(pl.col("state") == APPLIED, pl.col("claim_id").is_null())
+    return applied.select(pl.lit(batch).alias("batch"), "pair_id", "decision", "who"), None
+
+
+def matching(rows: pl.DataFrame, filters: Filters) -> pl.Series:
+    """Return the indices of the pairs that match the filters."""
+    return rows.select(pl.all_horizontal(*filters.conditions().values()).arg_true()).to_series()
 
 
 def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
-    """Return what a page of the queue shows; a number past the last page shows the last."""
+    """Return the contents of a page of the queue, at most the last page."""
     rows = queue.rows()
-    places = queue.places(rows, filters)
+    places = matching(rows, filters)
     pages = max(1, -(-len(places) // PAGE))
     number = min(max(number, 1), pages)
     page_rows = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
@@ -306,23 +303,20 @@ def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
 
 
 def _choices(rows: pl.DataFrame, filters: Filters) -> tuple[list[tuple[str, str, int]], list[dict[str, Any]]]:
-    """Return lists (name, title, pairs that the filters leave) and the values of each filter in the list."""
+    """Return lists (name, title, matching pairs) and the values of each filter in the list."""
     conditions = filters.conditions()
     in_list = rows.filter(conditions.pop("list"))
     left = rows.filter(*conditions.values())
-    counts = left.select(**{name: pair_list.condition.sum() for name, pair_list in LISTS.items()}).row(0)
-    lists = [(name, LISTS[name].title, count) for name, count in zip(LISTS, counts, strict=True)]
+    counts = left.select(**{name: condition.sum() for name, (_, condition) in LISTS.items()}).row(0)
+    lists = [(name, LISTS[name][0], count) for name, count in zip(LISTS, counts, strict=True)]
     facets = []
     for name, column in COLUMNS.items():
         counted = in_list[column].drop_nulls().value_counts().sort("count", column, descending=[True, False])
         offered = dict(counted.head(MOST_CHOICES).iter_rows())
-        chosen = getattr(filters, name)
-        if chosen:
+        if chosen := getattr(filters, name):
             offered.setdefault(chosen, 0)
-        named = {value: in_words(value) if name == "reason" else value for value in offered}
-        if name in ("type", "verdict"):
-            named = {value: words(value) for value in offered}
-        choices = [(value, label, offered[value]) for value, label in named.items()]
+        label = _LABELS.get(name, str)
+        choices = [(value, label(value), count) for value, count in offered.items()]
         facets.append(
             {
                 "name": name,
@@ -335,13 +329,6 @@ def _choices(rows: pl.DataFrame, filters: Filters) -> tuple[list[tuple[str, str,
 
 
 def nothing_to_show(layout: Layout) -> str:
-    """Return why an output folder has no pair to show, and what to do."""
+    """Return the remedy for an output folder without pairs."""
     command = f"qa-pipeline run CORPUS --out {layout.out}"
-    if not layout.out.is_dir():
-        return f"{layout.out} is not there; run {command} and load this page again."
-    if not finished_batches(layout):
-        return f"{layout.out} holds no tables yet; run {command} and load this page again."
-    return (
-        f"{layout.out} holds no pairs yet; a run that is at work writes them at its end. If none is, run "
-        f"{command} again and load this page."
-    )
+    return f"{layout.out} has no pairs yet; run {command} and load this page again."

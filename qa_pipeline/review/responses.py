@@ -1,4 +1,4 @@
-"""Parts that the pages of the review app share: who sent a request, checked forms, templates."""
+"""Shared parts of the review app: who sent a request, checked forms, and templates."""
 
 import functools
 import hmac
@@ -13,9 +13,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from qa_pipeline.review.asking import Asking
-from qa_pipeline.review.decisions import Editing
-from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.queue import Queue
+from qa_pipeline.review.source import PageFiles
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
@@ -28,14 +27,14 @@ _LONGEST_WHO = 200
 
 
 class Access:
-    """Grant the app to people with its token, and to those whom a proxy names. A restart signs everybody out.
+    """Grant access by token, or to users that a proxy names. A restart signs everybody out.
 
-    The cookie can be read by no script and sent by no other site. A form carries a token besides, since a
-    cookie alone does not show that its owner sent the form.
+    Scripts cannot read the cookie, and other sites cannot send it. Forms carry a token of their own, because
+    a cookie does not prove that its owner sent the form.
 
     Args:
-        who: the name that decisions carry, without a proxy.
-        user_header: header in which a proxy names who is signed in; then nobody enters by the token.
+        who: name on decisions, without a proxy.
+        user_header: header in which a proxy names the user; then the token does not work.
     """
 
     def __init__(self, who: str, user_header: str | None = None) -> None:
@@ -46,24 +45,24 @@ class Access:
         self._key = secrets.token_bytes(_TOKEN_BYTES)
 
     def accepts(self, token: str) -> bool:
-        """Return if a token is the one of this server."""
+        """Return True if this is the token of the server."""
         return self.user_header is None and hmac.compare_digest(token.encode(), self.token.encode())
 
     def who_sent(self, request: Request) -> str | None:
-        """Return the name of who sent a request; None unless they are signed in."""
+        """Return the name of the user, if signed in."""
         if self.user_header is not None:
             return shorten(request.headers.get(self.user_header, ""), _LONGEST_WHO) or None
         cookie = request.cookies.get(cookie_name(request), "")
         return self._who if hmac.compare_digest(cookie.encode(), self.cookie.encode()) else None
 
     def form_token(self, who: str) -> str:
-        """Return what the forms of a person carry."""
+        """Return the token for the forms of a user."""
         return hmac.digest(self._key, who.encode(), "sha256").hex()
 
 
 @dataclass(frozen=True)
 class ReviewApp:
-    """Parts that the pages share."""
+    """Hold the objects that pages share."""
 
     layout: Layout
     access: Access
@@ -71,39 +70,38 @@ class ReviewApp:
     tables: StoredTables
     settings: Settings
     files: PageFiles
-    editing: Editing
     asking: Asking
 
 
 def review_of(request: Request) -> ReviewApp:
-    """Return what the pages share."""
+    """Return the objects that pages share."""
     app: ReviewApp = request.app.state.review
     return app
 
 
 def cookie_name(request: Request) -> str:
-    """Return the name of the cookie: browsers tell hosts apart, and not the servers of a host."""
+    """Return the name of the cookie, with the port: browsers share cookies between ports of a host."""
     return f"qa_pipeline_review_{request.scope['server'][1]}"
 
 
 def who_of(request: Request) -> str:
-    """Return the name of who sent a request; an empty one where nobody is signed in."""
+    """Return the name of the signed-in user, or an empty string."""
     return review_of(request).access.who_sent(request) or ""
 
 
 def form_token(request: Request) -> str:
-    """Return what the forms of who sent a request have to carry."""
+    """Return the token for the forms of the signed-in user."""
     return review_of(request).access.form_token(who_of(request))
 
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Render a page, or the part of it that the script asks for."""
+    """Render a page, or a part of it for the script."""
     values |= {"who": who_of(request), "form_token": form_token(request), "request_path": request.url.path}
     return HTMLResponse(render_html(f"review/templates/{template}", **values), status)
 
 
 def message(request: Request, status: int, title: str, text: str) -> HTMLResponse:
-    """Render a page that says one thing."""
+    """Render a page with one message."""
     return page(request, "message.html.j2", status=status, title=title, text=text)
 
 
@@ -112,19 +110,19 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file of a form: the name it has where it comes from, which is data, and its bytes."""
+    """A file of a form. Its name is untrusted."""
 
     name: str
     content: bytes
 
 
 def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler:
-    """Return a handler of a form, which must carry the token of who sends it."""
+    """Return a handler of a form that requires the form token."""
     return uploaded(lambda request, fields, _: handler(request, fields), files=0)
 
 
 def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], files: int = 1) -> Handler:
-    """Return a handler of a form with a file, checked as other forms are."""
+    """Return a handler of a form with a file that requires the form token."""
 
     @functools.wraps(handler)
     async def checked(request: Request) -> Response:

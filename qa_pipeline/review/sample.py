@@ -1,67 +1,89 @@
-"""Rows drawn from an output folder for a person to read and label: worth training on, or not."""
+"""Rows drawn at random from an output folder, to be read or rated."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.review.pair import pair_view
-from qa_pipeline.review.queue import Filters, Queue
+from qa_pipeline.review.queue import PAIR_COLUMNS, Filters, read_pairs
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.tables import DOCUMENTS
+from qa_pipeline.storage.tables import DOCUMENTS, VERDICTS
 
 CRITERION = "worth training on"
 CATEGORIES = ("good", "thin", "bad")
-"""Would be trained on; true, and teaches next to nothing; should not be in the data."""
-_STRATA = ("language", "question_type", "batch", "document")
+"""Worth training on; true but trivial; wrong."""
+_RATING = ("rating", "annotator", "why")
+"""Columns for people to fill."""
+_STRATA = ("reason", "language", "question_type", "batch", "document")
 
 
-def draw_rows(
-    layout: Layout, count: int, filters: Filters, document: str | None = None, seed: str = "0"
+def sample_rows(
+    layout: Layout, count: int, filters: Filters, document: str = "", seed: str = "0"
 ) -> list[dict[str, Any]]:
-    """Draw rows of an output folder with their evidence, spread over languages, types and documents.
+    """Draw rows with their evidence and empty columns for ratings, spread over `_STRATA`.
 
-    The draw is systematic: rows are ordered by stratum, by lot within each, and every k-th is taken from a
-    start by lot. Each row is as likely as any other, so shares need no weights (Cochran, "Sampling
-    Techniques", 1977, chapter 8).
+    The draw is systematic: rows are ordered by stratum, at random within each, and every k-th is taken. So
+    each row is equally likely (Cochran, "Sampling Techniques", 1977, chapter 8).
 
     Args:
         layout: the output folder.
-        count: rows to draw; all where there are fewer.
-        filters: what narrows the rows down.
-        document: path of the only document whose rows are drawn.
-        seed: another one draws other rows.
-
-    Returns:
-        Rows with a place for rating, annotator and why, in the order of their strata.
+        count: rows to draw.
+        filters: conditions on the rows.
+        document: path of the only document to draw from.
+        seed: change it to draw other rows.
 
     Raises:
-        InputError: no row meets the filters, or the tables of a batch cannot be read.
+        InputError: the filters match no row, or the tables of a batch cannot be read.
     """
-    queue = Queue(layout, seed)
-    rows = queue.rows()
-    if queue.problems:
-        raise InputError("; ".join(queue.problems.values()))
-    chosen = rows.filter(*filters.conditions().values())
-    chosen = chosen.with_columns(document=pl.col("documents").list.first())
-    if document is not None:
-        chosen = chosen.filter(pl.col("document") == document)
-    if not chosen.height:
-        raise InputError(f"no row of {layout.out} meets the filters; qa-pipeline status shows what there is")
-    drawn = every_kth(chosen.sort(*_STRATA, "lot", nulls_last=True), count, seed)
-    tables = StoredTables(layout)
-    return [_sample_row(tables, row) for row in drawn.iter_rows(named=True)]
+    batches = [filters.batch] if filters.batch else [path.stem for path in layout.tables(VERDICTS.name)]
+    conditions = [*filters.conditions().values()]
+    if document:
+        conditions.append(pl.col("documents").list.first() == document)
+    rating = {
+        "criterion": CRITERION,
+        "categories": [*CATEGORIES],
+        "rating": None,
+        "annotator": None,
+        "why": None,
+    }
+    drawn = _draw(layout, batches, conditions, count, seed)
+    if not drawn:
+        raise InputError(f"{layout.out} has no row that matches; qa-pipeline status lists its contents")
+    return [{**row, **rating} for row in drawn]
+
+
+def draw_rows(
+    layout: Layout, batches: Sequence[str], count: int, *, is_accepted: bool
+) -> list[dict[str, Any]]:
+    """Draw accepted or other rows of some batches, known-answer pairs left out."""
+    is_wanted = (pl.col("verdict") == "accepted") == is_accepted
+    return _draw(layout, batches, [*Filters("all").conditions().values(), is_wanted], count, "0")
+
+
+def _draw(
+    layout: Layout, batches: Sequence[str], conditions: list[pl.Expr], count: int, seed: str
+) -> list[dict[str, Any]]:
+    parts, tables = [PAIR_COLUMNS.to_frame()], StoredTables(layout)
+    for batch in batches:
+        rows, problem = read_pairs(layout, batch, seed)
+        if problem:
+            raise InputError(problem)
+        parts.append(rows.filter(*conditions))
+    found = pl.concat(parts).with_columns(document=pl.col("documents").list.first())
+    ordered = found.sort(*_STRATA, "lot", nulls_last=True)
+    return [_sample_row(tables, row) for row in every_kth(ordered, count, seed).iter_rows(named=True)]
 
 
 def every_kth(rows: pl.DataFrame, count: int, seed: str) -> pl.DataFrame:
-    """Return so many rows at equal distances from a start by lot."""
+    """Return rows at equal distances from a random start."""
     if count >= rows.height:
         return rows
     start = int(hash_parts(seed, "start")[:12], 16) / 16**12
-    return rows[[int((place + start) * rows.height / count) for place in range(count)]]
+    return rows[[int((index + start) * rows.height / count) for index in range(count)]]
 
 
 def _sample_row(tables: StoredTables, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,23 +92,21 @@ def _sample_row(tables: StoredTables, row: Mapping[str, Any]) -> dict[str, Any]:
     statements = [
         {
             "text": claim.text,
-            "document": place.path,
-            "section": place.section,
-            "page": place.page,
-            "quote": place.quote,
+            "document": claim.evidence.path,
+            "section": claim.evidence.section,
+            "page": claim.evidence.page,
+            "quote": claim.evidence.text,
         }
         for claim in view.claims
-        for place in claim.places
+        if claim.evidence
     ]
-    columns = ("batch", "language", "question_type", "document", "verdict", "question", "answer")
+    path = row["document"] or next((path for _, path, _ in view.passages), None)
+    columns = ("batch", "language", "question_type", "verdict", "reason", "question", "answer")
     return {
         "id": row["pair_id"],
         **{name: row[name] for name in columns},
-        "format": documents.filter(pl.col("path") == row["document"])["format"].first(),
+        "detail": view.verdict["detail"],
+        "document": path,
+        "format": documents.filter(path=path or "")["format"].first(),
         "statements": statements,
-        "criterion": CRITERION,
-        "categories": [*CATEGORIES],
-        "rating": None,
-        "annotator": None,
-        "why": None,
     }

@@ -1,7 +1,7 @@
-"""The review app: its addresses, what guards them, and the server that runs it.
+"""The review app: its addresses and their guard.
 
-Requests are answered in threads, since tables are read with polars; nothing that a page shows is kept between
-requests but unchanged tables. Every page works without its script, which only saves loading whole pages.
+Requests are answered in threads, because polars blocks. Every page works without its script, which only saves
+loading whole pages.
 """
 
 import functools
@@ -23,10 +23,9 @@ from qa_pipeline.errors import InputError, QAPipelineError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.review import ask_page, pages
 from qa_pipeline.review.asking import Asking, impatient
-from qa_pipeline.review.decisions import Editing
-from qa_pipeline.review.page_files import PageFiles
 from qa_pipeline.review.queue import Queue
 from qa_pipeline.review.responses import Access, ReviewApp, cookie_name, message, page, review_of
+from qa_pipeline.review.source import PageFiles
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.tree import Settings
@@ -36,7 +35,7 @@ from qa_pipeline.text.rendering import STYLE, shorten
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _LARGEST_UPLOAD = 50_000_000  # bytes
 _LARGEST_FORM = 2_000_000
-"""Bytes of a form without files: the longest answer that may be edited, every character of it encoded."""
+"""Bytes of a form without files: the longest answer with every character encoded."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -45,7 +44,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Of every answer: a browser loads nothing but this server's own files, and runs no script inside a page."""
+"""Headers of every response: browsers only load this server's files, and run no script inside a page."""
 _STATIC = {
     "review.css": ("text/css", (STYLE, "review/review.css")),
     "review.js": ("text/javascript", ("review/review.js",)),
@@ -82,14 +81,16 @@ def build_app(
     )
     tables = StoredTables(layout)
     resources = resources or Resources(impatient(settings).model_copy(update={"out": layout.out}))
-    app.state.review = ReviewApp(
-        layout, access, Queue(layout), tables, settings, files, Editing(tables), Asking(resources)
-    )
+    app.state.review = ReviewApp(layout, access, Queue(layout), tables, settings, files, Asking(resources))
     return app
 
 
 def check_reachable(host: str, url: str | None) -> str | None:
-    """Return a warning where other machines reach an address."""
+    """Return a warning if other machines can reach an address.
+
+    Raises:
+        InputError: the address is a wildcard and `url` is missing.
+    """
     try:
         if host == "localhost" or ip_address(host).is_loopback:
             return None
@@ -104,7 +105,11 @@ def check_reachable(host: str, url: str | None) -> str | None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address, before anything is printed about it."""
+    """Return a socket that listens on an address.
+
+    Raises:
+        InputError: the address cannot be used.
+    """
     opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -119,7 +124,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Guard:
-    """Adds the headers of every answer, and answers no request that is not meant for this app by its user."""
+    """Add headers to every response, and refuse requests that a user did not send to this app."""
 
     def __init__(self, app: ASGIApp, settings: ReviewSettings, host: str) -> None:
         self._app = app
@@ -182,7 +187,7 @@ class Guard:
 
 
 def _name_of(host: str) -> str | None:
-    """Return the name in a Host header, without its port and the brackets of IPv6."""
+    """Return the name in a Host header, without port and brackets."""
     try:
         return urlsplit(f"//{host}").hostname
     except ValueError:
@@ -190,7 +195,7 @@ def _name_of(host: str) -> str | None:
 
 
 def _signed_out(request: Request, status: int) -> Response:
-    """Show how to sign in; a browser that came by a link of another site sends its cookie when it reloads."""
+    """Show how to sign in. A browser that follows a link of another site sends its cookie on reload."""
     reply = page(request, "sign_in.html.j2", status=status, is_wrong=status == 403)
     if request.headers.get("sec-fetch-site") == "cross-site":
         reply.headers["Refresh"] = "0"
@@ -198,23 +203,23 @@ def _signed_out(request: Request, status: int) -> Response:
 
 
 def show_error(request: Request, error: Exception) -> Response:
-    """Show an error that was raised on purpose, in its own words."""
+    """Show the message of an expected error."""
     return message(request, 404 if isinstance(error, InputError) else 500, "That did not work", str(error))
 
 
 def show_fault(request: Request, error: Exception) -> Response:
-    """Say that something unexpected happened, such as a full disk; the server prints the traceback."""
-    reason = error.strerror if isinstance(error, OSError) else "the program has a fault"
-    text = f"The server could not go on: {reason}. Its terminal says more."
+    """Show an unexpected error, such as a full disk. The server prints the traceback."""
+    reason = error.strerror if isinstance(error, OSError) else "internal error"
+    text = f"The server failed: {reason}. Its terminal shows more."
     reply = message(request, 500, "That did not work", text)
-    reply.headers.update(HEADERS)  # it is sent from outside of `Guard`
+    reply.headers.update(HEADERS)  # this response does not pass `Guard`
     return reply
 
 
 def show_missing(request: Request, error: Exception) -> Response:
-    """Say that an address leads nowhere."""
+    """Show that the page is missing."""
     del error
-    return message(request, 404, "No such page", "There is no such page. The queue is where pairs are.")
+    return message(request, 404, "No such page", "There is no such page. See the queue for pairs.")
 
 
 def enter(request: Request) -> Response:

@@ -1,51 +1,168 @@
-"""A document beside a pair: the text that was read, in parts, or a page of a PDF as a picture."""
+"""Documents on the screen: their text in parts, pages of PDF files as pictures, and their facts."""
 
+import hashlib
+import os
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from threading import Lock
 from urllib.parse import quote, urlencode
 
 import polars as pl
 
+from qa_pipeline.curation.forgetting import unknown_document
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.documents.corpus.files import DocumentFailure, read_bytes
 from qa_pipeline.documents.formats.pdf.page_images import Span
-from qa_pipeline.errors import InputError
-from qa_pipeline.review.page_files import PageFiles
+from qa_pipeline.documents.sandbox.pool import COMMAND, ParsingPool
+from qa_pipeline.errors import InputError, SandboxError
 from qa_pipeline.review.stored import StoredTables
-from qa_pipeline.storage.table_schema import DocumentRow, typed_rows
-from qa_pipeline.storage.tables import DOCUMENTS
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow, typed_rows
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
 
 LONGEST_PART = 60_000
-"""Characters that are sent at once, about 20 printed pages; the browser searches in them."""
+"""Characters of a part, about 20 printed pages."""
 _OFFSET = re.compile("[0-9]{1,9}")
-_SHOWS = ("part", "page", "view")
-"""Fields of an address that choose what is shown of a document."""
+_VIEW_FIELDS = ("part", "page", "view")
+"""Fields of an address that choose the part of a document."""
+_SHORTEST_ID = 6
+"""Least characters of an abbreviated id."""
+_MOST_NAMED = 5
+"""Documents that an error names."""
+SECONDS = 20.0
+"""Time to draw a page."""
+
+
+class PageFiles:
+    """Draw pages of PDF files in a separate process, which a bad file may crash.
+
+    A file is only opened if its content is the same as when a run read it.
+    """
+
+    def __init__(self, layout: Layout, limits: DocumentSettings, command: Sequence[str] = COMMAND) -> None:
+        self._layout = layout
+        self._limits = limits.model_copy(update={"parse_seconds": min(limits.parse_seconds, SECONDS)})
+        self._latest = ("", b"")  # hash and content
+        self._pool = ParsingPool(os.environ, command)
+        self._lock = Lock()
+
+    def check(self, document: DocumentRow, number: int) -> None:
+        """Check that the file of a document is unchanged and has this page.
+
+        Raises:
+            InputError: it has changed, is gone, or lacks the page.
+        """
+        _span_of(document, number)
+        with self._lock:
+            self._content(document)
+
+    def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
+        """Return a page as PNG, with a span of its text highlighted."""
+        first, last = _span_of(document, number)
+        span = None if evidence is None else [place - first for place in evidence]
+        text = (document["text"] or "")[first:last]
+        head = {"number": number, "text": text, "evidence": span}
+        if not self._lock.acquire(timeout=2 * SECONDS):
+            raise InputError(f"{document['path']}: other pages are still being drawn; load this one again")
+        try:
+            (outcome,) = self._pool.run([(head, self._content(document))], self._limits, _png)
+        except SandboxError as error:
+            raise InputError(f"{document['path']}: {error}") from error
+        finally:
+            self._lock.release()
+        if isinstance(outcome, DocumentFailure):
+            problem = outcome.detail
+            if outcome.reason == "timed_out":
+                seconds = f"{self._limits.parse_seconds:g}"
+                problem = f"page {number} takes longer than {seconds} seconds to draw"
+            raise InputError(f"{document['path']}: {problem}") from outcome
+        return outcome
+
+    def close(self) -> None:
+        """End the process."""
+        self._pool.close()
+
+    def _content(self, document: DocumentRow) -> bytes:
+        content_sha256 = document["content_sha256"] or ""
+        if self._latest[0] != content_sha256:
+            self._latest = content_sha256, self._read(document)
+        return self._latest[1]
+
+    def _read(self, document: DocumentRow) -> bytes:
+        """Return the content of a document's file, even if it was renamed."""
+        origin = self._layout.origin(document["batch"])
+        if not origin.is_file():
+            raise InputError(f"it is not recorded where {document['path']} was read from")
+        files = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
+        for file in sorted(files.list(), key=lambda file: file.path != document["path"]):
+            if file.failure is None and file.size in (document["size"], None):
+                try:
+                    content = read_bytes(file, self._limits.max_bytes)
+                except DocumentFailure as failure:
+                    raise InputError(f"{document['path']}: {failure.detail}") from failure
+                if hashlib.sha256(content).hexdigest() == document["content_sha256"]:
+                    return content
+        raise InputError(
+            f"no file of {files.name} has the content of {document['path']}; run the batch again"
+        )
+
+
+def _png(reply: bytes) -> bytes:
+    if not reply.startswith(b"\x89PNG"):
+        raise ValueError("no picture")
+    return reply
+
+
+def _span_of(document: DocumentRow, number: int) -> Span:
+    """Return the span of a document's text on a page."""
+    spans = [(page["start"], page["end"]) for page in document["pages"] if page["number"] == number]
+    if document["format"] != "pdf" or not spans:
+        raise InputError(f"{document['path']} has no page {number} with text")
+    return spans[0]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A document as it is shown: a page where `picture` is its address, else a part of the text."""
+    """A document on the screen: the page at the address `picture`, or a part of the text.
+
+    Args:
+        document: the document.
+        part: number of the part, from 1.
+        parts: number of parts.
+        spans: the text of the part, with True for the evidence.
+        page: number of the page, if it is shown.
+        pages: numbers of all pages.
+        picture: address of the page.
+        has_evidence: True if the address names evidence.
+        goes_on: True if the evidence ends on a later page.
+        problem: why the page cannot be shown.
+        query: fields of the address.
+    """
 
     document: DocumentRow
-    part: int  # from 1
+    part: int
     parts: int
-    pieces: list[tuple[int, str, bool]]  # first character, text, and if it is the evidence
+    spans: list[tuple[str, bool]]
     page: int | None
     pages: list[int]
     picture: str | None
     has_evidence: bool
-    goes_on: bool  # the evidence ends on a later page
+    goes_on: bool
     problem: str | None
     query: Mapping[str, str]
 
     def link(self, **changes: object) -> str:
-        """Return the address that shows another part, or shows it in another way."""
-        fields = {name: value for name, value in self.query.items() if name not in _SHOWS} | changes
+        """Return the address of another part or view."""
+        fields = {name: value for name, value in self.query.items() if name not in _VIEW_FIELDS} | changes
         return f"?{urlencode({name: value for name, value in fields.items() if value not in ('', None)})}"
 
-    def page_beside(self, step: int) -> int | None:
-        """Return the page so many steps away; None past either end."""
+    def other_page(self, step: int) -> int | None:
+        """Return the page this many steps away, if there is one."""
         at = self.pages.index(self.page) + step if self.page in self.pages else -1
         return self.pages[at] if 0 <= at < len(self.pages) else None
 
@@ -58,10 +175,18 @@ def source_view(
     evidence: Span | None,
     query: Mapping[str, str],
 ) -> SourceView:
-    """Return a document as an address asks for it.
+    """Return a document as its address selects it.
 
-    `query` names a `part`, a `page`, or `view=text` of a document with pages. Without them the document opens
-    at the evidence.
+    Args:
+        tables: tables of the output folder.
+        files: files of PDF documents.
+        batch: batch of the document.
+        document_id: id of the document.
+        evidence: span to mark.
+        query: a `part`, a `page` or `view=text`; by default the document opens at the evidence.
+
+    Raises:
+        InputError: the document or the span is missing.
     """
     document = find_document(tables, batch, document_id)
     text = document["text"] or ""
@@ -93,8 +218,8 @@ def source_view(
         document=document,
         part=part,
         parts=len(cuts),
-        pieces=[
-            (begin, text[begin:stop], number == 1)
+        spans=[
+            (text[begin:stop], number == 1)
             for number, (begin, stop) in enumerate(pairwise(borders))
             if begin < stop
         ],
@@ -109,29 +234,102 @@ def source_view(
 
 
 def span_in(query: Mapping[str, str]) -> Span | None:
-    """Return the stretch of a text that an address names by `start` and `end`."""
+    """Return the span that an address names by `start` and `end`."""
     start, end = query.get("start", ""), query.get("end", "")
     return (int(start), int(end)) if _OFFSET.fullmatch(start) and _OFFSET.fullmatch(end) else None
 
 
 def find_document(tables: StoredTables, batch: str, document_id: str) -> DocumentRow:
-    """Return a document of a batch."""
+    """Return a document of a batch.
+
+    Raises:
+        InputError: the batch lacks it.
+    """
     rows = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)
     if not rows.height:
         raise InputError(f"batch {batch!r} has no document {document_id!r}; it may have been removed since")
     return next(typed_rows(rows, DocumentRow))
 
 
-def number_in(query: Mapping[str, str], name: str, least: int = 1) -> int | None:
-    """Return a number of an address; None where it gives none."""
+def number_in(query: Mapping[str, str], name: str) -> int | None:
+    """Return a positive number of an address, if it is there."""
     value = query.get(name, "")
-    return int(value) if _OFFSET.fullmatch(value) and int(value) >= least else None
+    return int(value) if _OFFSET.fullmatch(value) and int(value) >= 1 else None
 
 
 def _cuts(text: str) -> list[int]:
-    """Return where the parts of a text begin: at a line if possible."""
+    """Return the first characters of the parts of a text, if possible at the start of lines."""
     cuts = [0]
     while len(text) - cuts[-1] > LONGEST_PART:
         most = cuts[-1] + LONGEST_PART
         cuts.append(text.rfind("\n", cuts[-1] + LONGEST_PART // 2, most) + 1 or most)
     return cuts
+
+
+def find_by_name(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow]]:
+    """Find a document with its chunks by its path, BATCH/PATH, id or the beginning of its id.
+
+    Raises:
+        InputError: several documents match, or the document is missing.
+    """
+    by_id = pl.col("document_id").str.starts_with(name) if len(name) >= _SHORTEST_ID else pl.lit(value=False)
+    full_path = pl.concat_str("batch", pl.lit("/"), "path")
+    tables = (read_table(path, DOCUMENTS) for path in layout.tables(DOCUMENTS.name))
+    documents = pl.concat([DOCUMENTS.empty(), *tables])
+    matching = documents.filter(by_id | (pl.col("path") == name) | (full_path == name))
+    exact = matching.filter((pl.col("document_id") == name) | (full_path == name))
+    rows = list(typed_rows(exact if exact.height else matching, DocumentRow))
+    if not rows:
+        raise unknown_document(documents.select("batch", "path"), name)
+    if len(rows) > 1:
+        places = ", ".join(f"{row['batch']}/{row['path']}" for row in rows[:_MOST_NAMED])
+        raise InputError(
+            f"{len(rows)} documents are called {name!r}: {places}; give batch and path, or an id"
+        )
+    path, chunks = layout.table(CHUNKS.name, rows[0]["batch"]), CHUNKS.empty()
+    if path.is_file():  # a run may stop before it is written
+        chunks = read_table(path, CHUNKS).filter(document_id=rows[0]["document_id"]).sort("position")
+    return rows[0], list(typed_rows(chunks, ChunkRow))
+
+
+def split_at_borders(document: DocumentRow, chunks: Sequence[ChunkRow]) -> Iterator[tuple[str, str]]:
+    """Yield the text split at its borders: a kind (`page`, `section`, `chunk` or `text`) and the words."""
+    borders = [(page["start"], 0, "page", f"page {page['number']}") for page in document["pages"]]
+    borders += [
+        (section["start"], 1, "section", " > ".join(section["heading_path"]) or "(before the first heading)")
+        for section in document["sections"]
+    ]
+    for chunk in chunks:
+        span = f"[{chunk['char_start']}:{chunk['char_end']}]"
+        parts = [f"chunk {chunk['position']} {chunk['chunk_id']} {span}", f"{chunk['tokens']} tokens"]
+        parts += [part for part in (chunk["language"], chunk["passed_over"]) if part]
+        borders.append((chunk["char_start"], 2, "chunk", ", ".join(parts)))
+    text, done = document["text"] or "", 0
+    for start, _, kind, words in sorted(borders):
+        if start > done:
+            yield "text", text[done:start]
+            done = start
+        yield kind, words
+    if done < len(text):
+        yield "text", text[done:]
+
+
+def describe(row: DocumentRow, chunks: Sequence[ChunkRow]) -> list[tuple[str, str]]:
+    """Return the facts of a document as names and values."""
+    counts = {"sections": len(row["sections"]), "pages": len(row["pages"]), "chunks": len(chunks)}
+    fields = {
+        "document": row["document_id"],
+        "file": f"{row['batch']}/{row['path']}",
+        "status": ", ".join(filter(None, [row["status"], row["reason"], row["detail"]])),
+        "title": row["title"],
+        "format": row["format"],
+        "languages": ", ".join(f"{part['language']} {part['share']:.0%}" for part in row["languages"]),
+        "characters": f"{len(row['text'] or ''):,}",
+        **{name: f"{count:,}" for name, count in counts.items()},
+        "left out": ", ".join(f"{part['what']} {part['pieces']}" for part in row["left_out"]),
+        "personal data": ", ".join(f"{part['kind']} {part['count']}" for part in row["masked"]),
+        "near duplicate of": row["near_duplicate_of"],
+        "licence": row["licence"],
+        "source": row["source_uri"],
+    }
+    return [(name, value) for name, value in fields.items() if value]

@@ -1,4 +1,4 @@
-"""Tables of an output folder as the pages read them: unchanged files once, and few remembered."""
+"""Tables of an output folder in memory, read again when their files change."""
 
 import functools
 from collections import OrderedDict
@@ -16,11 +16,11 @@ from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import Table
 
 _MOST_TABLES = 24
-"""Tables in memory: those of two batches and some; a person looks at one batch, then at the next."""
+"""Tables in memory, enough for two batches."""
 
 
 class StoredTables:
-    """The tables of an output folder, each as its file is now."""
+    """The current tables of an output folder."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -28,22 +28,26 @@ class StoredTables:
         self._lock = Lock()
 
     def frame(self, table: Table, batch: str) -> pl.DataFrame:
-        """Return a table of a batch."""
+        """Return a table of a batch.
+
+        Raises:
+            InputError: the table is missing.
+        """
         path = self.layout.table(table.name, batch)
         if not path.is_file():
             raise InputError(f"{self.layout.out} has no table {table.name} of a batch {batch[:40]!r}")
         return self._remembered(path, functools.partial(read_table, table=table))
 
     def optional(self, table: Table, batch: str) -> pl.DataFrame:
-        """Return a table of a batch, without rows where a run has not written it."""
+        """Return a table of a batch, empty if it is missing."""
         return self.frame(table, batch) if self.layout.table(table.name, batch).is_file() else table.empty()
 
     def decisions(self, batch: str) -> pl.DataFrame:
-        """Return the decisions recorded about a batch."""
+        """Return the recorded decisions of a batch."""
         return self._remembered(self.layout.decisions(batch), read_decisions)
 
     def _remembered(self, path: Path, read: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
-        """Return what a file holds, read again only where it has changed."""
+        """Return the content of a file, read again if it has changed."""
         version = version_of(path)
         with self._lock:
             entry = self._frames.get(path)

@@ -1,7 +1,7 @@
-"""Documents that are uploaded to be asked: each becomes a batch of its own.
+"""Uploaded documents: each becomes a batch of its own.
 
-All of it lies in the folder `asked` of the output folder, under hashes of contents. No name of an upload
-becomes part of a path, and nothing is written where the documents of batches are.
+They are stored in the folder `asked` of the output folder, under hashes of their contents. The name of an
+upload never becomes part of a path.
 """
 
 import re
@@ -27,16 +27,14 @@ from qa_pipeline.text.rendering import shorten, words
 
 DOCUMENT = "document"
 """The batch of every upload, and the name of its file."""
-_MOST_UPLOADS = 500
-"""Uploads in the output folder; more are a corpus, for which `run` is made."""
 _MOST_NAME = 120
-"""Characters of the name of an upload that are shown."""
+"""Characters of the name of an upload on the screen."""
 _FOLDER = re.compile(r"[0-9a-f]{64}\.[a-z0-9_+-]{1,16}")
 """Hash of the content and suffix of its format."""
 
 
 def places(layout: Layout) -> list[Place]:
-    """Return what can be asked: batches by name, then uploads, the latest first."""
+    """Return the batches by name, then uploads, the latest first."""
     batches = sorted(path.stem for path in (layout.out / "indexes").glob("*.faiss"))
     uploads = sorted(_uploads(layout).glob("*/name.txt"), key=lambda path: -path.stat().st_mtime_ns)
     return [
@@ -46,7 +44,11 @@ def places(layout: Layout) -> list[Place]:
 
 
 def place_of(layout: Layout, key: str) -> Place:
-    """Return the batch or upload of a form or address."""
+    """Return the batch or upload of a key.
+
+    Raises:
+        InputError: it cannot be searched.
+    """
     kind, _, name = key.partition(":")
     if kind == "batch" and layout.index(name).is_file():
         return Place(key, name, layout, name)
@@ -65,7 +67,7 @@ def _uploads(layout: Layout) -> Path:
 
 
 def _upload(folder: Path) -> Place | None:
-    """Return the upload of a folder; None where it was not read to its end."""
+    """Return the upload of a folder, if it was fully read."""
     layout = Layout(folder)
     try:
         title = (folder / "name.txt").read_text("utf-8")
@@ -79,28 +81,27 @@ def _upload(folder: Path) -> Place | None:
 def read_document(
     resources: Resources, layout: Layout, name: str, content: bytes, job: Job
 ) -> Iterator[Place]:
-    """Make a batch of an uploaded document, and yield it once it can be asked."""
+    """Read an uploaded document and yield its batch.
+
+    Raises:
+        InputError: it cannot be read, or was forgotten.
+    """
     suffix = PurePosixPath(name.lower()).suffix
     if format_of(f"a{suffix}", readers=resources.settings.documents.readers) is None:
         raise InputError(f"no format ends in {shorten(suffix) or '–'}; upload one of {' '.join(SUFFIXES)}")
     content_sha256 = sha256(content).hexdigest()
     if content_sha256 in forgotten_documents(layout):
-        raise InputError("this document was forgotten with qa-pipeline forget, and is not read again")
-    uploads = _uploads(layout)
-    folder = uploads / f"{content_sha256}{suffix}"
+        raise InputError("this document was deleted with qa-pipeline forget")
+    folder = _uploads(layout) / f"{content_sha256}{suffix}"
     done = _upload(folder)
     if done is not None:
         yield done
         return
-    if uploads.is_dir() and sum(1 for _ in uploads.iterdir()) >= _MOST_UPLOADS:
-        raise InputError(
-            f"{_MOST_UPLOADS} documents were uploaded; delete folders in {uploads} that nobody needs"
-        )
     with locked(layout.out, shared=True):
         write_bytes(folder / "corpus" / DOCUMENT / f"{DOCUMENT}{suffix}", content)
         shown = shorten(name.replace("\\", "/").rpartition("/")[2], _MOST_NAME)
         write_bytes(folder / "name.txt", shown.encode())
-        # another output folder with the same settings, models, stores and caps
+        # an output folder of its own that shares settings, models, stores and caps
         settings = resources.settings.model_copy(update={"corpus": str(folder / "corpus"), "out": folder})
         shared = resources.layout.shared or resources.layout.out
         alone = Resources(settings, embedder=resources.embedder, shared=shared, run=resources.run)
@@ -111,7 +112,7 @@ def read_document(
             raise InputError(f"the document cannot be read: {reason}")
         chunks = cut_documents(alone, documents)
         if not chunks.height:
-            raise InputError("the document holds no text that could be searched; is it a scan?")
+            raise InputError("the document has no text to search; is it a scan?")
         embeddings = embed_chunks(chunks, alone.embedder, _progress(job, EMBEDDINGS.name))
         for table, frame in ((DOCUMENTS, documents), (CHUNKS, chunks), (EMBEDDINGS, embeddings)):
             write_table(alone.layout.table(table.name, DOCUMENT), frame, table)

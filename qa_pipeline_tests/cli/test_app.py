@@ -3,10 +3,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from qa_pipeline.cli.app import app
@@ -73,6 +75,8 @@ def test_no_sample_pair_known_to_be_wrong_is_accepted(sample_run: SampleRun) -> 
         (["run", str(SAMPLE), "--provider", "gemini"], BAD_INPUT, "--max-calls"),
         (["run", str(SAMPLE), "--dagster"], BAD_INPUT, "DAGSTER_HOME"),
         (["status", "--out", "no-such-folder"], BAD_INPUT, "qa-pipeline run"),
+        (["monitor", "check", "--set", "out=x"], BAD_INPUT, "--set out"),
+        (["forget", "a.md", "--out", str(SAMPLE), "--set", "out=x"], BAD_INPUT, "--set out"),
     ],
 )
 def test_unusable_arguments_exit_with_two_and_say_what_to_do(
@@ -125,7 +129,7 @@ def test_a_run_that_found_no_question_says_why_and_where_to_look(workspace: Work
     assert shown.rpartition("# ")[2].find("0 rows: ") > 0
     assert "--provider" in shown.rpartition("0 rows: ")[2]
     assert "status --coverage" in shown
-    assert "# why 1 section gave no accepted pair" in shown
+    assert "# see why 1 section gave no accepted pair" in shown
 
 
 def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(workspace: Workspace) -> None:
@@ -146,6 +150,30 @@ def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(work
     passes = invoke_all(*arguments)
     assert (passes.code, "boilers succeeded" in passes.stdout) == (OK, True)
     assert workspace.table("training_examples", "boilers").height == count - 1
+
+
+def commands_of(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands_of(command, (*path, name))
+
+
+COMMANDS = list(commands_of(typer.main.get_command(app)))
+
+
+def test_there_are_at_most_sixteen_commands() -> None:
+    assert len([path for path in COMMANDS if len(path) == 1]) <= 16
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_the_help_of_a_command_fits_one_screen(
+    path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    code, shown, _ = invoke(*path, "--help")
+    assert code == OK
+    assert len(shown.splitlines()) <= 40
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from rich.text import Text
 
 from qa_pipeline.cli.console import MOST_ROWS, NARROWEST, print_line, show, show_table, watching
-from qa_pipeline.cli.outcomes import show_outcomes
+from qa_pipeline.cli.report import show_outcomes
 from qa_pipeline.llm.reply_database import calls_frame
 from qa_pipeline.pipeline.outcomes import BatchOutcome
 from qa_pipeline.records import CallRecord
@@ -16,13 +16,9 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import LLM_CALLS, TABLES
 from qa_pipeline_tests.calls import call
-from qa_pipeline_tests.curation.rows import (
-    document,
-    documents,
-    verdict,
-    verdicts,
-)
+from qa_pipeline_tests.curation.rows import document, documents, verdict
 from qa_pipeline_tests.end_to_end import invoke, new_workspace
+from qa_pipeline_tests.review.tables import write_verdicts
 
 
 @pytest.mark.parametrize(("terminal", "widest"), [(True, 80), (False, NARROWEST)])
@@ -136,9 +132,8 @@ def test_rates_and_averages_as_the_specification_divides_them_are_in_the_tables_
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    layout, outcomes = layout_with(tmp_path, documents()), [BatchOutcome("b", "succeeded")]
-    ledger = verdicts(verdict("p", composite=0.8), verdict("q", "needs_review"))
-    write_table(layout.table("verdicts", "b"), ledger, TABLES["verdicts"])
+    layout, outcomes = Layout(tmp_path), [BatchOutcome("b", "succeeded")]
+    write_verdicts(layout, "b", verdict("p", composite=0.8), verdict("q", "needs_review"))
     show_outcomes(layout, outcomes, as_json=False)
     shown = capsys.readouterr().out
     assert "0.8" in shown

@@ -6,8 +6,7 @@ import polars as pl
 
 from qa_pipeline.review.asking import Answer, Place
 from qa_pipeline.review.bibliography import as_bibtex, as_markdown, sources_of
-from qa_pipeline.review.pair import ClaimView
-from qa_pipeline.review.pair import Place as Words
+from qa_pipeline.review.pair import ClaimView, Quote
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import DOCUMENTS, PAIRS
 
@@ -18,8 +17,8 @@ HOSTILE = (
 
 
 def claim(number: int, quote: str, chunk: str = "c1") -> ClaimView:
-    words = Words(0, "d1", "guide.md", chunk, f"Part {HOSTILE}", 7, 0, 5, quote, 0.9)
-    return ClaimView(number, f"claim{number}", quote, 0, 5, "supported", "proof", None, [], {}, [words])
+    evidence = Quote("d1", "guide.md", chunk, f"Part {HOSTILE}", 7, 0, 5, quote, 0.9)
+    return ClaimView(number, f"claim{number}", quote, 0, 5, "supported", "proof", None, [], {}, evidence)
 
 
 def answer(*claims: ClaimView, is_upload: bool = False) -> Answer:

@@ -10,7 +10,7 @@ import polars as pl
 from starlette.testclient import TestClient
 
 from qa_pipeline.curation.decisions import read_decisions, standing
-from qa_pipeline.review.decision_taking import OF_SOURCES, REJECTIONS
+from qa_pipeline.review.decision_files import OF_SOURCES, REJECTIONS
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.review.test_server import hidden
@@ -28,7 +28,7 @@ def link(workspace: Workspace, question: str) -> str:
 
 def form_of(page: str) -> dict[str, str]:
     form = page[page.index('class="decide"') :]
-    return {name: hidden(form, name) for name in ("form_token", "content_sha256", "seen", "checked")}
+    return {name: hidden(form, name) for name in ("form_token", "content_sha256", "seen")}
 
 
 def post(client: TestClient, address: str, page: str | None = None, **fields: str) -> Any:
@@ -89,47 +89,14 @@ def test_undo_restores_the_decision_before(workspace: Workspace, client: TestCli
     assert "an umlaut: ä" in refused.text
 
 
-def test_an_edit_is_shown_verified_before_it_is_saved(workspace: Workspace, client: TestClient) -> None:
+def test_an_edit_is_recorded_with_the_texts_that_are_new(workspace: Workspace, client: TestClient) -> None:
     address = link(workspace, WRONG)
-    texts = {"edited_question": OPENS, "edited_answer": RIGHT, "decision": "edited"}
-
-    shown = post(client, address, **texts)
-
-    assert shown.status_code == 200
-    assert "1 of 1 claim" in paragraphs(shown.text)
-    assert not recorded(workspace).height
-    # another text than the one that was shown is shown first, too
-    other = post(
-        client, address, shown.text, **{**texts, "edited_answer": "The safety valve opens at 4 bar."}
-    )
-    assert "0 of 1 claim" in paragraphs(other.text)
-    assert not recorded(workspace).height
-    assert post(client, address, shown.text, **texts).status_code == 303
-    assert recorded(workspace).select("decision", "question", "answer").rows() == [("edited", OPENS, RIGHT)]
-
-
-def test_words_selected_in_a_document_become_evidence_of_an_edit_and_of_nothing_else(
-    workspace: Workspace, client: TestClient
-) -> None:
-    address = link(workspace, WRONG)
-    document = workspace.table("documents", "b").filter(pl.col("path") == "guide.md").row(0, named=True)
-    start = document["text"].index(RIGHT)
-    selection = {
-        "evidence_document_id": document["document_id"],
-        "evidence_start": str(start),
-        "evidence_end": str(start + len(RIGHT)),
-        "evidence_quote": RIGHT.replace(" ", "\r\n", 1),
-    }
-    edit = {"edited_answer": RIGHT, "decision": "edited", **selection}
-    shown = post(client, address, **edit)
-    assert post(client, address, shown.text, **edit).status_code == 303
-    row = recorded(workspace).row(0, named=True)
-    assert (row["evidence_quote"], row["evidence_document_id"]) == (RIGHT, document["document_id"])
-
-    assert post(client, address, decision="rejected", **selection).status_code == 303
-    assert recorded(workspace)["evidence_quote"].to_list() == [RIGHT, None]
-    gone = post(client, address, **{**edit, "evidence_start": "99998", "evidence_end": "99999"})
-    assert gone.status_code == 400
+    texts = {"edited_question": OPENS, "edited_answer": RIGHT, "evidence_quote": RIGHT, "decision": "edited"}
+    assert post(client, address, **texts).status_code == 303
+    columns = ("decision", "question", "answer", "evidence_quote")
+    assert recorded(workspace).select(columns).rows() == [("edited", OPENS, RIGHT, RIGHT)]
+    unchanged = {"edited_question": WRONG, "decision": "edited"}
+    assert post(client, address, **unchanged).status_code == 409
 
 
 def test_a_claim_is_decided_alone_and_the_page_stays(workspace: Workspace, client: TestClient) -> None:
@@ -139,7 +106,12 @@ def test_a_claim_is_decided_alone_and_the_page_stays(workspace: Workspace, clien
     reply = post(client, address, of_claim=f"rejected {claim_id[1]}")
     assert reply.headers["location"].startswith(address)
     assert recorded(workspace).select("claim_id", "decision").rows() == [(claim_id[1], "rejected")]
-    assert "Rejected by Ada" in paragraphs(client.get(address).text)
+    page = client.get(address).text
+    assert "Rejected by Ada" in paragraphs(page)
+    undo = page[page.index('class="undo"') :]
+    form = {name: hidden(undo, name) for name in ("form_token", "content_sha256", "seen", "claim_id")}
+    client.post(f"{address}/decision", data=form | {"decision": "reopened"})
+    assert not standing(recorded(workspace)).height
 
 
 def test_the_second_of_two_people_is_told_and_keeps_what_they_wrote(
@@ -160,7 +132,7 @@ def test_the_second_of_two_people_is_told_and_keeps_what_they_wrote(
     assert post(second, address, told.text, decision="accepted", why="it is in the annex").status_code == 303
 
 
-def test_a_pair_that_changed_or_went_keeps_what_was_written(workspace: Workspace, client: TestClient) -> None:
+def test_a_pair_that_changed_keeps_what_was_written(workspace: Workspace, client: TestClient) -> None:
     address = link(workspace, WRONG)
     page = client.get(address).text
     form = form_of(page)
@@ -170,11 +142,7 @@ def test_a_pair_that_changed_or_went_keeps_what_was_written(workspace: Workspace
     )
     assert stale.status_code == 409
     assert "My new words." in stale.text
-    gone = client.post(
-        "/pair/b/gone/decision", data={**form, "decision": "edited", "edited_answer": "My new words."}
-    )
-    assert gone.status_code == 409
-    assert "My new words." in gone.text
+    assert client.post("/pair/b/gone/decision", data={**form, "decision": "accepted"}).status_code == 404
     assert not recorded(workspace).height
 
 

@@ -10,7 +10,7 @@ from qa_pipeline.review.pair import (
     ClaimView,
     PairView,
     Support,
-    answer_pieces,
+    answer_spans,
     pair_view,
     support_of,
 )
@@ -32,7 +32,7 @@ def view(tmp_path: Path) -> PairView:
 
 
 def claim_of(start: int, end: int, verdict: str = "supported") -> ClaimView:
-    return ClaimView(1, "c1", "", start, end, verdict, "", None, [], {}, [])
+    return ClaimView(1, "c1", "", start, end, verdict, "", None, [], {}, None)
 
 
 def badge(support: Support) -> str:
@@ -72,27 +72,25 @@ def test_a_refusal_has_no_claim_to_support(tmp_path: Path) -> None:
     )
     view = view_of(layout)
     assert badge(view.support).startswith("A refusal")
-    claim, place = view.selected(None, None)
+    claim, place = view.selected(None)
     assert claim is None
     assert place is not None
-    assert rows.TEXT[place.start : place.end] == place.quote == sentence
+    assert rows.TEXT[place.start : place.end] == place.text == sentence
 
 
 @given(answer=st.text(max_size=40), borders=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))))
-def test_the_pieces_of_an_answer_are_the_answer_however_claims_overlap(
+def test_the_spans_of_an_answer_are_the_answer_however_claims_overlap(
     answer: str, borders: list[tuple[int, int]]
 ) -> None:
     claims = [claim_of(min(ends), max(ends)) for ends in borders if max(ends) <= len(answer)]
-    assert "".join(text for text, _ in answer_pieces(answer, claims)) == answer
+    assert "".join(text for text, _ in answer_spans(answer, claims)) == answer
 
 
-@pytest.mark.parametrize(
-    ("claim", "evidence", "number"), [(1, None, 1), (None, 0, 1), (2, 0, 1), (99, 99, 2)]
-)
-def test_a_claim_or_its_evidence_is_asked_for_by_its_number(
-    view: PairView, claim: int | None, evidence: int | None, number: int
+@pytest.mark.parametrize(("claim", "number"), [(1, 1), (2, 2), (None, 2), (99, 2)])
+def test_a_claim_is_selected_by_its_number_and_an_open_one_by_default(
+    view: PairView, claim: int | None, number: int
 ) -> None:
-    selected, place = view.selected(claim, evidence)
+    selected, quote = view.selected(claim)
     assert selected is not None
     assert selected.number == number
-    assert place is selected.places[0]
+    assert quote is selected.evidence

@@ -8,8 +8,7 @@ from fpdf import FPDF
 
 from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.review.page_files import PageFiles
-from qa_pipeline.review.source import LONGEST_PART, SourceView, source_view
+from qa_pipeline.review.source import LONGEST_PART, PageFiles, SourceView, source_view
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout
@@ -59,7 +58,7 @@ def sources(tmp_path: Path) -> Iterator[Sources]:
 
 
 def shown_text(view: SourceView) -> str:
-    return "".join(text for _, text, _ in view.pieces)
+    return "".join(text for text, _ in view.spans)
 
 
 def two_pages() -> bytes:
@@ -77,8 +76,8 @@ def long_text() -> str:
 def test_a_long_document_opens_at_the_part_with_the_evidence(sources: Sources) -> None:
     view = sources.store(long_text()).show("number 150 opens")
     assert view.part > 1
-    assert [text for _, text, is_evidence in view.pieces if is_evidence] == ["number 150 opens"]
-    assert all(sources.texts["d"][start:].startswith(text) for start, text, _ in view.pieces)
+    assert [text for text, is_evidence in view.spans if is_evidence] == ["number 150 opens"]
+    assert shown_text(view) in sources.texts["d"]
 
 
 def test_the_parts_of_a_document_are_all_of_it_and_begin_with_a_line(sources: Sources) -> None:
@@ -102,7 +101,7 @@ def test_a_pdf_opens_at_the_page_of_the_evidence(sources: Sources) -> None:
     quote = re.search(r"second\d+\b.*?\.", sources.texts[identity])
     assert quote
     view = sources.show(quote[0], identity)
-    assert (view.page, view.page_beside(-1), view.page_beside(1)) == (2, 1, None)
+    assert (view.page, view.other_page(-1), view.other_page(1)) == (2, 1, None)
     assert view.problem is None
     assert view.picture
     assert f"start={quote.start()}&end={quote.end()}" in view.picture

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.cli.arguments import overrides
+from qa_pipeline.cli.settings import read_changes
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.corpus.files import PAIRS_FILES
 from qa_pipeline.pipeline.resources import Resources
@@ -45,7 +45,9 @@ def measure(options: Namespace) -> dict[str, object]:
         asked = {"llm.provider": "openai", "llm.model": options.model, "llm.base_url": base_url}
         documents = folder / "corpus"
         shutil.copytree(options.corpus, documents, ignore=shutil.ignore_patterns(*PAIRS_FILES))
-        settings = load_settings(**overrides(str(documents), folder / "out", options.set, asked))
+        settings = load_settings(
+            corpus=str(documents), out=folder / "out", **read_changes(options.set, asked, "corpus", "out")
+        )
         resources = Resources(settings)
         batches = sorted(path.name for path in documents.iterdir() if path.is_dir())
         outcomes = run_batches(resources, batches)

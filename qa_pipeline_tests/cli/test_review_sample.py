@@ -20,7 +20,7 @@ def test_rows_are_shown_with_their_evidence_and_its_place(workspace: Workspace) 
     pairs = workspace.table("training_examples", "b").select("question", "answer").rows()
     told = " ".join(shown.stdout.split())
     assert all(text in told for pair in pairs for text in pair)
-    assert told.count("b › guide.md › Kestrel 4 guide › ") == len(pairs)
+    assert told.count("b/guide.md › Kestrel 4 guide › ") == len(pairs)
 
 
 def test_the_same_rows_are_drawn_again_and_others_by_another_seed(workspace: Workspace) -> None:

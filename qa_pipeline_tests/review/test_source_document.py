@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.review.document_view import pieces
+from qa_pipeline.review.source import split_at_borders
 from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
@@ -51,7 +51,7 @@ def test_the_text_comes_out_whole_whatever_borders_cut_it(
 ) -> None:
     text = "0123456789" * 4
     cut = [chunk(n, *span) for n, span in enumerate(chunks)]
-    found = list(pieces(document(text, sections, pages), cut))
+    found = list(split_at_borders(document(text, sections, pages), cut))
     assert "".join(words for kind, words in found if kind == "text") == text
     for kind, count in (("chunk", len(chunks)), ("page", len(pages)), ("section", len(sections))):
         assert sum(name == kind for name, _ in found) == count

@@ -198,8 +198,8 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Wo
     for number, text in {
         6: "reopened",
         8: "content_sha256",
-        10: "none is taken",
-        11: "none is taken",
+        10: "none is recorded",
+        11: "none is recorded",
     }.items():
         assert text in told[f"decisions.jsonl line {number}"]
     assert len((workspace.out / "decisions" / "b.jsonl").read_text().splitlines()) == 1

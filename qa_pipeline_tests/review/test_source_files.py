@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.page_files import PageFiles
-from qa_pipeline.review.source import find_document
+from qa_pipeline.review.source import PageFiles, find_document
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.table_schema import DocumentRow

@@ -1,0 +1,88 @@
+"""Arguments and options that commands share, and the group that reads them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from qa_pipeline.cli.exit_codes import errors_as_exit_codes
+from qa_pipeline.errors import InputError
+from qa_pipeline.settings.removed import removal_of
+
+RUN_FIRST = "run qa-pipeline run CORPUS --out FOLDER first, or name its folder with --out"
+
+
+class Commands(TyperGroup):
+    """A group of commands that names the replacement of a removed command or option."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command of the first argument."""
+        path = " ".join(["qa-pipeline", *ctx.command_path.split()[1:], args[0]])
+        options = [argument.partition("=")[0] for argument in args[1:] if argument.startswith("--")]
+        for name in (path, *(f"{path} {option}" for option in options)):
+            if removal := removal_of(name):
+                ctx.fail(removal)
+        return super().resolve_command(ctx, args)
+
+
+class Application(Commands):
+    """The group of all commands. It turns their errors into exit codes."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with errors_as_exit_codes():
+            return super().invoke(ctx)
+
+
+def out_folder(value: object) -> Path:
+    """Return the output folder that an argument names.
+
+    Raises:
+        BadParameter: results cannot be written there.
+    """
+    from qa_pipeline.settings.location import output_folder
+
+    try:
+        return output_folder(value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def check_exists(*paths: Path | None, advice: str = "check the path") -> None:
+    """Check that input exists, before anything slow is loaded.
+
+    Raises:
+        InputError: a local path does not exist.
+    """
+    from qa_pipeline.storage.object_stores import store_of
+
+    for path in paths:
+        if path is not None and store_of(path) is None and not path.exists():
+            raise InputError(f"{path} does not exist; {advice}")
+
+
+Out = Annotated[Path, typer.Option(help="Output folder or address.", parser=out_folder, metavar="FOLDER")]
+Release = Annotated[
+    Path, typer.Argument(help="A release or a folder of releases.", parser=out_folder, metavar="RELEASE")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeatable.")]
+Provider = Annotated[
+    str | None, typer.Option(help="gemini, openai, ollama, llama.cpp, vllm, extractive (rules), none.")
+]
+Model = Annotated[str | None, typer.Option(help="Model of the provider.")]
+Change = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting; repeatable.")
+]
+MaxCalls = Annotated[int | None, typer.Option(help="Maximum number of model calls.")]
+MaxCost = Annotated[float | None, typer.Option(help="Maximum cost of model calls, in USD.")]
+Unjudged = Annotated[
+    bool | None,
+    typer.Option(
+        "--accept-unjudged/--require-judge",
+        help="Accept pairs without a judge's scores.",
+        show_default="accept offline",
+    ),
+]
+Seed = Annotated[str, typer.Option(help="Change it to draw other rows.")]

@@ -1,0 +1,257 @@
+"""Results of runs and contents of output folders, on the screen or as JSON."""
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.cli.console import print_block, print_line, show
+from qa_pipeline.cli.exit_codes import FAILED, OK
+from qa_pipeline.curation.batch_gates import VERDICT_WORDS
+from qa_pipeline.curation.coverage import count_outcomes
+from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.pipeline.outcomes import NO_ROWS, WARNING, BatchOutcome
+from qa_pipeline.pipeline.report import Report, report
+from qa_pipeline.review.sample import draw_rows
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.text.rendering import first_names, plural, words
+from qa_pipeline.verification.deciding import SIMILARITY_ONLY
+
+SAMPLES = 5
+"""Accepted and other pairs that a run shows, each."""
+MOST_BATCHES = 20
+"""Batches on the screen; those that need a person come first."""
+STYLES = {"failed": "red", "waiting": "yellow", "empty": "yellow", "succeeded": "green", "unchanged": "green"}
+
+
+def show_outcomes(
+    layout: Layout,
+    outcomes: Sequence[BatchOutcome],
+    *,
+    as_json: bool,
+    in_dagster: bool = False,
+    whole: Mapping[str, Any] | None = None,
+) -> int:
+    """Print the result of a run and return its exit code: 1 if a batch failed or all rows are missing.
+
+    A run whose pairs wait for people has succeeded. After a trial `whole` estimates the full run.
+    """
+    summary = report(layout, [outcome.batch for outcome in outcomes])
+    is_waiting = any(
+        outcome.outcome in ("waiting", "unchanged") and outcome.error not in (None, NO_ROWS)
+        for outcome in outcomes
+    )
+    has_failed = not all(outcome.passed for outcome in outcomes)
+    code = FAILED if has_failed or not (_sum(summary, "examples") or is_waiting) else OK
+    if as_json:
+        document = _document(summary, layout)
+        document |= {"outcomes": [asdict(outcome) for outcome in outcomes], "whole": whole}
+        show(document, as_json=True)
+        return code
+    for title, columns in {"Accepted": VERDICT_WORDS[:1], "Not accepted": VERDICT_WORDS[1:]}.items():
+        counts = {row["batch"]: sum(row[word] for word in columns) for row in summary.batches.to_dicts()}
+        if batches := [batch for batch, count in counts.items() if count]:
+            is_accepted = title == "Accepted"
+            rows = draw_rows(layout, batches[:SAMPLES], SAMPLES, is_accepted=is_accepted)
+            of_all = "" if len(rows) == sum(counts.values()) else f" of {sum(counts.values())}"
+            print_line(f"{title}, {len(rows)}{of_all}\n", "bold cyan")
+            for row in rows:
+                show_row(row)
+    _show_sentences(summary, outcomes)
+    if whole is not None:
+        if whole["calls"]:
+            cost = "" if whole["cost"] is None else f", {whole['cost']:.2f} {whole['currency']}"
+            print_line(f"The whole corpus: about {whole['calls']:,} calls, {whole['tokens']:,} tokens{cost}")
+        print_line("Run the same command without --try to continue: stored replies cost nothing again.")
+    else:
+        _show_next_commands(summary, layout, has_run=True, in_dagster=in_dagster)
+    _explain_no_rows(summary, layout)
+    return code
+
+
+def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
+    """Print the state of an output folder."""
+    if as_json:
+        show(_document(summary, layout), as_json=True)
+        return
+    _show_sentences(summary)
+    _show_next_commands(summary, layout)
+    _explain_no_rows(summary, layout)
+    is_first = pl.col("stage").ne_missing(pl.col("stage").shift())
+    first = pl.when(is_first).then("stage").fill_null("")
+    tables = {
+        "Yield": summary.steps.with_columns(first, pl.col("what", "reason").fill_null("")),
+        "Known-answer pairs": summary.known_answers,
+        "Canaries: claims and pairs of known verdict": summary.canaries.select(
+            "asks", "expected", "kind", "canaries", "rejected", "accepted"
+        ),
+        "Left out of the texts, by kind": summary.left_out,
+        "Personal data found": summary.masked,
+        "Files that were not read": summary.unread,
+    }
+    show(tables, as_json=False, every=True)
+
+
+def show_coverage(outcomes: pl.DataFrame, *, as_json: bool) -> None:
+    """Print sections without a row by reason, and the yield of each format."""
+    by_reason = count_outcomes(outcomes, "reason").select("reason", "sections", "documents")
+    by_format = count_outcomes(outcomes, "format")
+    meaning = pl.col("reason").map_elements(in_words, pl.String, skip_nulls=True)
+    section = pl.col("section_path").list.join(" › ").str.head(60).alias("section")
+    screen = {
+        "Sections without a row, by reason": by_reason.drop_nulls("reason").with_columns(meaning=meaning),
+        "By format": by_format,
+        "Sections without a row": outcomes.filter(accepted=0).select("batch", "path", section, "reason"),
+    }
+    document = {"by_reason": by_reason, "by_format": by_format, "sections": outcomes}
+    show(document, as_json=as_json, screen=screen)
+
+
+def show_row(row: Mapping[str, Any]) -> None:
+    """Print a pair with its verdict and the quotes that prove it; see `review.sample.draw_rows`."""
+    print_block(row["question"] or "(no question)", "bold")
+    print_block(row["answer"] or "(no answer)")
+    if row["verdict"] != "accepted":
+        print_block(f"{words(row['verdict'])}: {in_words(row['reason'], row['detail'])}", "yellow")
+    for statement in row["statements"]:
+        print_block(f"“{statement['quote']}”", "cyan")
+        page = f", page {statement['page']}" if statement["page"] else ""
+        source = " › ".join(filter(None, [f"{row['batch']}/{statement['document']}", statement["section"]]))
+        print_block(source + page, "dim")
+    if not row["statements"]:
+        print_block(f"{row['batch']}/{row['document'] or ''}", "dim")
+    print_line("")
+
+
+def _show_sentences(summary: Report, outcomes: Sequence[BatchOutcome] = ()) -> None:
+    """Print a sentence for each batch, batches that need a person first, then notes on all of them."""
+    sentences = _batch_sentences(summary, outcomes)
+    for state, text in sentences[:MOST_BATCHES]:
+        print_line(text, STYLES[state])
+    for state, count in Counter(state for state, _ in sentences[MOST_BATCHES:]).items():
+        print_line(f"and {count} more {state}", STYLES[state])
+    for (reason,), files in summary.unread.group_by("reason", maintain_order=True):
+        paths = [f"{row['batch']}/{row['path']}" for row in files.to_dicts()]
+        problem = f"not read, {in_words(str(reason))}: {first_names(paths)}"
+        print_line(f"{plural(files.height, 'file')} {problem}", "yellow")
+    if count := _sum(summary, "accepted_not_judged"):
+        print_line(
+            f"Accepted, not judged: {count}. Each sentence is verified against its source; no model judged "
+            "relevance and completeness. Name one with --provider or llm.judge.provider",
+            "yellow",
+        )
+    if count := _sum(summary, "accepted_unproved"):
+        print_line(f"Accepted by similarity alone: {count}. {SIMILARITY_ONLY}", "yellow")
+    if summary.decisions:
+        states = ", ".join(f"{count} {state}" for state, count in sorted(summary.decisions.items()))
+        print_line(f"Decisions of people: {states}")
+    if (cost := summary.cost).calls:
+        money = "" if cost.cost is None else f", {cost.cost:.2f} {cost.currency}"
+        print_line(f"Model calls: {cost.calls:,}, {cost.tokens:,} tokens{money}")
+        for line in cost.message():
+            print_line(line)
+
+
+def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[tuple[str, str]]:
+    """Return state and result of each batch, of a run or as stored; those that need a person first."""
+    rows = {row["batch"]: row for row in summary.batches.iter_rows(named=True)}
+    sentences: list[tuple[str, str]] = []
+    for outcome in outcomes:
+        gates = [gate for gate in outcome.failed_gates if not gate.startswith(WARNING)]
+        warnings = len(outcome.failed_gates) - len(gates)
+        parts = [outcome.error, _describe(rows[outcome.batch]) if outcome.batch in rows else None]
+        parts += [plural(warnings, "warning")] if warnings else []
+        lines = [f"{outcome.batch} {outcome.outcome}: {'; '.join(filter(None, parts))}", *gates]
+        sentences.append((outcome.outcome, "\n  ".join(lines)))
+    if not outcomes:
+        sentences += [("failed", f"{batch}: {why}") for batch, why in summary.incomplete.items()]
+        for batch, stone in summary.withdrawn.items():
+            of_pairs = f" of {plural(rows[batch]['pairs'], 'pair')}" if batch in rows else ""
+            text = f"{batch}: 0 rows{of_pairs}, withdrawn since {stone.since}: {stone.message()}"
+            sentences.append(("failed", text))
+        for batch, row in rows.items():
+            if batch not in summary.withdrawn:
+                sentences.append(("succeeded" if row["examples"] else "empty", f"{batch}: {_describe(row)}"))
+    return sorted(sentences, key=lambda sentence: list(STYLES).index(sentence[0]))
+
+
+def _describe(row: Mapping[str, Any]) -> str:
+    """Return the contents of a batch in words."""
+    verdicts = ", ".join(f"{row[word]} {words(word)}" for word in VERDICT_WORDS if row[word])
+    rates = {"pass rate": row["pass_rate"], "average score": row["average_score"]}
+    parts = [
+        f"{plural(row['examples'], 'row')} of {plural(row['pairs'], 'pair')} ({verdicts or 'none asked'})",
+        *(f"{name} {rate:.2f}" for name, rate in rates.items() if rate is not None),
+        f"{row['parsed']} of {plural(row['documents'], 'document')} read",
+        f"{row['covered']} of {plural(row['sections'], 'section')} with an accepted pair",
+    ]
+    if count := row["needs_review"]:
+        parts.append(f"{plural(count, 'pair')} for a person to decide")
+    return ", ".join(parts)
+
+
+def _show_next_commands(
+    summary: Report, layout: Layout, *, has_run: bool = False, in_dagster: bool = False
+) -> None:
+    """Print the next commands for this output folder."""
+    out = f"--out {shlex.quote(str(layout.out))}"
+    review, uncovered = _sum(summary, "needs_review"), _sum(summary, "sections") - _sum(summary, "covered")
+    commands = {
+        f"qa-pipeline release {out}": "publish accepted rows for training"
+        if _sum(summary, "examples")
+        else "",
+        f"qa-pipeline review {out}": f"decide {plural(review, 'pair')}" if review else "",
+        f"qa-pipeline status --coverage {out}": (
+            f"see why {plural(uncovered, 'section')} gave no accepted pair" if uncovered else ""
+        ),
+        f"qa-pipeline status {out}": "see all counts" if has_run else "",
+        "make ui": "open Dagster at http://127.0.0.1:3000" if in_dagster else "",
+    }
+    useful = {command: purpose for command, purpose in commands.items() if purpose}
+    if useful:
+        print_line("\nNext", "bold cyan")
+    for command, purpose in useful.items():
+        print_line(f"  {command:<{max(map(len, useful))}}  # {purpose}")
+
+
+def _explain_no_rows(summary: Report, layout: Layout) -> None:
+    """Print the reason and the remedy for batches without a row."""
+    if _sum(summary, "examples"):
+        return
+    out = f"--out {shlex.quote(str(layout.out))}"
+    formats = "docs/documents.md lists the formats that are read"
+    advices = {
+        "verdicts": f"qa-pipeline review {out} shows each pair next to its source; try a larger model",
+        "questions": "Rules only ask about plain statements; a model asks more: --provider",
+        "documents": formats,
+    }
+    why = f"the documents have no text to ask about; {formats}"
+    for stage, advice in reversed(advices.items()):
+        lost = summary.steps.filter(pl.col("reason").is_not_null(), stage=stage).head(3)
+        if lost.height:
+            reasons = "; ".join(f"{in_words(row['reason'])} ({row['count']})" for row in lost.to_dicts())
+            why = f"{reasons}. {advice}"
+    if summary.incomplete:
+        why = f"{first_names(list(summary.incomplete))} stopped early; fix the problem above and run again"
+    elif summary.withdrawn:
+        why = f"a gate blocks them; qa-pipeline status {out} names it"
+    print_line(f"\n0 rows: {why}", "yellow")
+
+
+def _sum(summary: Report, column: str) -> int:
+    return int(summary.batches[column].sum()) if summary.batches.height else 0
+
+
+def _document(summary: Report, layout: Layout) -> dict[str, Any]:
+    """Return the report as values for JSON."""
+    document = {field.name: getattr(summary, field.name) for field in fields(summary)}
+    return {
+        "out": str(layout.out),
+        "yield": document.pop("steps"),
+        **document,
+        "withdrawn": {batch: stone.model_dump() for batch, stone in summary.withdrawn.items()},
+        "cost": summary.cost.document(),
+    }

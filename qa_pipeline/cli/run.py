@@ -1,0 +1,249 @@
+"""Commands that turn documents into pairs: run, validate and estimate."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qa_pipeline.cli.options import (
+    Change,
+    Json,
+    MaxCalls,
+    MaxCost,
+    Model,
+    OnlyBatch,
+    Out,
+    Provider,
+    Unjudged,
+    check_exists,
+)
+from qa_pipeline.cli.settings import check_models, choose_batches, model_options, run_settings
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.storage.layout import Layout, check_batch_name
+
+if TYPE_CHECKING:
+    from qa_pipeline.pipeline.outcomes import BatchOutcome
+    from qa_pipeline.pipeline.resources import Resources, StageObserver
+    from qa_pipeline.settings.tree import Settings
+
+MOST_TRIED = 3
+"""Batches of a trial."""
+_NO_CAP = 10**15
+"""Calls of an estimate, which needs no cap."""
+
+Corpus = Annotated[
+    str, typer.Argument(help="Folder or address. Each sub-folder or .zip file is a batch; else it is one.")
+]
+
+
+def run(
+    corpus: Corpus,
+    out: Out = Path("data"),
+    batch: OnlyBatch = None,
+    provider: Provider = None,
+    model: Model = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    accept_unjudged: Unjudged = None,
+    change: Change = None,
+    try_chunks: Annotated[
+        int | None, typer.Option("--try", min=1, metavar="N", help="Run N chunks; project the rest.")
+    ] = None,
+    dagster: Annotated[bool, typer.Option("--dagster", help="Record runs at DAGSTER_HOME.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Run unchanged batches too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Generate training examples from batches of documents.
+
+    Unchanged batches are skipped. After an interruption, the same command resumes.
+    """
+    from qa_pipeline.documents.corpus.corpora import single_batch
+
+    location, single = single_batch(corpus) or (corpus, None)
+    options = model_options(provider, model, max_calls, max_cost, accept_unjudged)
+    settings = run_settings(location, out, change, options)
+    home = os.environ.get("DAGSTER_HOME")
+    if dagster and not (home and Path(home).is_dir()):
+        raise SettingsError("DAGSTER_HOME must name the folder of a Dagster instance")
+    batches, found = choose_batches(settings, single, batch)
+    check_models(settings, model)
+    from qa_pipeline.storage.files import locked, prepare_folder
+
+    prepare_folder(settings.out)
+    if found.loose:
+        from qa_pipeline.text.rendering import first_names
+
+        sys.stderr.write(
+            f"Not read: {first_names(found.loose)} in {corpus}. "
+            "Each sub-folder is a batch, so files next to them belong to none. Move them into a sub-folder.\n"
+        )
+    from qa_pipeline.cli.console import watching
+    from qa_pipeline.cli.report import show_outcomes
+    from qa_pipeline.curation.withdrawals import withdraw_missing
+    from qa_pipeline.pipeline.outcomes import BatchOutcome
+    from qa_pipeline.pipeline.resources import Resources
+
+    layout = Layout(settings.out, cache=settings.cache)
+    with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
+        if try_chunks is not None:
+            outcomes, whole = _run_trial(settings, batches, try_chunks, watch)
+        else:
+            if not batch and single is None:
+                withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
+            outcomes = _bring_up_to_date(
+                Resources(settings, watch=watch), batches, dagster=dagster, force=force
+            )
+    if try_chunks is not None:
+        raise typer.Exit(show_outcomes(Layout(settings.out / "try"), outcomes, as_json=as_json, whole=whole))
+    if not batch:
+        outcomes += [BatchOutcome(name, "failed", error=why) for name, why in found.refused.items()]
+    raise typer.Exit(show_outcomes(layout, outcomes, as_json=as_json, in_dagster=dagster))
+
+
+def _bring_up_to_date(
+    resources: "Resources", batches: Sequence[str], *, dagster: bool, force: bool
+) -> "list[BatchOutcome]":
+    """Run changed batches. Models and Dagster are only loaded if there are any."""
+    from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
+
+    outcomes = {} if force else unchanged_outcomes(resources, batches)
+    if due := [batch for batch in batches if batch not in outcomes]:
+        from qa_pipeline.defs.running import run_batches
+
+        outcomes |= {outcome.batch: outcome for outcome in run_batches(resources, due, recorded=dagster)}
+    return [outcomes[batch] for batch in batches]
+
+
+def _run_trial(
+    settings: "Settings", batches: Sequence[str], count: int, watch: "StageObserver"
+) -> "tuple[list[BatchOutcome], dict[str, Any]]":
+    """Run some chunks of a few batches into OUT/try, and estimate a full run from these batches.
+
+    A full run finds the replies in the store. Reading all of a large corpus would take too long.
+    """
+    from qa_pipeline.defs.running import run_batches
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.stages import batch_files
+    from qa_pipeline.storage.hashes import hash_text
+    from qa_pipeline.storage.tables import VERDICTS
+
+    drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]
+    outcomes = []
+    for number, batch in enumerate(drawn):
+        most = (count + number) // len(drawn)
+        generation = settings.generation.model_copy(update={"max_chunks": most})
+        tried = settings.model_copy(update={"generation": generation, "out": settings.out / "try"})
+        resources = Resources(tried, shared=settings.out, watch=watch)
+        resources.layout.table(VERDICTS.name, batch).unlink(missing_ok=True)  # of an earlier trial
+        outcomes += run_batches(resources, [batch])
+    files = {batch: len(batch_files(Resources(settings), batch).list()) for batch in batches}
+    scale = sum(files.values()) / max(1, sum(files[batch] for batch in drawn))
+    document = _estimate(settings, drawn)
+    whole: dict[str, Any] = {name: round(document[name] * scale) for name in ("calls", "tokens")}
+    whole["cost"] = None if document["cost"] is None else document["cost"] * scale
+    return outcomes, whole | {"currency": document["currency"]}
+
+
+def validate(
+    pairs: Annotated[Path, typer.Argument(help="JSONL, JSON, CSV or Parquet file.")],
+    corpus: Annotated[str, typer.Option(help="Folder, .zip file or address of the documents.")],
+    out: Out = Path("data/validation"),
+    provider: Provider = None,
+    model: Model = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    accept_unjudged: Unjudged = None,
+    change: Change = None,
+    as_json: Json = False,
+) -> None:
+    """Check existing pairs against their documents.
+
+    Writes each row of PAIRS with its `validation`: verdict, scores and evidence.
+    """
+    check_exists(pairs)
+    from qa_pipeline.documents.corpus.corpora import split_batch
+
+    location, name = split_batch(corpus)
+    check_batch_name(name)
+    options = model_options(provider, model, max_calls, max_cost, accept_unjudged)
+    settings = run_settings(location, out, change, options)
+    check_models(settings, model)
+    from qa_pipeline.cli.console import print_line, watching
+    from qa_pipeline.cli.report import show_outcomes
+    from qa_pipeline.curation.exports import VALIDATED, write_validated
+    from qa_pipeline.defs.running import run_batches
+    from qa_pipeline.generation.pair_entries import LIMITS, SUFFIXES, read_pairs
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.stages import batch_files
+    from qa_pipeline.storage.files import locked, prepare_folder
+    from qa_pipeline.storage.row_files import open_rows
+
+    resources = Resources(settings, pairs_file=pairs)
+    batch_files(resources, name)  # an error of the arguments, if raised here
+    read_pairs(pairs)
+    prepare_folder(settings.out)
+    with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
+        resources.watch = watch
+        outcomes = run_batches(resources, [name])
+    layout = resources.layout
+    code = show_outcomes(layout, outcomes, as_json=as_json)
+    if layout.export("passed", name).is_file():
+        write_validated(layout, name, open_rows(pairs, LIMITS, SUFFIXES).rows())
+        if not as_json:
+            print_line(f"All rows with their verdicts: {layout.export(VALIDATED, name)}")
+    raise typer.Exit(code)
+
+
+def estimate(
+    corpus: Corpus,
+    out: Out = Path("data"),
+    batch: OnlyBatch = None,
+    provider: Provider = None,
+    model: Model = None,
+    change: Change = None,
+    as_json: Json = False,
+) -> None:
+    """Estimate the model calls and cost of a run.
+
+    Questions in the output folder are not counted again.
+    """
+    from qa_pipeline.documents.corpus.corpora import single_batch
+    from qa_pipeline.settings.tree import check_model
+
+    location, single = single_batch(corpus) or (corpus, None)
+    settings = run_settings(location, out, change, model_options(provider, model, max_calls=_NO_CAP))
+    check_model(settings, model)
+    batches, _ = choose_batches(settings, single, batch)
+    from qa_pipeline.cli.console import show
+
+    document = _estimate(settings, batches)
+    screen = {name: document[name] for name in ("stages", "calls", "tokens")}
+    screen["cost"] = "unknown" if document["cost"] is None else f"{document['cost']:.4f} USD"
+    if not document["stages"]:
+        screen = {"estimate": "llm.provider names no hosted model, so a run costs nothing"}
+    show(document, as_json=as_json, screen=screen, every=True)
+
+
+def _estimate(settings: "Settings", batches: Sequence[str]) -> dict[str, Any]:
+    """Return calls, tokens and cost of a run, in all and by batch and stage."""
+    import time
+
+    from qa_pipeline.llm.budget import CURRENCY
+    from qa_pipeline.pipeline.costs import estimate_run
+    from qa_pipeline.pipeline.resources import Resources
+
+    made = estimate_run(Resources(settings), batches, now=time.time())
+    stages = [asdict(stage) for stage in made.stages]
+    for stage in stages:
+        stage["cost"] = None if stage["cost"] is None else float(stage["cost"])
+    return {
+        "stages": stages,
+        "currency": CURRENCY,
+        "calls": sum(stage.calls for stage in made.stages),
+        "tokens": sum(stage.input_tokens + stage.output_tokens for stage in made.stages),
+        "cost": None if made.cost is None else float(made.cost),
+    }
