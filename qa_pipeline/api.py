@@ -21,8 +21,8 @@ from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError, TransientModelError
 from qa_pipeline.evaluation.datasets.answered_questions import RagRow, rag_blocks, store_rag_rows
 from qa_pipeline.evaluation.datasets.labelled_files import Faults, Row, check, left_out, usable_blocks
+from qa_pipeline.evaluation.metrics.means import Means, Undecided
 from qa_pipeline.evaluation.running import cut_by
-from qa_pipeline.evaluation.signals.means import Means, Undecided
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, json_schema
 from qa_pipeline.llm.replies import read_reply
 from qa_pipeline.models.encoder import load_embedder

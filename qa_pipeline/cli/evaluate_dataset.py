@@ -19,7 +19,7 @@ from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 if TYPE_CHECKING:
     import polars as pl
 
-    from qa_pipeline.evaluation.signals.means import Means
+    from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.settings.tree import Settings
 
 
@@ -128,7 +128,7 @@ def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Mea
         KeyRejectedError: its key is missing.
     """
     from qa_pipeline.errors import SettingsError
-    from qa_pipeline.evaluation.signals.means import Means
+    from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.pipeline.resources import Resources
 
     resources, cut_by = Resources(settings), settings.verification.split_claims

@@ -11,10 +11,9 @@ import polars as pl
 
 from qa_pipeline.evaluation.datasets.answered_questions import RagRow
 from qa_pipeline.evaluation.datasets.labelled_files import usable_blocks
-from qa_pipeline.evaluation.metrics.base import Metric
+from qa_pipeline.evaluation.metrics.base import Metric, add_signals
+from qa_pipeline.evaluation.metrics.means import Means, Row
 from qa_pipeline.evaluation.running import evaluate
-from qa_pipeline.evaluation.signals.means import Means, Row
-from qa_pipeline.evaluation.signals.registry import add_signals
 from qa_pipeline.storage.row_files import FileRow
 
 MOST_ROWS = 100

@@ -11,8 +11,8 @@ import polars as pl
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.evaluation.metrics.base import Metric
+from qa_pipeline.evaluation.metrics.means import Means, Row
 from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
-from qa_pipeline.evaluation.signals.means import Means, Row
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import appended_parquet

@@ -50,9 +50,9 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
     Raises:
         InputError: there is no such metric.
     """
+    from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics  # heavy, and only scoring needs them
     from qa_pipeline.evaluation.running import cut_by, evaluate
-    from qa_pipeline.evaluation.signals.means import Means
 
     metrics = chosen_metrics(settings.monitoring.metrics)
     means = Means(Resources(cut_by(settings), embedder=embedder))

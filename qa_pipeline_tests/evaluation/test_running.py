@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from qa_pipeline.evaluation.metrics.means import Means
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluate, evaluate_into, evaluation_settings
-from qa_pipeline.evaluation.signals.means import Means
 from qa_pipeline.llm.base import Request
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import SplitClaim, SplitReply, VerifyReply

@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
+from qa_pipeline.evaluation.metrics.base import SIGNALS, add_signals
+from qa_pipeline.evaluation.metrics.means import Means
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluation_settings
-from qa_pipeline.evaluation.signals.means import Means
-from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings

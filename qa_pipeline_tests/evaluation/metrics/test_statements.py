@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.evaluation.metrics.means import Means
 from qa_pipeline.evaluation.running import evaluation_settings
-from qa_pipeline.evaluation.signals.means import Means
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, signal

@@ -1,18 +1,42 @@
-"""Requests to the judge about a row.
-
-A reply that failed, or that cannot be used, leaves its row unknown. So does an injection in the texts that
-were shown: a model is not believed then, and no person decides in its place.
-"""
+"""The models and settings that metrics are computed with, and requests to the judge."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.evaluation.signals.means import Means, Row
-from qa_pipeline.llm.base import ReplyT, Request
+from qa_pipeline.llm.base import LanguageModel, ReplyT, Request
 from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.prompts.loading import PromptName, delimit, delimit_all, load_prompt, render_passages
 from qa_pipeline.records import Passage
 from qa_pipeline.text.injection import hold_injections, is_injection, redact_injections
+
+Row = dict[str, Any]
+Undecided = Literal["similarity", "unknown"]
+SIMILARITY, ENTAILMENT, RULES, MODEL = "similarity", "entailment", "rules", "llm"
+"""Deciders in addition to the steps of verification."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """The models and settings that metrics are computed with.
+
+    Args:
+        resources: settings and local models.
+        verifier: decides statements that the local steps leave open.
+        judge: reads answers and contexts.
+        undecided: decides the remaining statements by similarity, or leaves them unknown.
+        splitter: splits answers into statements as `verification.split_claims` says.
+        unsplit: collects the reason, by question and answer, if the splitter failed.
+    """
+
+    resources: Resources
+    verifier: LanguageModel | None = None
+    judge: LanguageModel | None = None
+    undecided: Undecided = "similarity"
+    splitter: LanguageModel | None = None
+    unsplit: dict[tuple[str | None, str], str] = field(default_factory=dict)
 
 
 def judge_request(
@@ -23,15 +47,15 @@ def judge_request(
     contexts: Sequence[Row] = (),
     sentences: Sequence[str] = (),
 ) -> Request[ReplyT]:
-    """Return the request that fills a prompt with the texts of a row, contexts and numbered sentences."""
+    """Fill a prompt with the texts of a row, its contexts and numbered sentences."""
     language, llm = row["language"], means.resources.settings.llm
     prompt = load_prompt(language, name, llm)
     texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
     texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
     values = {label: delimit(text, label) for label, text in texts.items()}
-    texts_shown = [(context["document"] or "", context["text"] or "") for context in contexts]
     passages = [
-        Passage(f"context-{at}", title, (), text, language) for at, (title, text) in enumerate(texts_shown)
+        Passage(f"context-{index}", context["document"] or "", (), context["text"] or "", language)
+        for index, context in enumerate(contexts)
     ]
     if contexts:
         values["passages"] = render_passages([redact_injections(passage) for passage in passages])
@@ -54,7 +78,10 @@ def judge_request(
 
 
 def ask(requests: Sequence[Request[ReplyT]], means: Means) -> Iterator[ReplyT | None]:
-    """Yield the reply to each request, equal ones asked once; None if it failed or is not believed."""
+    """Yield the judge's reply to each request; equal requests are sent once.
+
+    The reply is None if the request failed, or if its texts contain an injection.
+    """
     if means.judge is None:
         return
     distinct = {request.key: request for request in requests}

@@ -1,11 +1,12 @@
-"""Signals of statements: those of answers, references and true claims, verified against other texts."""
+"""Verified statements of answers, references and true claims."""
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 
 import polars as pl
 
-from qa_pipeline.evaluation.signals.means import ENTAILMENT, SIMILARITY, Means, Row
+from qa_pipeline.evaluation.metrics.base import signal
+from qa_pipeline.evaluation.metrics.means import ENTAILMENT, SIMILARITY, Means, Row
 from qa_pipeline.models.text_vectors import TextVectors
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
@@ -19,60 +20,55 @@ from qa_pipeline.verification.sources import units_of
 from qa_pipeline.verification.verify import Statement
 
 SCORES_DECIDE = (SIMILARITY, ENTAILMENT, "similarity_only")
-"""Deciders that hold a score against a threshold."""
+"""Deciders that compare a score with a threshold."""
 ENTAILED = 0.5
 """Probability from which contexts support a statement."""
 STATED = 0.64
-"""Likeness from which contexts support a statement that is no fragment."""
+"""Likeness from which contexts support a statement that is not a fragment."""
 Verified = list[Row] | None
-"""The statements of a text; None if it has none, or nothing could prove them.
+"""The statements of a text; None if it has none, or if its passages have no text.
 
-A statement has its `position`, its words in the answer (`text`, `start`, `end`) and as they are understood
-alone (`claim`), the verdict (supported, unsupported, contradicted or undecided), `decided_by` and `reason`,
-the context of its evidence (from 0) and the quote, its cosine to the question (`relevance`), its scores
-against the best context and the best pair of contexts, and who scored. One that is only looked for in a text
-has `supported` (None if undecided) and `decided_by`.
+A statement has its `position`, its words in the answer (`text`, `start`, `end`) and in a self-contained form
+(`claim`), `verdict` (supported, unsupported, contradicted or undecided), `decided_by` and `reason`, the index
+of the context of its evidence and the `quote`, its cosine to the question (`relevance`), `score` and
+`pair_score` (against the best context and the best pair of contexts) and `scored_by`. A claim that is looked
+for in a text has only `supported` (None if undecided) and `decided_by`.
 """
 
 
+@signal("answer", "contexts", "refused")
 def find_statements(rows: list[Row], means: Means) -> list[Verified]:
     """Verify each answer against its contexts; None for a refusal or an unknown text."""
     texts = [None if row["refused"] else by_contexts(row["answer"], row, row["contexts"]) for row in rows]
     return verify(texts, means)
 
 
+@signal("answer", "reference", "refused")
 def find_reference_statements(rows: list[Row], means: Means) -> list[Verified]:
     """Look for each statement of the answer in the reference; None for a refusal."""
     texts = [None if row["refused"] else _by_text(row["answer"], row, row["reference"]) for row in rows]
-    return [of_row and [_as_one([statement]) for statement in of_row] for of_row in verify(texts, means)]
+    return [found and [_as_one([statement]) for statement in found] for found in verify(texts, means)]
 
 
+@signal("contexts")
 def find_attributed(rows: list[Row], means: Means) -> list[Verified]:
     """Look for each true claim, or else each statement of the reference, in the contexts."""
     texts = [[by_contexts(claim, row, row["contexts"]) for claim in _true_claims(row)] for row in rows]
-    return _find_held(rows, texts, means)
+    return _find_claims(rows, texts, means)
 
 
+@signal("answer", "true_claims", "refused")
 def find_covered(rows: list[Row], means: Means) -> list[Verified]:
     """Look for each true claim in the answer; None for a refusal."""
     texts = [
         [None if row["refused"] else _by_text(claim, row, row["answer"]) for claim in _true_claims(row)]
         for row in rows
     ]
-    return _find_held(rows, texts, means)
-
-
-def _true_claims(row: Row) -> list[str]:
-    claims = row["true_claims"]
-    return [row["reference"] or ""] if claims is None else [claim["claim"] for claim in claims]
-
-
-def _by_text(text: str, row: Row, source: str) -> Statement:
-    return Statement(text, (without_marks(source),), row["language"], row["query"])
+    return _find_claims(rows, texts, means)
 
 
 def by_contexts(text: str, row: Row, contexts: Iterable[Row]) -> Statement | None:
-    """Return a text with the contexts that should prove it; None if one of these is unknown."""
+    """Return a text with the contexts that should support it; None if the text of a context is unknown."""
     passages = tuple(context["text"] for context in contexts)
     headings = tuple(tuple(context["headings"] or ()) for context in contexts)
     if None in passages:
@@ -80,25 +76,36 @@ def by_contexts(text: str, row: Row, contexts: Iterable[Row]) -> Statement | Non
     return Statement(text, passages, row["language"], row["query"], headings if any(headings) else ())
 
 
-def _find_held(rows: list[Row], texts: list[list[Statement | None]], means: Means) -> list[Verified]:
+def _by_text(text: str, row: Row, source: str) -> Statement:
+    return Statement(text, (without_marks(source),), row["language"], row["query"])
+
+
+def _true_claims(row: Row) -> list[str]:
+    claims = row["true_claims"]
+    return [row["reference"] or ""] if claims is None else [claim["claim"] for claim in claims]
+
+
+def _find_claims(rows: list[Row], texts: list[list[Statement | None]], means: Means) -> list[Verified]:
+    """Verify the true claims of each row; a reference counts as its statements."""
     verified = iter(verify([*chain(*texts)], means))
-    statements_of_rows: list[Verified] = []
-    for row, of_row in zip(rows, texts, strict=True):
-        claims = [statements or [] for statements in islice(verified, len(of_row))]
+    claims_of_rows: list[Verified] = []
+    for row, row_texts in zip(rows, texts, strict=True):
+        claims = [statements or [] for statements in islice(verified, len(row_texts))]
         if row["true_claims"] is None:
             claims = [[statement] for statement in claims[0]]
-        statements_of_rows.append([_as_one(claim) for claim in claims] if any(claims) or not of_row else None)
-    return statements_of_rows
+        is_known = any(claims) or not row_texts
+        claims_of_rows.append([_as_one(claim) for claim in claims] if is_known else None)
+    return claims_of_rows
 
 
 def _as_one(statements: Sequence[Row]) -> Row:
-    """Return a claim of several statements: supported if all are, unknown if it has none."""
+    """Return a claim of several statements: supported if all are, unknown if there are none."""
     order = {"undecided": 1, "supported": 2}
-    telling = min(statements, key=lambda statement: order.get(statement["verdict"], 0), default=None)
-    if telling is None:
+    weakest = min(statements, key=lambda statement: order.get(statement["verdict"], 0), default=None)
+    if weakest is None:
         return {"supported": None, "decided_by": None}
-    supported = {"undecided": None, "supported": True}.get(telling["verdict"], False)
-    return {"supported": supported, "decided_by": telling["decided_by"]}
+    supported = {"undecided": None, "supported": True}.get(weakest["verdict"], False)
+    return {"supported": supported, "decided_by": weakest["decided_by"]}
 
 
 def verify(
@@ -106,9 +113,9 @@ def verify(
 ) -> list[Verified]:
     """Return the verified statements of each text.
 
-    The steps of verification decide first, the verifier among them. What they leave open is decided by
-    scores, unless there is a verifier or `means` wants it unknown. With `compare_figures` no score supports a
-    statement that has another figure or negation.
+    The steps of verification decide first, the verifier among them. Scores decide the rest, unless there is
+    a verifier or `means.undecided` is unknown. With `compare_figures` a score never supports a statement
+    whose figures or negations differ from its evidence.
     """
     resources = means.resources
     settings = resources.settings
@@ -116,7 +123,7 @@ def verify(
     text_by_id = {text.statement_id: text for text in checked}
     models = (resources.embedder, resources.entailment, means.verifier, means.splitter)
     step_means = verification.Means(settings.verification, *models, settings.llm)
-    # whether an answer is to the question is another metric's concern
+    # other metrics measure if the answer is to the question
     verified = verification.verify([*text_by_id.values()], step_means, to_the_question=False)
     if settings.verification.split_claims == "model":
         for statement_id, reason in verified.failures.items():
@@ -132,20 +139,20 @@ def verify(
     for claim in claims.iter_rows(named=True):
         text = text_by_id[claim["pair_id"]]
         claim["relevance"] = vectors.cosines(claim["claim"], [text.question])[0]
-        statement = _statement(claim, text, means, compare_figures)
+        statement = _scored(claim, text, means, compare_figures)
         statements_by_id.setdefault(claim["pair_id"], []).append(statement)
     return [None if text is None else statements_by_id.get(text.statement_id) for text in texts]
 
 
-def _statement(claim: Row, text: Statement, means: Means, compare_figures: bool) -> Row:
-    """Return a claim with its scores, and with the verdict where these decide.
+def _scored(claim: Row, text: Statement, means: Means, compare_figures: bool) -> Row:
+    """Return a claim with its scores, and with the verdict of its score if the steps left it open.
 
-    The score is the probability of entailment, or else likeness: the mean of cosine and share of words. The
-    words of a fragment are in many places, so its cosine alone decides. What a step proved has the score 1,
-    what it denied 0.
+    The score is the probability of entailment, or else likeness: the mean of the cosine and the share of
+    words. Only the cosine decides a fragment, whose words occur in many texts. The score is 1 for a claim
+    that a step proved, and 0 for a claim that a step denied.
     """
     stated, evidence = (read(words or "", text.language) for words in (claim["claim"], claim["quote"]))
-    other = _other_evidence(stated.stem_set - evidence.stem_set, claim, text)
+    other = _second_evidence(stated, evidence, claim, text)
     cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
     if means.resources.entailment is not None:
         scored_by = ENTAILMENT
@@ -179,7 +186,7 @@ def _statement(claim: Row, text: Statement, means: Means, compare_figures: bool)
 
 
 def _difference(claim: Row, stated: Reading, evidence: Reading, other: Reading) -> str | None:
-    """Return the reason code if a claim has another figure or negation than its evidence."""
+    """Return a reason code if the figures or negations of a claim differ from its evidence."""
     if claim["scope_differs"] and missing_figures(stated, [evidence, other]):
         return "number_not_in_passages"
     is_denial = evidence.tokens and bool(evidence.negations) != bool(stated.negations)
@@ -187,18 +194,19 @@ def _difference(claim: Row, stated: Reading, evidence: Reading, other: Reading) 
 
 
 def _direction(reading: Reading) -> int:
-    """Return 1 for a text in which amounts rise, -1 if they fall, 0 if neither or both."""
+    """Return 1 for a text of rising amounts, -1 for falling amounts, 0 if neither or both."""
     words, vocabulary = {*reading.lower_tokens}, lexicon(reading.language)
     return bool(words & vocabulary.rising) - bool(words & vocabulary.falling)
 
 
-def _other_evidence(stems: Set[str], claim: Row, text: Statement) -> Reading:
-    """Return the sentence of another context that holds most of the wanted words."""
+def _second_evidence(stated: Reading, evidence: Reading, claim: Row, text: Statement) -> Reading:
+    """Return the sentence of another context with most of the words that the evidence lacks."""
+    missing = stated.stem_set - evidence.stem_set
     readings = (
         unit.reading
         for index, passage in enumerate(text.passages)
         if index != claim["evidence_passage"]
         for unit in units_of("", passage, text.language)
     )
-    nothing = read("", text.language)
-    return max(readings, key=lambda reading: len(stems & reading.stem_set), default=nothing)
+    empty = read("", text.language)
+    return max(readings, key=lambda reading: len(missing & reading.stem_set), default=empty)
