@@ -19,8 +19,8 @@ import polars as pl
 from qa_pipeline.curation.ledger import support_level
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError, TransientModelError
-from qa_pipeline.evaluation.datasets.answered_questions import RagRow, rag_blocks, store_rag_rows
-from qa_pipeline.evaluation.datasets.labelled_files import Faults, Row, check, left_out, usable_blocks
+from qa_pipeline.evaluation.answered_questions import RagRow, rag_blocks, store_rag_rows
+from qa_pipeline.evaluation.labelled_files import Faults, Row, check, left_out, usable_blocks
 from qa_pipeline.evaluation.metrics.means import Means, Undecided
 from qa_pipeline.evaluation.running import cut_by
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, json_schema

@@ -8,8 +8,7 @@ import polars as pl
 
 from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.grounding_items import ITEMS, Item, Premise
-from qa_pipeline.evaluation.datasets.labelled_files import read_file
+from qa_pipeline.evaluation.labelled_files import ITEMS, Item, read_file
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.hashes import hash_file, hash_parts
 from qa_pipeline.storage.layout import Layout
@@ -48,7 +47,7 @@ def read_complete(path: Path) -> LabelledFile:
     Raises:
         InputError: it cannot be read, lacks a column, or a row cannot be used.
     """
-    read = read_file(path, lambda columns: Premise if "premise" in columns else Item)
+    read = read_file(path, Item)
     for row in read.left_out.iter_rows(named=True):
         raise InputError(f"{path}, row {row['first_row']}: {row['detail']}; correct or remove such rows")
     return LabelledFile(path, hash_file(path), read.items)

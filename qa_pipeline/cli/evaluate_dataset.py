@@ -62,13 +62,17 @@ def run(
         check_exists(*datasets)
         from qa_pipeline.cli.console import print_line, watching
         from qa_pipeline.evaluation.abilities import write_suite
-        from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
-        from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
-        from qa_pipeline.evaluation.laws import MOST_ROWS, categorical_correctness
+        from qa_pipeline.evaluation.answered_questions import rag_blocks, store_rag_rows
+        from qa_pipeline.evaluation.labelled_files import Faults, left_out
         from qa_pipeline.evaluation.metrics.registry import chosen_metrics
         from qa_pipeline.evaluation.reports.report import About, dataset_name
         from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
-        from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
+        from qa_pipeline.evaluation.running import (
+            LAW_ROWS,
+            categorical_correctness,
+            count_unsplit,
+            evaluate_into,
+        )
         from qa_pipeline.storage.files import write_bytes
 
         if abilities is not None:
@@ -95,7 +99,7 @@ def run(
                 digest,
                 left_out(faults),
                 _settings_shown(means),
-                categorical_correctness(rows.head(MOST_ROWS).collect(), metrics, means) if laws else None,
+                categorical_correctness(rows.head(LAW_ROWS).collect(), metrics, means) if laws else None,
             )
             unsplit = count_unsplit(rows, means) or None
             about.settings.update(limit=limit, unsplit=unsplit)
@@ -156,7 +160,7 @@ def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
     """Return all rows, or a sample of them, which is then in memory."""
     import polars as pl
 
-    from qa_pipeline.evaluation.datasets.grounding_items import draw
+    from qa_pipeline.evaluation.labelled_files import draw
 
     if limit is None:
         return rows

@@ -119,7 +119,7 @@ def _score_days(folder: Path, settings: "Settings") -> "tuple[list[date], pl.Dat
     """Score each day whose logs are newer than its scores; return these days and what was left out."""
     import polars as pl
 
-    from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
+    from qa_pipeline.evaluation.labelled_files import LEFT_OUT
     from qa_pipeline.monitoring.days import day_file, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
     from qa_pipeline.storage.layout import Layout

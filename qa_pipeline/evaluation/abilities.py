@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.labelled_files import Row
+from qa_pipeline.evaluation.labelled_files import Row
 from qa_pipeline.storage.hashes import draw_number, hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table

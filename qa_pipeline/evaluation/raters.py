@@ -10,9 +10,8 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.labelled_files import (
+from qa_pipeline.evaluation.labelled_files import (
     LEFT_OUT,
-    LIMITS,
     Labelled,
     LabelledRow,
     Row,
@@ -68,7 +67,6 @@ class RatedItem(LabelledRow):
             "ratings": pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()})),
         }
     )
-    other_names = True
     id: Text = Field(description="a text: what is rated")
     ratings: dict[Text, Category | None] = Field(
         description="annotator and rating, or an object of ratings by annotator"
@@ -104,7 +102,7 @@ def read_ratings(places: Sequence[Path], categories: Sequence[str] = ()) -> Labe
     Raises:
         InputError: a file cannot be read as a whole, or there is no rating that can be used.
     """
-    files = [read_file(path, lambda _: RatedItem, LIMITS) for path in labelled_files(places)]
+    files = [read_file(path, RatedItem) for path in labelled_files(places)]
     items = pl.concat([file.items for file in files]).explode("ratings").drop_nulls("ratings")
     rows = (
         items.unnest("ratings")

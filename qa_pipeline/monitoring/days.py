@@ -12,8 +12,8 @@ import polars as pl
 import polars.selectors as cs
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
-from qa_pipeline.evaluation.datasets.labelled_files import Labelled
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS
+from qa_pipeline.evaluation.labelled_files import Labelled
 from qa_pipeline.models.base import Embedder
 from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.pipeline.resources import Resources

@@ -12,8 +12,8 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, RagRow
-from qa_pipeline.evaluation.datasets.labelled_files import LIMITS, Faults, Labelled, Row, check, left_out
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS, RagRow
+from qa_pipeline.evaluation.labelled_files import LIMITS, Faults, Labelled, Row, check, left_out
 from qa_pipeline.storage.row_files import Fault, FileRow, Limits, json_lines
 
 LOGGED = pl.Schema({**RAG_ROWS, "time": pl.Datetime("us", "UTC"), "model": pl.String(), "error": pl.String()})

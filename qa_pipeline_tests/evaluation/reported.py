@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
-from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS
+from qa_pipeline.evaluation.labelled_files import LEFT_OUT
 from qa_pipeline.evaluation.metrics.registry import METRICS
 from qa_pipeline.evaluation.reports.report import About, Document, dataset_name
 from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, write_report

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS
 from qa_pipeline.monitoring.days import (
     Score,
     day_file,

@@ -9,8 +9,8 @@ import polars as pl
 from pydantic import Field
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.exports import is_unanswerable
-from qa_pipeline.evaluation.datasets.labelled_files import LIMITS, LabelledRow, Row, Text, read_file
+from qa_pipeline.evaluation.exports import is_unanswerable
+from qa_pipeline.evaluation.labelled_files import LabelledRow, Row, Text, read_file
 from qa_pipeline.evaluation.reports.stored_report import StoredReport
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.row_files import Fault
@@ -31,7 +31,6 @@ class GoldenRow(LabelledRow):
             "criteria": pl.List(pl.Struct({"metric": pl.String(), "bound": pl.Float64()})),
         }
     )
-    other_names = True
     id: Text = Field(description="a text that no other row of the file has")
     dataset: Text | None = None
     version: Annotated[Text | None, Field(max_length=100)] = None
@@ -96,7 +95,7 @@ def read_golden(path: Path) -> GoldenSet:
         InputError: the file cannot be read, a row cannot (a gate that lost one would hold less than it says),
             or rows name different sets or versions.
     """
-    read = read_file(path, lambda _: GoldenRow, LIMITS)
+    read = read_file(path, GoldenRow)
     if read.left_out.height:
         first = read.left_out.row(0, named=True)
         raise InputError(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
+from qa_pipeline.evaluation.labelled_files import LEFT_OUT
 from qa_pipeline.evaluation.reports.report import by_badness, what_to_know
 from qa_pipeline.evaluation.running import STATEMENTS
 from qa_pipeline_tests.evaluation.reported import asked, framed, said, stored

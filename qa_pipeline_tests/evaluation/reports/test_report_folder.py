@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS
 from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report
 from qa_pipeline_tests.evaluation.reported import asked, framed, said, stored
 

@@ -1,4 +1,4 @@
-"""Answered questions to evaluate: our own layout, files of Ragas, DeepEval and TruLens, and releases."""
+"""Answered questions to evaluate: our own layout, exports of Ragas, DeepEval and TruLens, and releases."""
 
 import json
 import math
@@ -11,9 +11,8 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.exports import MOST_HEADINGS, read_list, with_our_names
-from qa_pipeline.evaluation.datasets.labelled_files import (
-    LIMITS,
+from qa_pipeline.evaluation.exports import MOST_HEADINGS, read_list, with_our_names
+from qa_pipeline.evaluation.labelled_files import (
     Faults,
     LabelledRow,
     Row,
@@ -23,7 +22,7 @@ from qa_pipeline.evaluation.datasets.labelled_files import (
 )
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import appended_parquet
-from qa_pipeline.storage.row_files import Fault, Limits
+from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.text.language import languages_of
 from qa_pipeline.text.refusals import is_refusal
 
@@ -63,23 +62,21 @@ RAG_ROWS = pl.Schema(
         "seconds": pl.Float64(),
     }
 )
-"""One row for each answered question; all but id, group, query and language may be null, which is unknown.
+"""A row for each answered question; all but id, group, query and language may be null, which is unknown.
 
-`group` is the document a row is about, the unit of resampling: the one named, else the first relevant one,
-else that of the first context, else the row itself. `contexts` stand in the order of their ranks. `samples`
-are further answers to the same question, `relevance_grades` the gains of `relevant_documents`
-(1 each where they are null), `confidences` those of the steps of a chain of evidence.
+`group` is the document of a row, the unit of resampling: as named, or else the first relevant document, that
+of the first context, or the query. `contexts` are in the order of their ranks. `samples` are further answers
+to the same question, `relevance_grades` the gains of `relevant_documents` (1 each if null), `confidences`
+those of the steps of a chain of evidence.
 """
 LONGEST = 1_000_000
-"""Characters of an answer and its contexts together: more than models read at once, and compared in a
-minute."""
+"""Characters of an answer and its contexts together, more than models read at once."""
 _MOST_TEXTS = 1000
-"""Contexts or citations of a row: far more than a search gives, and few enough that no row fills the
-memory."""
+"""Contexts or citations of a row, far more than a search returns."""
 
 
 def _number(value: object) -> object:
-    """Return a score, or unknown for what is no number; a cell of a CSV file is read as a number."""
+    """Return a score, unknown unless finite; a cell of CSV is parsed."""
     if isinstance(value, str):
         value = float(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -87,6 +84,20 @@ def _number(value: object) -> object:
 
 def _yes_or_no(value: object) -> object:
     return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _texts_as(name: str) -> BeforeValidator:
+    """Return a validator that turns texts into objects with this field."""
+
+    def read(value: object) -> object:
+        value = read_list(value)
+        if isinstance(value, str):
+            value = [value]
+        if isinstance(value, list):
+            return [{name: item} if isinstance(item, str) else item for item in value]
+        return value
+
+    return BeforeValidator(read)
 
 
 Number = Annotated[float | None, BeforeValidator(_number)]
@@ -98,10 +109,7 @@ class _Part(BaseModel):
 
 
 class Context(_Part):
-    """A passage the answer could rest on; one that is only a text has no document.
-
-    `headings` are those above it in its document, the title first.
-    """
+    """A passage that the answer could rest on; `headings` are those above it, the title first."""
 
     text: str | None = None
     document: str | None = None
@@ -127,25 +135,10 @@ class TrueClaim(_Part):
     source: str | None = None
 
 
-def _texts_as(name: str) -> BeforeValidator:
-    """Return a validator that turns texts in place of objects into objects with this field."""
-
-    def read(value: object) -> object:
-        value = read_list(value)
-        if isinstance(value, str):
-            value = [value]
-        if isinstance(value, list):
-            return [{name: item} if isinstance(item, str) else item for item in value]
-        return value
-
-    return BeforeValidator(read)
-
-
 class RagRow(LabelledRow):
     """An answered question."""
 
     columns = RAG_ROWS
-    other_names = True
     id: Text | None = None
     query: Text = Field(description="the question that was asked")
     answer: str | None = None
@@ -171,14 +164,12 @@ class RagRow(LabelledRow):
         return super().from_values(with_our_names(values))
 
     def row(self) -> Row | Fault:
-        """Return the row; contexts in the order of their ranks."""
+        """Return the row with its contexts ranked, its language, group and `must_refuse` filled in."""
         row = self.model_dump()
         try:
             json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             return Fault("broken_text", "a text contains half a character (a lone surrogate)")
-        if row["id"] is None:
-            del row["id"]
         contexts = row["contexts"] or []
         length = len(row["answer"] or "") + sum(len(context["text"] or "") for context in contexts)
         if length > LONGEST:
@@ -192,47 +183,34 @@ class RagRow(LabelledRow):
             return Fault("missing_rank", "some contexts have a rank and others have none; rank all or none")
         if ranks:
             contexts.sort(key=lambda context: context["rank"])
-        for place, passage in enumerate(contexts, start=1):
-            passage["rank"] = place
+        for rank, passage in enumerate(contexts, start=1):
+            passage["rank"] = rank
         # en-US and EN are English: rules are chosen by the code alone
         code = re.split(r"[-_]", (row["language"] or "").strip().lower())[0]
-        row["language"] = code or _language(f"{row['query']} {row['answer'] or ''}")
-        row["must_refuse"] = _must_refuse(row)
+        if not code:
+            guesses = languages_of(f"{row['query']} {row['answer'] or ''}")
+            code = next((language.language for language in guesses), "en")
+        row["language"] = code
+        if row["must_refuse"] is None and row["reference"]:
+            row["must_refuse"] = is_refusal(row["reference"])
         documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
         query_hash = hash_text(row["query"])[:16]
         row["group"] = row["group"] or next((document for document in documents if document), query_hash)
         return row
 
 
-def _language(text: str) -> str:
-    return next((language.language for language in languages_of(text)), "en")
+def rag_blocks(places: Sequence[Path], faults: Faults) -> Iterator[pl.DataFrame]:
+    """Yield answered questions (`RAG_ROWS`) of files, folders and releases in blocks.
 
-
-def _must_refuse(row: Row) -> bool | None:
-    """Return whether the right answer is none, by the row or its reference; None if unknown."""
-    if row["must_refuse"] is not None or not row["reference"]:
-        return row["must_refuse"]  # type: ignore[no-any-return]
-    return is_refusal(row["reference"])
-
-
-def rag_blocks(places: Sequence[Path], faults: Faults, limits: Limits = LIMITS) -> Iterator[pl.DataFrame]:
-    """Yield answered questions (`RAG_ROWS`), a block at a time.
-
-    The contexts of the rows of a release are the quotes of their proof.
-
-    Args:
-        places: files, folders of files, or folders of releases.
-        faults: rows that cannot be used are counted here.
-        limits: bytes and rows of a file, bytes of a line.
+    Unusable rows are counted in `faults`. The contexts of released rows are the quotes of their evidence.
 
     Raises:
-        InputError: a file cannot be read as a whole or holds no row that can be used, or two files use one
-            id.
+        InputError: a file cannot be read as a whole or has no usable row, or two files use an id.
     """
     seen: set[str] = set()
-    for path in labelled_files([part for place in places for part in _parts(place)]):
+    for path in labelled_files([part for place in places for part in _release_files(place)]):
         own_ids: set[str] = set()
-        for block in read_blocks(path, lambda _: RagRow, faults, limits):
+        for block in read_blocks(path, RagRow, faults):
             ids = block["id"].to_list()
             if twice := next((row_id for row_id in ids if row_id in seen), None):
                 raise InputError(f"id {twice!r} is in {path.name} and in another file; make ids unique")
@@ -241,8 +219,25 @@ def rag_blocks(places: Sequence[Path], faults: Faults, limits: Limits = LIMITS) 
         seen |= own_ids
 
 
+def _release_files(place: Path) -> list[Path]:
+    """Return the files of a release whose splits have rows; any other path is returned as it is."""
+    if not (place / "manifest.json").is_file():
+        return [place]
+    files = sorted((place / "data" if (place / "data").is_dir() else place).iterdir())
+    return [path for path in files if not _is_empty(path)] or files
+
+
+def _is_empty(path: Path) -> bool:
+    if path.suffix != ".parquet":
+        return path.stat().st_size == 0
+    try:
+        return not pl.scan_parquet(path).select(pl.len()).collect().item()
+    except (pl.exceptions.PolarsError, OSError):  # its reader reports the damage
+        return False
+
+
 def store_rag_rows(path: Path, blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
-    """Write rows to a Parquet file block by block; the rows there, of which none is in memory.
+    """Write rows to a Parquet file block by block, and return a scan of it.
 
     Raises:
         OSError: it cannot be written.
@@ -251,20 +246,3 @@ def store_rag_rows(path: Path, blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
         for block in blocks:
             write(block)
     return pl.scan_parquet(path)
-
-
-def _parts(place: Path) -> list[Path]:
-    if not (place / "manifest.json").is_file():
-        return [place]
-    files = sorted((place / "data" if (place / "data").is_dir() else place).iterdir())
-    return [path for path in files if _holds_rows(path)] or files
-
-
-def _holds_rows(path: Path) -> bool:
-    """Return whether a file of a release has rows (a split may have none), or is damaged."""
-    if path.suffix != ".parquet":
-        return path.stat().st_size > 0
-    try:
-        return bool(pl.scan_parquet(path).select(pl.len()).collect().item())
-    except (pl.exceptions.PolarsError, OSError):
-        return True
