@@ -383,8 +383,8 @@ def evaluate(
         ModelError: the model can answer no further request.
     """
     from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY, chosen_metrics
-    from qa_pipeline.evaluation.reports.report import About, dataset_name
-    from qa_pipeline.evaluation.reports.report_folder import PAGE, dataset_sha256, write_report
+    from qa_pipeline.evaluation.report import About, dataset_name
+    from qa_pipeline.evaluation.report_folder import PAGE, dataset_sha256, write_report
     from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
 
     chosen = chosen_metrics([*METRICS] if metrics == "all" else [*(metrics or SUMMARY)])

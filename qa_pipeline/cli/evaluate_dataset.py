@@ -65,8 +65,8 @@ def run(
         from qa_pipeline.evaluation.answered_questions import rag_blocks, store_rag_rows
         from qa_pipeline.evaluation.labelled_files import Faults, left_out
         from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-        from qa_pipeline.evaluation.reports.report import About, dataset_name
-        from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
+        from qa_pipeline.evaluation.report import About, dataset_name
+        from qa_pipeline.evaluation.report_folder import dataset_sha256, new_report, write_report
         from qa_pipeline.evaluation.running import (
             LAW_ROWS,
             categorical_correctness,
@@ -191,8 +191,8 @@ def _without_folder(model: str | None) -> str | None:
 def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) -> None:
     from qa_pipeline.cli.console import show
     from qa_pipeline.evaluation.metrics.registry import SUMMARY
-    from qa_pipeline.evaluation.reports.deciders import describe_deciders
-    from qa_pipeline.evaluation.reports.report import reasons, what_to_know, with_bounds
+    from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
+    from qa_pipeline.evaluation.summaries import describe_deciders
 
     metrics = {name: metric for name, metric in document["metrics"].items() if every or name in SUMMARY}
     rows = [

@@ -49,7 +49,7 @@ def raters(
         check_exists(*files)
         from qa_pipeline.cli.console import show
         from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
-        from qa_pipeline.evaluation.reports.summaries import rounded
+        from qa_pipeline.evaluation.summaries import rounded
         from qa_pipeline.storage.files import write_bytes
 
         listed = [part.strip() for part in (categories or "").split(",") if part.strip()]

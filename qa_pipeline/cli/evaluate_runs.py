@@ -47,7 +47,7 @@ def compare(
         from qa_pipeline.errors import InputError
         from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
         from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
-        from qa_pipeline.evaluation.reports.stored_report import read_report
+        from qa_pipeline.evaluation.report_folder import read_report
 
         reports = read_report(baseline), read_report(current)
         document = compare_unpaired(*reports) if unpaired else compare_paired(*reports)
@@ -88,7 +88,7 @@ def gate(
         from qa_pipeline.evaluation.gates.gate import gate as held
         from qa_pipeline.evaluation.gates.gate import read_limits
         from qa_pipeline.evaluation.gates.golden import read_golden
-        from qa_pipeline.evaluation.reports.stored_report import read_report
+        from qa_pipeline.evaluation.report_folder import read_report
 
         limits = read_limits(
             limits_file, {"accept_likeness": accept_likeness or None}, _thresholds(threshold or [])
@@ -133,7 +133,7 @@ def _tell(
 
     from qa_pipeline.cli.console import print_line, show, show_table
     from qa_pipeline.evaluation.gates.comparison_pages import markdown
-    from qa_pipeline.evaluation.reports.summaries import rounded
+    from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.storage.files import write_bytes
 
     printed = rounded(document)

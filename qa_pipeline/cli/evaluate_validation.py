@@ -47,8 +47,8 @@ def validation(
         from qa_pipeline.calibration.rows import read_complete
         from qa_pipeline.cli.console import show
         from qa_pipeline.evaluation.labelled_files import draw, labelled_files
-        from qa_pipeline.evaluation.reports.summaries import rounded
         from qa_pipeline.evaluation.running import cut_by
+        from qa_pipeline.evaluation.summaries import rounded
         from qa_pipeline.evaluation.validation import measure_validation
         from qa_pipeline.text.rendering import words
 

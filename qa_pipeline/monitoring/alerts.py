@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.reports.deciders import describe_deciders, rests_on_likeness
+from qa_pipeline.evaluation.summaries import describe_deciders, rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of
 from qa_pipeline.monitoring.drift import LEAST_ROWS
 from qa_pipeline.settings.monitoring import MonitoringSettings

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.reports.deciders import describe_deciders
+from qa_pipeline.evaluation.summaries import describe_deciders
 from qa_pipeline.monitoring.days import decisions_of, metrics_of
 from qa_pipeline.statistics import Floats
 

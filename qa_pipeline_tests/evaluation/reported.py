@@ -10,9 +10,10 @@ import polars as pl
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS
 from qa_pipeline.evaluation.labelled_files import LEFT_OUT
 from qa_pipeline.evaluation.metrics.registry import METRICS
-from qa_pipeline.evaluation.reports.report import About, Document, dataset_name
-from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, write_report
+from qa_pipeline.evaluation.report import About, dataset_name
+from qa_pipeline.evaluation.report_folder import dataset_sha256, write_report
 from qa_pipeline.evaluation.running import STATEMENTS, Counts, rows_schema
+from qa_pipeline.evaluation.summaries import Document
 from qa_pipeline.storage.parquet import write_frame
 
 FAITHFULNESS = METRICS["faithfulness"]

@@ -13,9 +13,8 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.registry import SUMMARY
-from qa_pipeline.evaluation.reports.deciders import describe_deciders
-from qa_pipeline.evaluation.reports.stored_report import MetricFacts, StoredReport, dataset_labels
-from qa_pipeline.evaluation.reports.summaries import group_sums
+from qa_pipeline.evaluation.report_folder import MetricFacts, StoredReport, dataset_labels
+from qa_pipeline.evaluation.summaries import describe_deciders, group_sums
 from qa_pipeline.statistics import (
     SIGNIFICANCE,
     Floats,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from qa_pipeline.evaluation.metrics.registry import SUMMARY
-from qa_pipeline.evaluation.reports.stored_report import dataset_labels
+from qa_pipeline.evaluation.report_folder import dataset_labels
 from qa_pipeline.text.rendering import render_markdown
 
 Document = Mapping[str, Any]

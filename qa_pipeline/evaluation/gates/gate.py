@@ -11,9 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.gates.comparison import compare_paired
 from qa_pipeline.evaluation.gates.golden import GoldenSet, golden_outcomes
-from qa_pipeline.evaluation.reports.deciders import describe_deciders, is_undecided
-from qa_pipeline.evaluation.reports.stored_report import StoredReport
-from qa_pipeline.evaluation.reports.summaries import summarise
+from qa_pipeline.evaluation.report_folder import StoredReport
+from qa_pipeline.evaluation.summaries import describe_deciders, is_undecided, summarise
 from qa_pipeline.settings.base import read_settings_file
 
 Document = dict[str, Any]

@@ -11,7 +11,7 @@ from pydantic import Field
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.exports import is_unanswerable
 from qa_pipeline.evaluation.labelled_files import LabelledRow, Row, Text, read_file
-from qa_pipeline.evaluation.reports.stored_report import StoredReport
+from qa_pipeline.evaluation.report_folder import StoredReport
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.row_files import Fault
 

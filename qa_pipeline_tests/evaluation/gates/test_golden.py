@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.gates.golden import REFUSAL, Bounds, GoldenSet, golden_outcomes, read_golden
-from qa_pipeline.evaluation.reports.stored_report import MetricFacts, StoredReport
+from qa_pipeline.evaluation.report_folder import MetricFacts, StoredReport
 
 DIRECTIONS = {"faithfulness": "higher", "fabricated_citations": "lower", REFUSAL: "higher"}
 ROWS: list[dict[str, Any]] = [

@@ -5,7 +5,7 @@ import pytest
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS
-from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report
+from qa_pipeline.evaluation.report_folder import dataset_sha256, new_report
 from qa_pipeline_tests.evaluation.reported import asked, framed, said, stored
 
 ROWS = [asked(number, category="ab"[number % 2], faithfulness=number / 5) for number in range(6)]

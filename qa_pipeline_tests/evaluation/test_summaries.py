@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.reports.summaries import BINS, MOST_PARTS, OTHERS, summarise
+from qa_pipeline.evaluation.summaries import BINS, MOST_PARTS, OTHERS, summarise
 
 SCORES = st.lists(st.one_of(st.none(), st.floats(0, 1)), min_size=1, max_size=40)
 UNIT = (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The report of an evaluation: its document, what to know before its figures are believed, and Markdown."""
+"""The document of a report (`report.json`), from which the Markdown and the page are rendered."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,28 +9,25 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.base import Metric
-from qa_pipeline.evaluation.reports.deciders import (
+from qa_pipeline.evaluation.running import Counts
+from qa_pipeline.evaluation.summaries import (
     LIKENESS,
+    MOSTLY,
+    Document,
     decider_shares,
-    describe_deciders,
     has_model,
     is_undecided,
     rests_on_likeness,
+    rounded,
+    summarise,
 )
-from qa_pipeline.evaluation.reports.summaries import rounded, summarise
-from qa_pipeline.evaluation.running import Counts
-from qa_pipeline.text.rendering import figure, first_names, plural, render_markdown, shorten
+from qa_pipeline.text.rendering import figure, first_names, plural, shorten
 
-Document = dict[str, Any]
 FORMAT = 1
 """Version of the layout of `report.json`."""
-WORST = 20
-"""Rows that a report shows of the worst: as many as a person reads."""
 WORST_BY = "faithfulness"
 FEW_ROWS, FEW_GROUPS = 30, 10
-"""Below so many rows, or documents they are about, a report says that they are few."""
-MOSTLY = 0.5
-"""Share of the rows below which a metric is said to be known of few: its mean speaks of the smaller part."""
+"""Fewer rows or documents are reported as few."""
 LACKS: Mapping[str, str] = {
     "answer": "there is no answer",
     "contexts": "there are no passages",
@@ -56,20 +53,25 @@ LACKS: Mapping[str, str] = {
     "meanings": "there are no further answers to the question",
     "conflicts": "there are no passages, or only a refusal",
 }
-"""Reasons why a row has no value, by the missing input."""
+"""Reasons of unknown values, by the missing input."""
+_NARROW = 0.02
+"""Width of an interval below which its ends have three decimals."""
 _LONGEST_NAME, _MOST_NAMES = 80, 5
-"""Characters of a name of a data set, and names: they stand in one line of a title."""
+"""Characters of the name of a data set, and names in a title."""
+_MOST_LISTED = 4
+"""Metrics that a sentence names."""
 
 
 @dataclass(frozen=True)
 class About:
-    """Facts that a report tells beside its figures.
+    """Facts of a report in addition to its figures.
 
     Args:
-        dataset_sha256: of what was asked, see `report_folder.dataset_sha256`.
+        dataset: name of the data set.
+        dataset_sha256: hash of the questions, see `report_folder.dataset_sha256`.
         left_out: rows that could not be read (`LEFT_OUT`).
-        settings: those that decide, as JSON values.
-        laws: of `categorical_correctness`, if they were checked.
+        settings: deciding settings as JSON values.
+        laws: result of `categorical_correctness`, if checked.
     """
 
     dataset: str
@@ -80,7 +82,7 @@ class About:
 
 
 def dataset_name(rows: pl.LazyFrame, name: str | None = None) -> str:
-    """Return the name of a data set: one line, cut; without one those of the rows, as far as they are few.
+    """Return the name of a data set on one line; the default is the first names in the rows.
 
     Raises:
         InputError: the name is blank.
@@ -103,8 +105,8 @@ def report_document(
         rows: as in `rows.parquet`.
         statements: as in `statements.parquet`.
         metrics: the columns of the rows.
-        counts: who decided, and what rows lacked.
-        about: what is told beside.
+        counts: deciders, and inputs that rows lack.
+        about: further facts.
 
     Raises:
         InputError: a value is outside the range of its metric.
@@ -122,6 +124,7 @@ def report_document(
             "missing": dict(counts.missing.get(metric.name, {})),
         }
     verdicts = statements.group_by("verdict").len().sort("verdict")
+    micro = {f"micro_f1_at_{k}": 2 * counts.hits[k] / total for k, total in counts.listed.items() if total}
     document: Document = rounded(
         {
             "format": FORMAT,
@@ -134,40 +137,41 @@ def report_document(
             "statements": dict(verdicts.iter_rows()),
             **({} if about.laws is None else {"categorical_correctness": about.laws}),
             **summaries,
+            "of_all_rows": micro,
         }
     )
     return document
 
 
 def ranked_by(document: Document, preferred: str | None = None) -> str | None:
-    """Return the metric whose worst rows are shown: the preferred one, faithfulness, or the first known.
+    """Return the metric of the worst rows: the preferred metric, faithfulness, or the first known.
 
-    None where no metric has a value.
+    None if every metric is unknown.
     """
     measured = [name for name, metric in document["metrics"].items() if metric["known"]]
     return next((name for name in (preferred, WORST_BY, *measured) if name in measured), None)
 
 
 def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, direction: str) -> pl.DataFrame:
-    """Return the rows that have a value of a metric, the worst first, with `against`.
+    """Return the rows with a value of a metric, the worst first.
 
-    That is how many of their statements are not supported; of rows with equal values those with more stand
-    first, then those that stand first in the data set.
+    Rows with equal values are sorted by the number of their unsupported statements (`against`), then by
+    their order in the data set (`index`).
     """
     against = pl.col("verdict").is_in(["unsupported", "contradicted"]).sum().alias("against")
     counted = statements.group_by("id").agg(against)
-    scored = rows.with_row_index("place").filter(pl.col(name).is_not_null())
+    scored = rows.with_row_index("index").filter(pl.col(name).is_not_null())
     joined = scored.join(counted, on="id", how="left").with_columns(pl.col("against").fill_null(0))
-    return joined.sort(name, "against", "place", descending=[direction == "lower", True, False])
+    return joined.sort(name, "against", "index", descending=[direction == "lower", True, False])
 
 
 def what_to_know(document: Document) -> list[str]:
-    """Return sentences about what stands between the figures and belief in them; none where nothing does."""
+    """Return cautions about the figures, the most important first."""
     notes, metrics = [], document["metrics"]
     by = {name: metric["decided_by"] for name, metric in metrics.items()}
     if any(by.values()) and not any(map(has_model, by.values())):
         doubtful = [name for name, steps in by.items() if metrics[name]["known"] and is_undecided(steps)]
-        rest = f" Not decided: {_listed(doubtful)}." if doubtful else ""
+        rest = f" Not decided: {first_names(doubtful, _MOST_LISTED)}." if doubtful else ""
         notes.append(f"No model decided anything here: rules, likeness and arithmetic did.{rest}")
     count, groups = document["total_queries"], document["groups"]
     if groups < 2:
@@ -185,40 +189,26 @@ def what_to_know(document: Document) -> list[str]:
         notes.append(f"Categorical correctness is {laws['score']:.3f} ({parts}).")
     if unsplit := document["settings"].get("unsplit"):
         why = ", ".join(f"{reason.replace('_', ' ')} {rows:,}" for reason, rows in sorted(unsplit.items()))
-        notes.append(
-            f"Without statements, since the model that should cut them failed: "
-            f"{plural(sum(unsplit.values()), 'answer')} ({why})."
-        )
-    shares = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
-    if rare := [f"{name} ({values:,})" for name, values in shares.items() if values < MOSTLY * count]:
-        notes.append(f"Known of less than half of the {plural(count, 'row')}: {_listed(rare)}.")
+        answers = plural(sum(unsplit.values()), "answer")
+        notes.append(f"The model failed to split {answers} into statements ({why}).")
+    known = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
+    if rare := [f"{name} ({values:,})" for name, values in known.items() if values < MOSTLY * count]:
+        listed = first_names(rare, _MOST_LISTED)
+        notes.append(f"Known of less than half of the {plural(count, 'row')}: {listed}.")
     if mostly := [
-        f"{name} ({decider_shares(deciders)[LIKENESS]:.0%})"
-        for name, deciders in by.items()
-        if rests_on_likeness(deciders)
+        f"{name} ({decider_shares(steps)[LIKENESS]:.0%})"
+        for name, steps in by.items()
+        if rests_on_likeness(steps)
     ]:
         notes.append(
-            f"Likeness alone decided most of what stands behind {_listed(mostly)}: a cosine, for statements "
-            "with the share of their words that a text has. It overlooks a swapped number, name or negation, "
-            "and rejects right answers in other words or in a few."
+            f"Likeness alone decided most of {first_names(mostly, _MOST_LISTED)}: cosines and shared words. "
+            "It overlooks a swapped number, name or negation, and rejects right answers in other words."
         )
     return notes
 
 
-_MOST_LISTED = 4
-"""Metrics that are named in a sentence; more make it a list."""
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Return the first of some metrics, and how many more they are."""
-    more = len(names) - _MOST_LISTED
-    if more > 1:
-        return f"{', '.join(names[:_MOST_LISTED])} and {more} more metrics"
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
-
-
 def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
-    """Return why rows have no value, with the metrics concerned; nothing of those that all rows have."""
+    """Return the reasons of unknown values, each with its metrics."""
     alike: dict[str, list[str]] = {}
     for name, metric in metrics.items():
         if metric["unknown"]:
@@ -227,7 +217,7 @@ def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
 
 
 def _why_unknown(metric: Document) -> str:
-    """Return what all unknown rows lack, else everything; one row may lack several things."""
+    """Return the input that all unknown rows lack, or else every missing input."""
     every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
     missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
     why = [f"{plural(count, 'row')}: {LACKS[name]}" for name, count in missing.items()]
@@ -240,40 +230,8 @@ def _why_unknown(metric: Document) -> str:
 
 
 def with_bounds(metric: Document) -> str:
-    """Return the mean of a metric and its interval, as far as they are known."""
+    """Return the mean of a metric with its interval, if known."""
     if metric["low"] is None or metric["high"] is None:
         return figure(metric["mean"])
-    places = 3 if metric["high"] - metric["low"] < _NARROW else 2
-    return f"{metric['mean']:.3f} ({metric['low']:.{places}f}–{metric['high']:.{places}f})"
-
-
-_NARROW = 0.02
-"""Width of an interval below which two places would show its ends as one number, or nearly."""
-
-
-def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -> str:
-    """Return the report as Markdown for a pull request.
-
-    Args:
-        document: of `report_document`.
-        worst: rows by `by_badness`, as many as are shown.
-        name: the metric they are worst by; None without rows.
-    """
-    metrics: Mapping[str, Document] = document["metrics"]
-    return render_markdown(
-        "evaluation/reports/report.md.j2",
-        document=document,
-        notes=what_to_know(document),
-        measured={key: metric for key, metric in metrics.items() if metric["known"]},
-        unknown=reasons(metrics),
-        name=name,
-        worst=[] if name is None else worst.select("id", "query", "answer", name).rows(),
-        bounds=with_bounds,
-        deciders=describe_deciders,
-    )
-
-
-def sentence_about(document: Document, name: str) -> str:
-    """Say what a metric measures and which values are better."""
-    metric = document["metrics"][name]
-    return f"{metric['meaning']} {metric['direction'].title()} is better."
+    decimals = 3 if metric["high"] - metric["low"] < _NARROW else 2
+    return f"{metric['mean']:.3f} ({metric['low']:.{decimals}f}–{metric['high']:.{decimals}f})"

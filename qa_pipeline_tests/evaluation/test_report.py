@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.labelled_files import LEFT_OUT
-from qa_pipeline.evaluation.reports.report import by_badness, what_to_know
+from qa_pipeline.evaluation.report import by_badness, what_to_know
 from qa_pipeline.evaluation.running import STATEMENTS
 from qa_pipeline_tests.evaluation.reported import asked, framed, said, stored
 
@@ -42,7 +42,7 @@ def test_the_worst_rows_are_never_better_than_the_next(drawn: list[tuple[float |
     ]
     for direction, sign in (("higher", 1), ("lower", -1)):
         found = by_badness(rows, framed(bad, STATEMENTS), "m", direction)
-        order = [(sign * one["m"], -one["against"], one["place"]) for one in found.iter_rows(named=True)]
+        order = [(sign * one["m"], -one["against"], one["index"]) for one in found.iter_rows(named=True)]
         assert order == sorted(order)
         assert len(order) == sum(score is not None for score, _ in drawn)
 

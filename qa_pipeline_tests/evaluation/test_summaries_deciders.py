@@ -1,6 +1,6 @@
 import pytest
 
-from qa_pipeline.evaluation.reports.deciders import decider_shares, describe_deciders, rests_on_likeness
+from qa_pipeline.evaluation.summaries import decider_shares, describe_deciders, rests_on_likeness
 
 
 def test_steps_are_told_as_rules_likeness_model_and_people() -> None:

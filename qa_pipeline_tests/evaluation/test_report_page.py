@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from qa_pipeline.evaluation.reports.report_page import marked
+from qa_pipeline.evaluation.report_page import marked
 from qa_pipeline_tests.evaluation.reported import Row, asked, said, stored
 
 HOSTILE = (

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.reports.stored_report import read_report
+from qa_pipeline.evaluation.report_folder import read_report
 from qa_pipeline_tests.evaluation.stored_reports import stored, write_report
 
 
