@@ -13,7 +13,7 @@ from qa_pipeline.cli.arguments import (
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK, errors_as_exit_codes
 
 if TYPE_CHECKING:
-    from qa_pipeline.evaluation.gates.comparison_pages import Page
+    from qa_pipeline.evaluation.comparison_pages import Page
 
 BARE_THRESHOLD = "faithfulness"
 """The metric of a threshold that names none."""
@@ -45,8 +45,8 @@ def compare(
     with errors_as_exit_codes():
         check_exists(baseline, current)
         from qa_pipeline.errors import InputError
-        from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
-        from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
+        from qa_pipeline.evaluation.comparison import ab_decision, compare_paired, compare_unpaired
+        from qa_pipeline.evaluation.comparison_pages import comparison_page
         from qa_pipeline.evaluation.report_folder import read_report
 
         reports = read_report(baseline), read_report(current)
@@ -84,10 +84,10 @@ def gate(
     """
     with errors_as_exit_codes():
         check_exists(current, baseline, golden, limits_file)
-        from qa_pipeline.evaluation.gates.comparison_pages import gate_page
-        from qa_pipeline.evaluation.gates.gate import gate as held
-        from qa_pipeline.evaluation.gates.gate import read_limits
-        from qa_pipeline.evaluation.gates.golden import read_golden
+        from qa_pipeline.evaluation.comparison_pages import gate_page
+        from qa_pipeline.evaluation.gate import gate as held
+        from qa_pipeline.evaluation.gate import read_limits
+        from qa_pipeline.evaluation.golden import read_golden
         from qa_pipeline.evaluation.report_folder import read_report
 
         limits = read_limits(
@@ -132,7 +132,7 @@ def _tell(
     import json
 
     from qa_pipeline.cli.console import print_line, show, show_table
-    from qa_pipeline.evaluation.gates.comparison_pages import markdown
+    from qa_pipeline.evaluation.comparison_pages import markdown
     from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.storage.files import write_bytes
 

@@ -1,4 +1,4 @@
-"""The regression gate: what may not get worse from one evaluation to the next, and what must hold at all."""
+"""The regression gate: losses against the last evaluation, thresholds, and a golden set."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,8 +9,8 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.gates.comparison import compare_paired
-from qa_pipeline.evaluation.gates.golden import GoldenSet, golden_outcomes
+from qa_pipeline.evaluation.comparison import compare_paired, described
+from qa_pipeline.evaluation.golden import GoldenSet, golden_outcomes
 from qa_pipeline.evaluation.report_folder import StoredReport
 from qa_pipeline.evaluation.summaries import describe_deciders, is_undecided, summarise
 from qa_pipeline.settings.base import read_settings_file
@@ -20,19 +20,20 @@ CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_a
 PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
 _BY_LIKENESS = "not decided: likeness stands behind too much"
 MOST_NAMED = 20
-"""Golden rows that are named one by one, so that a report stays readable; all are counted."""
+"""Golden rows that are reported one by one; all are counted."""
+_FIGURES = ("baseline", "current", "relative", "low", "high", "p", "p_holm", "rows", "groups")
 
 
 class Limits(BaseModel):
     """The limits of a gate.
 
     Attributes:
-        drop: loss of a metric relative to the baseline's mean that fails, and share of rows that the
-            baseline knew and the current run does not.
-        critical_drop: the same of critical metrics.
-        critical: names of critical metrics; those that neither run has count for none.
-        thresholds: the worst mean allowed, by metric: the least where higher is better, else the greatest.
-        accept_likeness: if figures that likeness alone decided pass and fail critical checks.
+        drop: loss, relative to the mean of the baseline, that fails; and the share of rows that may become
+            unknown.
+        critical_drop: the same for critical metrics.
+        critical: names of critical metrics.
+        thresholds: the worst mean allowed by metric: the least if higher is better, else the greatest.
+        accept_likeness: let figures that likeness alone decided pass and fail critical checks.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,21 +44,12 @@ class Limits(BaseModel):
     thresholds: dict[str, FiniteFloat] = Field(default_factory=dict)
     accept_likeness: bool = False
 
-    def of(self, name: str) -> float:
-        """Return the loss that fails this metric."""
-        return self.critical_drop if name in self.critical else self.drop
-
 
 def read_limits(path: Path | None, options: Mapping[str, Any], thresholds: Mapping[str, float]) -> Limits:
-    """Return the limits of a YAML file, with what the command line says in the place of theirs.
-
-    Args:
-        path: the file; None reads none.
-        options: limits by name; None says nothing.
-        thresholds: of the command line, which stand beside those of the file.
+    """Return the limits of a YAML file, overridden by options of the command line that are not None.
 
     Raises:
-        InputError: there is no such file, or it holds something else than limits.
+        InputError: the file does not exist, or contains anything but limits.
     """
     if path is not None and not path.is_file():
         raise InputError(f"--limits {path} is no file; name a YAML file of limits")
@@ -80,23 +72,20 @@ def gate(
     limits: Limits | None = None,
     golden: GoldenSet | None = None,
 ) -> Document:
-    """Check a run against the one before, thresholds and a golden set.
+    """Check a run against the run before, thresholds and a golden set.
 
-    A drop fails only where its `p_holm` is below 0.05, adjusted over the critical metrics or the others:
-    the gate fails one run in twenty at most where nothing changed. Else the drop is `within_noise`.
-    A golden row fails the gate where it fails now and was not seen to fail in the baseline.
-    A critical metric, a threshold and a golden criterion are undecided where likeness alone decided most of
-    the figure in either run, unless `limits.accept_likeness`.
+    A loss fails only if its `p_holm` is below 0.05, so at most one gate in twenty fails by chance; else it is
+    `within_noise`. A golden row fails the gate unless it was measured and failed in the baseline. A critical
+    metric, a threshold or a golden criterion is undecided if likeness alone decided most of the figure.
 
     Returns:
-        outcome (passed, failed or undecided), passed, current and baseline and golden (what they are), rows
-        (in both, and in one alone), excluded and measured_otherwise (as of `compare_paired`), and checks:
-        each with kind (drop, unknown, threshold or golden), name, outcome (passed, failed, within_noise or
-        undecided), a sentence about it, who decided the figure, and its figures.
+        outcome (passed, failed or undecided), passed, current, baseline, golden, limits, rows, excluded and
+        measured_otherwise (as `compare_paired`), and checks: each with kind (drop, unknown, threshold or
+        golden), name, outcome (passed, failed, within_noise or undecided), detail, decided_by and figures.
 
     Raises:
-        InputError: the runs cannot be compared, a critical metric is of another version, a threshold names
-            a metric that the run does not have, or there is nothing to check.
+        InputError: the runs cannot be compared, a critical metric has another version, a threshold names an
+            unknown metric, or there is nothing to check.
     """
     limits = limits or Limits()
     reports = [current, *([baseline] if baseline else [])]
@@ -121,25 +110,16 @@ def gate(
             "threshold and no golden set; give --baseline, --threshold or --golden"
         )
     outcomes = {check["outcome"] for check in checks}
-    outcome = next((outcome_word for outcome_word in (FAILED, UNDECIDED) if outcome_word in outcomes), PASSED)
+    outcome = FAILED if FAILED in outcomes else UNDECIDED if UNDECIDED in outcomes else PASSED
     return {
         "outcome": outcome,
         "passed": outcome == PASSED,
-        "current": _described(current),
-        "baseline": _described(baseline) if baseline else None,
+        "current": described(current) | {"rows": current.rows.height},
+        "baseline": described(baseline) | {"rows": baseline.rows.height} if baseline else None,
         "golden": golden.document() if golden else None,
         "limits": limits.model_dump(mode="json", exclude={"thresholds"}),
         **{name: compared[name] for name in ("rows", "excluded", "measured_otherwise")},
         "checks": checks,
-    }
-
-
-def _described(report: StoredReport) -> Document:
-    return {
-        "place": str(report.place),
-        "dataset": report.dataset,
-        "dataset_sha256": report.dataset_sha256,
-        "rows": report.rows.height,
     }
 
 
@@ -157,8 +137,9 @@ def _unless_likeness(
 
 
 def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Document]:
-    limit = limits.of(name)
-    about = {"name": name, "critical": name in limits.critical, "limit": limit}
+    is_critical = name in limits.critical
+    limit = limits.critical_drop if is_critical else limits.drop
+    about = {"name": name, "critical": is_critical, "limit": limit}
     figures = {key: metric[key] for key in _FIGURES}
     rows_before = metric["rows"] + metric["lost"]
     if metric["lost"] > limit * rows_before:
@@ -166,29 +147,19 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
         yield {"kind": "unknown", **about, "outcome": FAILED, "detail": detail, **figures}
     if not metric["rows"]:
         return
-    # from a mean of zero any loss is more than allowed
-    relative = metric["relative"]
-    fell = metric["gain"] < 0 and (relative is None or -relative >= limit - 1e-9)
-    if not fell:
-        yield {"kind": "drop", **about, "outcome": PASSED, "detail": _change(metric), **figures}
-    elif metric["better"] is False:
-        detail = f"{_change(metric)}; more than {limit:.0%} worse, and not by chance"
-        yield {"kind": "drop", **about, "outcome": FAILED, "detail": detail, **figures}
-    else:
-        detail = f"{_change(metric)}; chance alone would do this in {metric['rows']:,} rows"
-        yield {"kind": "drop", **about, "outcome": WITHIN_NOISE, "detail": detail, **figures}
-
-
-_FIGURES = (
-    "baseline", "current", "relative", "low", "high", "p", "p_holm", "rows", "groups",
-)  # fmt: skip
-
-
-def _change(metric: Document) -> str:
-    relative = "" if metric["relative"] is None else f" ({metric['relative']:+.1%})"
-    low, high = metric["low"], metric["high"]
+    relative, low, high = metric["relative"], metric["low"], metric["high"]
+    change = "" if relative is None else f" ({relative:+.1%})"
     between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
-    return f"{metric['baseline']:.3f} → {metric['current']:.3f}{relative}, {between}"
+    detail = f"{metric['baseline']:.3f} → {metric['current']:.3f}{change}, {between}"
+    outcome = PASSED
+    # from a mean of zero any loss is more than allowed
+    if metric["gain"] < 0 and (relative is None or -relative >= limit - 1e-9):
+        if metric["better"] is False:
+            outcome, detail = FAILED, f"{detail}; more than {limit:.0%} worse, and not by chance"
+        else:
+            outcome = WITHIN_NOISE
+            detail = f"{detail}; chance alone would do this in {metric['rows']:,} rows"
+    yield {"kind": "drop", **about, "outcome": outcome, "detail": detail, **figures}
 
 
 def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
@@ -198,47 +169,35 @@ def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Itera
                 f"--threshold {name}: {current.place} has no such metric; it has {', '.join(current.metrics)}"
             )
     ranges = {name: current.metrics[name].range for name in thresholds}
-    measured = summarise(current.rows.select("group", *thresholds), ranges)
+    measured = summarise(current.rows.select("group", *thresholds), ranges)["metrics"]
     for name, bound in thresholds.items():
-        metric_now, higher = measured["metrics"][name], current.metrics[name].direction == "higher"
-        mean = metric_now["mean"]
-        if mean is None:
-            outcome, detail = FAILED, "not measured: no row has a score"
-        else:
-            outcome = PASSED if (mean >= bound if higher else mean <= bound) else FAILED
-            side = "at least" if higher else "at most"
-            detail = f"{mean:.3f}, should be {side} {bound:g}"
-            if metric_now["low"] is not None and metric_now["low"] <= bound <= metric_now["high"]:
-                detail += f"; the interval {metric_now['low']:.3f} to {metric_now['high']:.3f} holds both"
-        figures = {
-            "current": mean,
-            "low": metric_now["low"],
-            "high": metric_now["high"],
-            "rows": metric_now["known"],
-        }
-        yield {
-            "kind": "threshold", "name": name, "limit": bound, "outcome": outcome, "detail": detail, **figures
-        }  # fmt: skip
+        mean, low, high = (measured[name][key] for key in ("mean", "low", "high"))
+        outcome, detail = FAILED, "not measured: no row has a score"
+        if mean is not None:
+            is_higher = current.metrics[name].direction == "higher"
+            outcome = PASSED if (mean >= bound if is_higher else mean <= bound) else FAILED
+            detail = f"{mean:.3f}, should be {'at least' if is_higher else 'at most'} {bound:g}"
+            if low is not None and low <= bound <= high:
+                detail += f"; the interval {low:.3f} to {high:.3f} holds both"
+        figures = {"current": mean, "low": low, "high": high, "rows": measured[name]["known"]}
+        about = {"kind": "threshold", "name": name, "limit": bound}
+        yield {**about, "outcome": outcome, "detail": detail, **figures}
 
 
 def _golden(
     current: StoredReport, baseline: StoredReport | None, golden: GoldenSet, limits: Limits
 ) -> Iterator[Document]:
-    """Yield a check of all rows together, and one of each of the first that newly fail.
+    """Yield a check of all golden rows together, and a check of each of the first that newly fail.
 
-    Criteria over figures that likeness alone decided are a check of their own, which is undecided.
+    Criteria over figures that likeness alone decided are a separate, undecided check.
     """
+    about = {"kind": "golden", "name": golden.name}
     likeness = {name for name, metric in current.metrics.items() if is_undecided(metric.decided_by)}
-    metrics_named = {name for bounds in golden.criteria.values() for name in bounds}
-    if likeness & metrics_named and not limits.accept_likeness:
-        doubtful = ", ".join(sorted(likeness & metrics_named))
+    doubtful = likeness & {name for bounds in golden.criteria.values() for name in bounds}
+    if doubtful and not limits.accept_likeness:
         rows, would_pass = len(golden.criteria), golden_outcomes(current, golden)["passed"].sum()
-        yield {
-            "kind": "golden",
-            "name": golden.name,
-            "outcome": UNDECIDED,
-            "detail": f"{would_pass} of {rows} rows would pass; {_BY_LIKENESS} of {doubtful}",
-        }
+        detail = f"{would_pass} of {rows} rows would pass; {_BY_LIKENESS} of {', '.join(sorted(doubtful))}"
+        yield {**about, "outcome": UNDECIDED, "detail": detail}
         decided = {
             key: {name: bound for name, bound in bounds.items() if name not in likeness}
             for key, bounds in golden.criteria.items()
@@ -249,22 +208,19 @@ def _golden(
     failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
     seen = pl.DataFrame(schema={"id": pl.String()})
     if baseline is not None:
-        before = golden_outcomes(baseline, golden)
-        seen = before.filter(~pl.col("passed") & pl.col("measured"))
+        seen = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
     new = failing.join(seen, on="id", how="anti", maintain_order="left")
-    rows = len(golden.criteria)
-    detail = f"{rows - failing.height} of {rows} rows pass, {new.height} newly fail"
-    still = failing.height - new.height
+    rows, still = len(golden.criteria), failing.height - new.height
+    passing = rows - failing.height
+    detail = f"{passing} of {rows} rows pass, {new.height} newly fail"
     yield {
-        "kind": "golden",
-        "name": golden.name,
+        **about,
         "outcome": FAILED if new.height else PASSED,
         "detail": f"{detail}, {still} fail as before" if still else detail,
-        "passing": rows - failing.height,
+        "passing": passing,
         "new": new.height,
         "still": still,
     }
     for row in new.head(MOST_NAMED).iter_rows(named=True):
-        yield {
-            "kind": "golden", "name": row["id"], "outcome": FAILED, "detail": "; ".join(row["failed"])
-        }  # fmt: skip
+        failed = "; ".join(row["failed"])
+        yield {"kind": "golden", "name": row["id"], "outcome": FAILED, "detail": failed}

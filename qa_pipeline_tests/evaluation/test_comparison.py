@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, ttest_ind
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
-from qa_pipeline.evaluation.gates.comparison_pages import cautions
+from qa_pipeline.evaluation.comparison import ab_decision, compare_paired, compare_unpaired
+from qa_pipeline.evaluation.comparison_pages import cautions
 from qa_pipeline.evaluation.report_folder import StoredReport
 from qa_pipeline_tests.evaluation.stored_reports import continuous, report_of, stored
 

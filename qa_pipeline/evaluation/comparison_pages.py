@@ -1,4 +1,4 @@
-"""What comparisons and gates say, for the screen and as Markdown; names of data sets and rows stay data."""
+"""Comparisons and gates as tables and sentences, for the screen and as Markdown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +19,14 @@ _ASK_FOR_LIKENESS = (
     "Not decided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
     "cross-encoder, evaluate with --scorer model, or accept such figures with --accept-likeness."
 )
+_PAIRED = "Intervals (95 %) and p by document, p_holm adjusted over the metrics of its table (Holm)."
+_UNPAIRED = "p of Welch's t test, p_holm adjusted over the metrics of its table (Holm)."
+_COLUMNS = ("metric", "baseline", "current", "difference", "p", "p_holm", "d", "better", "decided by")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; one that is `folded` is of what few will want to read."""
+    """A table; a `folded` table is of interest to few readers."""
 
     title: str
     columns: Sequence[str]
@@ -32,52 +35,44 @@ class Table:
 
 
 Page = Sequence[Table | str]
-"""Tables and sentences, in the order in which they are read."""
+"""Tables and sentences in the order of reading."""
 
 
 def comparison_page(compared: Document) -> Page:
-    """Return the page of a comparison of two evaluations, with the `decision` where there is one."""
-    columns = ("metric", "baseline", "current", "difference", "p", "p_holm", "d", "better", "decided by")
+    """Return the page of a comparison of two evaluations, with its `decision` if there is one."""
     rows = [
         [
             name,
-            *(metric[column] for column in ("baseline", "current")),
+            metric["baseline"],
+            metric["current"],
             _interval(metric),
-            *(metric[column] for column in ("p", "p_holm", "cohens_d")),
+            metric["p"],
+            metric["p_holm"],
+            metric["cohens_d"],
             {None: "–", True: "current", False: "baseline"}[metric["better"]],
             metric["decided_by"],
         ]
         for name, metric in compared["metrics"].items()
     ]
+    first, others = ([row for row in rows if (row[0] in SUMMARY) == is_first] for is_first in (True, False))
+    tables = [Table("Metrics", _COLUMNS, rows)]
+    if first and others:
+        tables = [Table("Metrics", _COLUMNS, first), Table("Other metrics", _COLUMNS, others, folded=True)]
     decision, row_counts = compared.get("decision"), compared["rows"]
     if compared["paired"]:
-        counted = f"{_in_both(row_counts)} {_SAYS_PAIRED}"
+        counted = f"{_in_both(row_counts)} {_PAIRED}"
     else:
         counted = (
             f"{row_counts['baseline']:,} rows against {row_counts['current']:,} others, "
-            f"as independent samples. {_SAYS_UNPAIRED}"
+            f"as independent samples. {_UNPAIRED}"
         )
     decided = [f"{decision['decision']}: {decision['why']} ({decision['metric']})"] if decision else []
-    return [
-        _runs(compared, ("baseline", "current")),
-        counted,
-        *_metric_tables(columns, rows),
-        *decided,
-        *cautions(compared),
-    ]
-
-
-def _metric_tables(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Table]:
-    """Return the metrics of the summary, and the others, folded where there are any of the summary."""
-    first, others = ([row for row in rows if (row[0] in SUMMARY) == kind] for kind in (True, False))
-    if not first or not others:
-        return [Table("Metrics", columns, rows)]
-    return [Table("Metrics", columns, first), Table("Other metrics", columns, others, folded=True)]
+    return [_runs(compared, ("baseline", "current")), counted, *tables, *decided, *cautions(compared)]
 
 
 def gate_page(checked: Document) -> Page:
-    """Return the page of a gate: failures first, then what is within noise."""
-    page = [_runs(checked, [name for name in ("current", "baseline") if checked[name]])]
+    """Return the page of a gate, failures first."""
+    page: list[Table | str] = [_runs(checked, [name for name in ("current", "baseline") if checked[name]])]
     if golden := checked["golden"]:
         columns = ("name", "version", "rows")
         page.append(Table("Golden set", columns, [[golden[name] for name in columns]]))
@@ -95,41 +90,30 @@ def gate_page(checked: Document) -> Page:
             if check["outcome"] == outcome
         ]
         if checks:
-            title = (
-                f"{len(checks)} {' or '.join(outcomes).replace('undecided', 'not decided').replace('_', ' ')}"
-            )
+            words = " or ".join(outcomes).replace("undecided", "not decided").replace("_", " ")
             names = ("check", "what", "outcome", "detail", "decided by")
-            page.append(Table(title, names, checks, folded=outcomes == ("passed",)))
+            page.append(Table(f"{len(checks)} {words}", names, checks, folded=outcomes == ("passed",)))
     counted = [_in_both(checked["rows"])] if checked["rows"] else []
     undecided = any(check["outcome"] == "undecided" for check in checked["checks"])
     advice = [_ASK_FOR_LIKENESS] if undecided else []
-    sentence = (
-        "The gate is not decided." if checked["outcome"] == "undecided" else f"The gate {checked['outcome']}."
-    )
-    return [*page, *counted, *cautions(checked), *advice, sentence]
+    outcome = "is not decided" if checked["outcome"] == "undecided" else checked["outcome"]
+    return [*page, *counted, *cautions(checked), *advice, f"The gate {outcome}."]
 
 
 def markdown(title: str, page: Page) -> str:
-    """A page for a pull request, in which nothing of the data is markup, a link or mentions a person."""
-    return render_markdown("evaluation/gates/comparison_page.md.j2", title=title, page=page)
+    """Return a page as Markdown for a pull request; texts of the data are escaped."""
+    return render_markdown("evaluation/comparison_page.md.j2", title=title, page=page)
 
 
 def cautions(compared: Document) -> list[str]:
-    """Return what a reader must know before believing the figures: what is missing or measured otherwise."""
+    """Return cautions about the figures: metrics that are not compared, and settings that differ."""
     reasons: dict[str, list[str]] = {}
     for name, why in compared["excluded"].items():
         reasons.setdefault(why, []).append(name)
     parts = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
     excluded = [f"not compared: {parts}"] if parts else []
-    otherwise = [
-        f"measured otherwise: {name} is {_printable(how)}"
-        for name, how in compared["measured_otherwise"].items()
-    ]
-    return excluded + otherwise
-
-
-_SAYS_PAIRED = "Intervals (95 %) and p by document, p_holm adjusted over the metrics of its table (Holm)."
-_SAYS_UNPAIRED = "p of Welch's t test, p_holm adjusted over the metrics of its table (Holm)."
+    settings = compared["measured_otherwise"].items()
+    return excluded + [f"measured otherwise: {name} is {_printable(how)}" for name, how in settings]
 
 
 def _in_both(rows: Mapping[str, int]) -> str:
@@ -140,7 +124,6 @@ def _in_both(rows: Mapping[str, int]) -> str:
 
 
 def _interval(metric: Document) -> str:
-    """A difference and its interval, as far as they are known."""
     value, low, high = (metric[name] for name in ("difference", "low", "high"))
     if value is None:
         return "–"
@@ -155,5 +138,5 @@ def _runs(compared: Document, names: Sequence[str]) -> Table:
 
 
 def _printable(text: str) -> str:
-    """Ids of rows come from files: none may steer a terminal."""
+    """Replace control characters, since ids of rows must not steer a terminal."""
     return "".join(character if character.isprintable() else "�" for character in text)

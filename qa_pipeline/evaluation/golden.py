@@ -1,4 +1,4 @@
-"""Golden sets: rows that say themselves what a good answer to them must reach."""
+"""Golden sets: rows that state the scores which a good answer must reach."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,14 +16,13 @@ from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.row_files import Fault
 
 REFUSAL = "refusal_correct"
-"""The metric that says whether a question was rightly refused or answered."""
-Bound = Annotated[float, Field(allow_inf_nan=False)]
+"""The metric of rightly refused or answered questions."""
 Bounds = Mapping[str, float]
-"""By metric what its score must reach: the least where higher is better, else the greatest."""
+"""The bound of each metric: the least score if higher is better, else the greatest."""
 
 
 class GoldenRow(LabelledRow):
-    """The criteria of a row of a golden set; the columns of a data set are not read here."""
+    """The criteria of a row of a golden set; the columns of a data set are ignored."""
 
     columns = pl.Schema(
         {
@@ -34,12 +33,14 @@ class GoldenRow(LabelledRow):
     id: Text = Field(description="a text that no other row of the file has")
     dataset: Text | None = None
     version: Annotated[Text | None, Field(max_length=100)] = None
-    criteria: dict[str, Bound | None] = Field(default_factory=dict, max_length=100)
+    criteria: dict[str, Annotated[float, Field(allow_inf_nan=False)] | None] = Field(
+        default_factory=dict, max_length=100
+    )
     must_refuse: bool | None = None
 
     @classmethod
     def from_values(cls, values: Row) -> Row:
-        """Return the fields of a row; the ground truth only says whether the question must be refused."""
+        """Return the fields of a row; the ground truth only decides if the question must be refused."""
         truth, answer = values.get("ground_truth"), values.get("reference")
         if isinstance(truth, Mapping):
             answer = truth.get("answer")
@@ -51,26 +52,19 @@ class GoldenRow(LabelledRow):
         return super().from_values(values)
 
     def row(self) -> Row | Fault:
-        """Return the row with its criteria; a row without any would pass whatever the answer."""
+        """Return the row with its criteria; a row without criteria would pass with any answer."""
         bounds = {name: bound for name, bound in self.criteria.items() if bound is not None}
         if self.must_refuse or (self.must_refuse is False and not bounds):
             bounds[REFUSAL] = 1.0
         if not bounds:
             return Fault("missing_field", "criteria is empty; name what the row must reach, or must_refuse")
-        listed = [{"metric": name, "bound": float(bounds[name])} for name in sorted(bounds)]
-        return {"id": self.id, "dataset": self.dataset, "version": self.version, "criteria": listed}
+        criteria = [{"metric": name, "bound": float(bounds[name])} for name in sorted(bounds)]
+        return {"id": self.id, "dataset": self.dataset, "version": self.version, "criteria": criteria}
 
 
 @dataclass(frozen=True, slots=True)
 class GoldenSet:
-    """A golden set.
-
-    Args:
-        name: of the set.
-        version: as its rows say it; None where they do not.
-        sha256: of the file.
-        criteria: by id of a row, in the order of the file.
-    """
+    """A golden set: name, version (None if its rows have none), hash of the file, and criteria by row id."""
 
     name: str
     version: str | None
@@ -86,14 +80,12 @@ class GoldenSet:
 def read_golden(path: Path) -> GoldenSet:
     """Read a golden set: id, criteria, must_refuse or ground_truth, dataset (its name) and version.
 
-    `criteria` maps a metric to the bound its score must reach: the least one where higher is better, the
-    greatest one where lower is (`{"faithfulness": 0.95, "fabricated_citations": 0}`). `must_refuse` asks
-    for a score of 1 of `refusal_correct`, as does a ground truth whose answer is UNANSWERABLE. A row with
-    another answer and no criteria must be answered, which is a score of 1 too.
+    `criteria` maps metrics to bounds (`{"faithfulness": 0.95, "fabricated_citations": 0}`). `must_refuse`
+    requires a score of 1 of `refusal_correct`, as does the ground truth UNANSWERABLE. A row with another
+    ground truth and no criteria must be answered.
 
     Raises:
-        InputError: the file cannot be read, a row cannot (a gate that lost one would hold less than it says),
-            or rows name different sets or versions.
+        InputError: the file or a row of it cannot be used, or rows name different sets or versions.
     """
     read = read_file(path, GoldenRow)
     if read.left_out.height:
@@ -116,14 +108,11 @@ def read_golden(path: Path) -> GoldenSet:
 
 
 def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:
-    """Return which rows of a golden set pass in a run.
-
-    A score that is unknown, a metric that the run does not have and a row that it did not evaluate are not
-    measured, which fails the row: what was not looked at is not good.
+    """Check the rows of a golden set in a run. A missing row, metric or score fails as not measured.
 
     Returns:
-        A row for each one of the set, in its order: id, `passed` (whether all holds), `measured` (whether all
-        was), and `failed` (what does not hold, in words).
+        A row for each row of the set: id, `passed`, `measured` (True if every score is known), and `failed`
+        (a sentence for each failed criterion).
     """
     scores = {row["id"]: row for row in report.rows.iter_rows(named=True)}
     outcomes = []

@@ -3,16 +3,16 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired
-from qa_pipeline.evaluation.gates.comparison_pages import (
+from qa_pipeline.evaluation.comparison import ab_decision, compare_paired
+from qa_pipeline.evaluation.comparison_pages import (
     Table,
     comparison_page,
     gate_page,
     markdown,
 )
-from qa_pipeline.evaluation.gates.gate import Limits, gate
-from qa_pipeline_tests.evaluation.gates.test_gate import golden
+from qa_pipeline.evaluation.gate import Limits, gate
 from qa_pipeline_tests.evaluation.stored_reports import continuous, report_of, stored
+from qa_pipeline_tests.evaluation.test_gate import golden
 
 HOSTILE = "<img src=x onerror=alert(1)> | [a](javascript:b)\n# c"
 
