@@ -1,7 +1,6 @@
 """`qa-pipeline eval run`: answered questions of any system in, a report folder out."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -17,8 +16,6 @@ from qa_pipeline.cli.arguments import (
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.settings.tree import Settings
 
@@ -62,17 +59,12 @@ def run(
         check_exists(*datasets)
         from qa_pipeline.cli.console import print_line, watching
         from qa_pipeline.evaluation.abilities import write_suite
-        from qa_pipeline.evaluation.answered_questions import rag_blocks, store_rag_rows
-        from qa_pipeline.evaluation.labelled_files import Faults, left_out
+        from qa_pipeline.evaluation.answered_questions import read_rag_rows
+        from qa_pipeline.evaluation.labelled_files import draw
         from qa_pipeline.evaluation.metrics.registry import chosen_metrics
         from qa_pipeline.evaluation.report import About, dataset_name
         from qa_pipeline.evaluation.report_folder import dataset_sha256, new_report, write_report
-        from qa_pipeline.evaluation.running import (
-            LAW_ROWS,
-            categorical_correctness,
-            count_unsplit,
-            evaluate_into,
-        )
+        from qa_pipeline.evaluation.running import categorical_correctness, count_unsplit, evaluate_into
         from qa_pipeline.storage.files import write_bytes
 
         if abilities is not None:
@@ -83,26 +75,19 @@ def run(
         named_values = named_settings(max_calls=max_calls, max_cost=max_cost)
         settings = settings_of(data, change, named_values, scorer)
         means = means_of(settings, scorer, undecided)
-        faults: Faults = {}
-        with (
-            new_report(out, replace=replace) as folder,
-            TemporaryDirectory(dir=folder) as work,
-            watching(quiet=as_json) as watch,
-        ):
-            read = rag_blocks(datasets, faults)
-            stored_rows = store_rag_rows(Path(work) / "rows.parquet", read)
-            rows = _drawn(stored_rows, limit)
+        read = read_rag_rows(datasets)
+        drawn = draw(read.items.select("dataset", "id", group_id="group"), limit)
+        rows = read.items.join(drawn, on="id", how="semi", maintain_order="left")
+        with new_report(out, replace=replace) as folder, watching(quiet=as_json) as watch:
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
-            dataset, digest = dataset_name(rows, name), dataset_sha256(stored_rows)
             about = About(
-                dataset,
-                digest,
-                left_out(faults),
+                dataset_name(rows, name),
+                dataset_sha256(read.items),
+                read.left_out,
                 _settings_shown(means),
-                categorical_correctness(rows.head(LAW_ROWS).collect(), metrics, means) if laws else None,
+                categorical_correctness(rows, metrics, means) if laws else None,
             )
-            unsplit = count_unsplit(rows, means) or None
-            about.settings.update(limit=limit, unsplit=unsplit)
+            about.settings.update(limit=limit, unsplit=count_unsplit(rows, means) or None)
             document = write_report(folder, metrics, counts, about)
         _show(document, out, every=bool(metric), as_json=as_json)
 
@@ -154,18 +139,6 @@ def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Mea
             "llm.judge.provider) to gemini or openai, or leave --scorer model out"
         )
     return Means(resources, verifier, judge, undecided, splitter)
-
-
-def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
-    """Return all rows, or a sample of them, which is then in memory."""
-    import polars as pl
-
-    from qa_pipeline.evaluation.labelled_files import draw
-
-    if limit is None:
-        return rows
-    drawn = draw(rows.select("dataset", "id", group_id="group").collect(), limit)
-    return rows.filter(pl.col("id").is_in(drawn["id"].implode())).collect(engine="streaming").lazy()
 
 
 def _settings_shown(means: "Means") -> dict[str, Any]:

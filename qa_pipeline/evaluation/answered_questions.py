@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,15 +13,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.exports import MOST_HEADINGS, read_list, with_our_names
 from qa_pipeline.evaluation.labelled_files import (
-    Faults,
+    Labelled,
     LabelledRow,
     Row,
     Text,
     labelled_files,
-    read_blocks,
+    read_file,
 )
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.parquet import appended_parquet
 from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.text.language import languages_of
 from qa_pipeline.text.refusals import is_refusal
@@ -199,24 +198,22 @@ class RagRow(LabelledRow):
         return row
 
 
-def rag_blocks(places: Sequence[Path], faults: Faults) -> Iterator[pl.DataFrame]:
-    """Yield answered questions (`RAG_ROWS`) of files, folders and releases in blocks.
+def read_rag_rows(places: Sequence[Path]) -> Labelled:
+    """Read answered questions (`RAG_ROWS`) of files, folders and releases.
 
-    Unusable rows are counted in `faults`. The contexts of released rows are the quotes of their evidence.
+    The contexts of released rows are the quotes of their evidence.
 
     Raises:
         InputError: a file cannot be read as a whole or has no usable row, or two files use an id.
     """
-    seen: set[str] = set()
-    for path in labelled_files([part for place in places for part in _release_files(place)]):
-        own_ids: set[str] = set()
-        for block in read_blocks(path, RagRow, faults):
-            ids = block["id"].to_list()
-            if twice := next((row_id for row_id in ids if row_id in seen), None):
-                raise InputError(f"id {twice!r} is in {path.name} and in another file; make ids unique")
-            own_ids.update(ids)
-            yield block
-        seen |= own_ids
+    paths = labelled_files([part for place in places for part in _release_files(place)])
+    read = [read_file(path, RagRow) for path in paths]
+    items = pl.concat([file.items for file in read])
+    twice = items.filter(pl.col("id").is_duplicated())
+    if twice.height:
+        row_id, file = twice.select("id", "file").row(-1)
+        raise InputError(f"id {row_id!r} is in {file} and in another file; make ids unique")
+    return Labelled(items, pl.concat([file.left_out for file in read]))
 
 
 def _release_files(place: Path) -> list[Path]:
@@ -234,15 +231,3 @@ def _is_empty(path: Path) -> bool:
         return not pl.scan_parquet(path).select(pl.len()).collect().item()
     except (pl.exceptions.PolarsError, OSError):  # its reader reports the damage
         return False
-
-
-def store_rag_rows(path: Path, blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
-    """Write rows to a Parquet file block by block, and return a scan of it.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    with appended_parquet(path, RAG_ROWS, group=1) as write:
-        for block in blocks:
-            write(block)
-    return pl.scan_parquet(path)

@@ -55,10 +55,10 @@ def compare_paired(
         InputError: the data sets differ, they share no row, or no metric can be compared.
     """
     if baseline.dataset_sha256 != current.dataset_sha256:
-        now, before = dataset_labels([(run.dataset, run.dataset_sha256) for run in (current, baseline)])
+        labels = dataset_labels([(run.dataset, run.dataset_sha256) for run in (current, baseline)])
         raise InputError(
-            f"{current.place} is of the data set {now} and {baseline.place} of {before}; evaluate both on "
-            "one data set, or compare them as independent samples (--unpaired)"
+            f"{current.place} is of the data set {labels[0]} and {baseline.place} of {labels[1]}; evaluate "
+            "both on one data set, or compare them as independent samples (--unpaired)"
         )
     names, excluded = _comparable(baseline, current)
     both = baseline.rows.join(current.rows.drop("group"), on="id", suffix=_NOW, maintain_order="left")

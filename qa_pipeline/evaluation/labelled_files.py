@@ -3,7 +3,7 @@
 A `LabelledRow` describes the rows of a kind of file, such as `Item`: a text, its context and a label.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
@@ -156,45 +156,18 @@ def _files_in(folder: Path) -> list[Path]:
     return sorted(inside)
 
 
-Faults = dict[tuple[str, str], Row]
-"""Rows of `LEFT_OUT` by file and reason."""
-
-
 def read_file(path: Path, shape: type[LabelledRow], limits: Limits = LIMITS) -> Labelled:
-    """Read a whole file; raises as `read_blocks`."""
-    faults: Faults = {}
-    # in one chunk, since blocks of nested columns take several times their size
-    items = pl.concat(list(read_blocks(path, shape, faults, limits)), rechunk=True)
-    return Labelled(items, left_out(faults))
+    """Read a file; raises `InputError` if it cannot be read as a whole, or has no usable row."""
+    return usable_rows(open_rows(path, limits, SUFFIXES, columns_known=COLUMNS).rows(), shape, path)
 
 
-def left_out(faults: Faults) -> pl.DataFrame:
-    """Return the omitted rows (`LEFT_OUT`) in the order of the faults."""
-    return pl.DataFrame(list(faults.values()), schema=LEFT_OUT)
-
-
-def read_blocks(
-    path: Path, shape: type[LabelledRow], faults: Faults, limits: Limits = LIMITS
-) -> Iterator[pl.DataFrame]:
-    """Yield the usable rows of a file in blocks; other rows are counted in `faults`.
-
-    Raises:
-        InputError: the file cannot be read as a whole, or has no usable row.
-    """
-    reads = open_rows(path, limits, SUFFIXES, columns_known=COLUMNS).rows()
-    yield from usable_blocks(reads, shape, faults, path)
-
-
-def usable_blocks(
-    reads: Iterable[FileRow], shape: type[LabelledRow], faults: Faults, path: Path
-) -> Iterator[pl.DataFrame]:
-    """Yield the usable rows in blocks; other rows, and rows with an earlier id, are counted in `faults`.
+def usable_rows(reads: Iterable[FileRow], shape: type[LabelledRow], path: Path) -> Labelled:
+    """Return the usable rows of a file; other rows, and rows with an earlier id, are counted by reason.
 
     Raises:
         InputError: there is no usable row.
     """
-    schema, ids = shape.columns, set[str]()
-    block: list[Row] = []
+    frames, block, ids, faults = [], list[Row](), set[str](), dict[str, Row]()
     for index, read in enumerate(reads):
         row = check(read.value, shape)
         if not isinstance(row, Fault):
@@ -202,27 +175,22 @@ def usable_blocks(
             if row["id"] in ids:
                 row = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
         if isinstance(row, Fault):
-            count_fault(faults, path.name, read.place, row)
+            first = {"file": path.name, "reason": row.reason, "rows": 0, "first_row": read.place}
+            faults.setdefault(row.reason, {**first, "detail": row.detail})["rows"] += 1
             continue
         ids.add(row["id"])
         block.append({"file": path.name, **row, "dataset": row.get("dataset") or path.stem})
         if len(block) == _BLOCK:
-            yield pl.DataFrame(block, schema=schema)
+            frames.append(pl.DataFrame(block, schema=shape.columns))
             block.clear()
-    if block:
-        yield pl.DataFrame(block, schema=schema)
     if not ids:
-        unusable = [entry for (file_name, _), entry in faults.items() if file_name == path.name]
-        if not unusable:
-            raise InputError(f"{path} holds no row; name a file of labelled items")
-        problem = f"row {unusable[0]['first_row']}: {unusable[0]['detail']}"
-        raise InputError(f"{path} holds no row that can be used; {problem}")
-
-
-def count_fault(faults: Faults, file: str, place: int, fault: Fault) -> None:
-    """Count an unusable row of a file, at a place from 1."""
-    first = {"file": file, "reason": fault.reason, "rows": 0, "first_row": place, "detail": fault.detail}
-    faults.setdefault((file, fault.reason), first)["rows"] += 1
+        problems = [f"row {fault['first_row']}: {fault['detail']}" for fault in faults.values()]
+        problem = f" that can be used; {problems[0]}" if problems else "; name a file of labelled items"
+        raise InputError(f"{path} holds no row{problem}")
+    frames.append(pl.DataFrame(block, schema=shape.columns))
+    # in one chunk, since blocks of nested columns take several times their size
+    items = pl.concat(frames, rechunk=True)
+    return Labelled(items, pl.DataFrame(list(faults.values()), schema=LEFT_OUT))
 
 
 def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:

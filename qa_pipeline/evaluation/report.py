@@ -81,7 +81,7 @@ class About:
     laws: dict[str, float] | None = None
 
 
-def dataset_name(rows: pl.LazyFrame, name: str | None = None) -> str:
+def dataset_name(rows: pl.DataFrame, name: str | None = None) -> str:
     """Return the name of a data set on one line; the default is the first names in the rows.
 
     Raises:
@@ -91,8 +91,7 @@ def dataset_name(rows: pl.LazyFrame, name: str | None = None) -> str:
         if not (line := shorten(name, _LONGEST_NAME)):
             raise InputError("the name of the data set is blank; give it a name, or none")
         return line
-    names_of_datasets = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
-    names = [dataset[:_LONGEST_NAME] for dataset in names_of_datasets]
+    names = [dataset[:_LONGEST_NAME] for dataset in rows["dataset"].unique(maintain_order=True)]
     return first_names(names, _MOST_NAMES)
 
 

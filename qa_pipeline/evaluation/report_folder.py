@@ -18,7 +18,7 @@ from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.report import About, by_badness, ranked_by, report_document
 from qa_pipeline.evaluation.report_page import markdown_report, report_page
-from qa_pipeline.evaluation.running import Counts, blocks_of
+from qa_pipeline.evaluation.running import Counts
 from qa_pipeline.evaluation.summaries import Document, check_ranges, known_scores
 from qa_pipeline.storage.files import prepare_folder, write_bytes
 
@@ -29,7 +29,7 @@ _INPUT_COLUMNS = ("id", "query", "reference", "relevant_documents", "true_claims
 _REMEDY = "write it anew with `qa-pipeline eval run`"
 
 
-def dataset_sha256(rows: pl.LazyFrame) -> str:
+def dataset_sha256(rows: pl.DataFrame) -> str:
     """Return a hash of the questions and their truth (`RAG_ROWS`), in the order of ids.
 
     Answers, contexts and citations are excluded, so that two systems can be compared on the same questions.
@@ -37,8 +37,7 @@ def dataset_sha256(rows: pl.LazyFrame) -> str:
     refuse = pl.when(pl.col("reference").is_null()).then("must_refuse").alias("must_refuse")
     digests = {
         row["id"]: hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest()
-        for block in blocks_of(rows.select(*_INPUT_COLUMNS, refuse))
-        for row in block.iter_rows(named=True)
+        for row in rows.select(*_INPUT_COLUMNS, refuse).iter_rows(named=True)
     }
     return hashlib.sha256(b"".join(digests[digest] for digest in sorted(digests))).hexdigest()
 

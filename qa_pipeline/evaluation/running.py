@@ -6,7 +6,6 @@ the same.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -14,17 +13,17 @@ from typing import Literal
 import polars as pl
 
 from qa_pipeline.evaluation.answered_questions import RagRow
-from qa_pipeline.evaluation.labelled_files import usable_blocks
+from qa_pipeline.evaluation.labelled_files import usable_rows
 from qa_pipeline.evaluation.metrics.base import Metric, add_signals
 from qa_pipeline.evaluation.metrics.means import Means, Row
 from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.parquet import appended_parquet
+from qa_pipeline.storage.parquet import write_frame
 from qa_pipeline.storage.row_files import FileRow
 
 BLOCK = 256
-"""Rows evaluated together: bounds memory, and lets their texts be read once."""
+"""Rows whose signals are in memory together."""
 ROW_COLUMNS = ("id", "group", "query", "answer", "category", "difficulty", "language", "seconds")
 STATEMENTS = pl.Schema(
     {
@@ -98,49 +97,36 @@ def evaluate(frame: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> tu
 
 def evaluate_into(
     folder: Path,
-    rows: pl.LazyFrame,
+    rows: pl.DataFrame,
     metrics: Sequence[Metric],
     means: Means,
     notify: ProgressCallback = no_progress,
 ) -> Counts:
-    """Evaluate rows (`RAG_ROWS`) and write `rows.parquet` and `statements.parquet` to a folder.
-
-    Only a block of rows is in memory at a time.
+    """Evaluate rows (`RAG_ROWS`) in blocks, and write `rows.parquet` and `statements.parquet` to a folder.
 
     Raises:
         PermanentModelError: a model refuses all further requests.
-        OSError: the folder cannot be written.
+        StorageError: a file cannot be written.
     """
-    counts, total = Counts(), rows.select(pl.len()).collect().item()
-    with ExitStack() as opened:
-        write_rows = opened.enter_context(appended_parquet(folder / "rows.parquet", rows_schema(metrics)))
-        write_statements = opened.enter_context(appended_parquet(folder / "statements.parquet", STATEMENTS))
-        for block in blocks_of(rows):
-            evaluated, values = evaluate(block, metrics, means)
-            counts.rows += block.height
-            for metric in metrics:
-                counts.add(metric, evaluated, values[metric.name])
-            write_rows(pl.concat([block.select(ROW_COLUMNS), values], how="horizontal"))
-            write_statements(pl.DataFrame(list(_statements(evaluated)), schema=STATEMENTS))
-            notify(counts.rows, total)
+    counts, scored, statements = Counts(), [rows_schema(metrics).to_frame()], [STATEMENTS.to_frame()]
+    for block in rows.iter_slices(BLOCK):
+        evaluated, values = evaluate(block, metrics, means)
+        for metric in metrics:
+            counts.add(metric, evaluated, values[metric.name])
+        scored.append(pl.concat([block.select(ROW_COLUMNS), values], how="horizontal"))
+        statements.append(pl.DataFrame(list(_statements(evaluated)), schema=STATEMENTS))
+        counts.rows += block.height
+        notify(counts.rows, rows.height)
+    write_frame(folder / "rows.parquet", pl.concat(scored))
+    write_frame(folder / "statements.parquet", pl.concat(statements))
     return counts
 
 
-def count_unsplit(rows: pl.LazyFrame, means: Means) -> dict[str, int]:
+def count_unsplit(rows: pl.DataFrame, means: Means) -> dict[str, int]:
     """Count the rows without statements because the splitter failed, by reason."""
-    if not means.unsplit:
-        return {}
-    answered = rows.select("query", "answer").collect().iter_rows()
+    answered = rows.select("query", "answer").iter_rows()
     reasons = Counter(means.unsplit[key] for key in answered if key in means.unsplit)
     return dict(sorted(reasons.items()))
-
-
-def blocks_of(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Yield the rows in blocks; a scan of a Parquet file reads a block at a time."""
-    start = 0
-    while (block := rows.slice(start, BLOCK).collect()).height:
-        yield block
-        start += BLOCK
 
 
 def _statements(rows: Sequence[Row]) -> Iterator[Row]:
@@ -165,7 +151,7 @@ def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], means
     rows = rows.head(LAW_ROWS)
     outcomes = _outcomes(rows, metrics, means)
     reads = (FileRow(number, row) for number, row in enumerate(rows.iter_rows(named=True), start=1))
-    again = pl.concat(usable_blocks(reads, RagRow, {}, Path("rows")))
+    again = usable_rows(reads, RagRow, Path("rows")).items
     odd, even = (_outcomes(part, metrics, means) for part in (rows[1::2], rows[::2]))
     composed = [(odd if index % 2 else even)[index // 2] for index in range(rows.height)]
     early = rows.rows(named=True)

@@ -1,6 +1,6 @@
-"""Scores of production, one Parquet file for each day: made from its logs, and read as a series.
+"""Scores of production, a Parquet file for each day: computed from its logs, and read as a series.
 
-Texts stay in the logs: a scored row holds an id, a time, whether the request failed, numbers, and for each
+Texts stay in the logs: a scored row has an id, a time, a flag for failed requests, numbers, and for each
 metric the steps that decided it.
 """
 
@@ -22,11 +22,11 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import readable, write_frame
 
 DECIDED_BY = "_decided_by"
-"""End of the names of columns that hold the steps by which a row's figure was decided."""
+"""Suffix of the columns with the deciding steps of a metric."""
 Score = Callable[[pl.DataFrame], pl.DataFrame]
 """From answered rows (`RAG_ROWS`) to a column of numbers for each metric, row for row; null is unknown.
 
-A list of steps may stand beside each, in the column METRIC_decided_by.
+A metric may have a list of steps in the column METRIC_decided_by.
 """
 BASE = pl.Schema(
     {
@@ -37,21 +37,22 @@ BASE = pl.Schema(
         ERRORS: pl.Float64(),
     }
 )
-"""Columns that every scored row has, before those of the metrics. `errors` is 1 where a request failed."""
+"""Columns of every scored row, before the metrics. `errors` is 1 for a failed request."""
 
 
 def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score:
-    """Return a function that scores rows by `monitoring.metrics`, with the local steps alone.
+    """Return a function that scores rows by `monitoring.metrics` with the local steps.
 
     Args:
-        settings: of the metrics and the verifier.
-        embedder: in place of the one that the settings name.
+        settings: of the metrics and of verification.
+        embedder: replaces the embedder of the settings.
 
     Raises:
-        InputError: there is no such metric.
+        InputError: a metric does not exist.
     """
+    # heavy, and only scoring needs them
     from qa_pipeline.evaluation.metrics.means import Means
-    from qa_pipeline.evaluation.metrics.registry import chosen_metrics  # heavy, and only scoring needs them
+    from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.running import cut_by, evaluate
 
     metrics = chosen_metrics(settings.monitoring.metrics)
@@ -70,21 +71,15 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
 
 
 def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
-    """Score the logs of a day and store the scores in one step; equal logs give equal bytes.
+    """Score the logs of a UTC day and store the scores as `day_file`; equal logs give equal bytes.
 
-    Requests that failed count in `errors` alone; a day without others has no metrics.
-
-    Args:
-        logs: of production.
-        day: of UTC.
-        score: asked once, about the other rows.
-        folder: where scores are kept, as `day_file`.
+    Failed requests count only in `errors`; a day without others has no metrics.
 
     Returns:
-        The rows, `BASE` and a Float64 column for each metric, and what the logs left out.
+        The rows, `BASE` and a Float64 column for each metric, and the omitted lines of the logs.
 
     Raises:
-        StorageError: the scores cannot be written; an earlier file is untouched.
+        StorageError: the scores cannot be written; an earlier file is unchanged.
     """
     log = logs.read(day)
     failed = pl.col("error").is_not_null().cast(pl.Float64())
@@ -98,7 +93,7 @@ def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
 
 
 def _finite(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the scores as floats; what is no finite number is unknown."""
+    """Return the scores as floats, unknown unless finite."""
     number = cs.numeric()
     return scores.cast({number: pl.Float64()}).with_columns(pl.when(number.is_finite()).then(number))
 
@@ -109,12 +104,12 @@ def day_file(folder: Path, day: date) -> Path:
 
 
 def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl.DataFrame:
-    """Return the scored rows from first to last, in the order of days.
+    """Return the scored rows from first to last, sorted by day.
 
-    A metric that a day was not scored by is unknown there.
+    A metric is unknown on days that were not scored by it.
 
     Raises:
-        InputError: the folder has no day, or a file in it cannot be read.
+        InputError: the folder has no day, or a file cannot be read.
     """
     files = sorted(folder.glob("????-??-??.parquet"))
     files = [file for file in files if first.isoformat() <= file.stem <= last.isoformat()]
@@ -130,7 +125,7 @@ def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl
 
 
 def read_reference(file: Path) -> pl.DataFrame:
-    """Return the reference scores: numbers of any Parquet file, such as the rows of a report.
+    """Return the numeric columns of a Parquet file, such as the rows of a report.
 
     Raises:
         InputError: it cannot be read, or has no column of numbers.
@@ -150,10 +145,7 @@ def metrics_of(rows: pl.DataFrame) -> list[str]:
 
 
 def decisions_of(rows: pl.DataFrame, metric: str) -> dict[str, int]:
-    """Return how many decisions each step took for the known scores of a metric.
-
-    Empty for a metric of arithmetic alone.
-    """
+    """Count the deciding steps of the known scores of a metric; empty for arithmetic."""
     if (steps := f"{metric}{DECIDED_BY}") not in rows.columns:
         return {}
     decided = rows.filter(pl.col(metric).is_not_null())[steps].explode().drop_nulls()

@@ -1,7 +1,7 @@
-"""Drift: each day's scores of a metric against a reference, by Kolmogorov and Smirnov.
+"""Drift: the scores of each day against a reference, by the test of Kolmogorov and Smirnov.
 
-Benjamini-Hochberg keeps the false discovery rate among the metrics of a day. Drift is reported where a metric
-differs on two tested days in a row, or on one day at a level so small that a year of days has it rarely.
+Benjamini-Hochberg keeps the false discovery rate among the metrics of a day. Drift is a difference on two
+tested days in a row, or on one day at a level that is rare in a year.
 """
 
 from datetime import date
@@ -28,27 +28,24 @@ DRIFT = pl.Schema(
         "message": pl.String(),
     }
 )
-"""One row for each day and metric. `ks` is the largest distance of the distribution functions, `p` its
-chance; null where rows are too few. `differs` is True for a discovery of its day, null where nothing was
-tested. `state` is reference, not enough rows, steady, differs (not yet confirmed) or drift. `decided_by` says
-who decided, with shares."""
+"""A row for each day and metric. `ks` is the largest distance of the distribution functions and `p` its
+probability by chance, null if rows are too few. `differs` is True for a discovery of its day, null if
+untested. `state` is reference, not enough rows, steady, differs (unconfirmed) or drift."""
 LEAST_ROWS = 20
-"""Fewest rows of known score; days and hours with fewer are not tested."""
+"""Fewest rows of known score; days and hours with fewer are untested."""
 REFERENCE_DAYS = 28
-"""First days with rows that later ones are compared with: whole weeks."""
+"""First days with rows, the default reference: whole weeks."""
 _RATE = 0.01
-"""False discovery rate among a day's metrics."""
+"""False discovery rate among the metrics of a day."""
 _YEAR = 365
-"""Days over which a difference that counts at once is rare."""
 
 
 def find_drift(rows: pl.DataFrame, reference: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Compare each day of each metric with the reference; `DRIFT`, by day and then by metric.
+    """Compare each day of each metric with the reference (`DRIFT`, by day and then by metric).
 
     Args:
         rows: scored rows of some days.
-        reference: scored rows to hold all days against; the first `REFERENCE_DAYS` days of `rows` by default,
-            which are not tested themselves.
+        reference: scored rows; by default the first `REFERENCE_DAYS` days of `rows`, then untested.
     """
     from scipy.stats import false_discovery_control
 
@@ -77,10 +74,10 @@ def find_drift(rows: pl.DataFrame, reference: pl.DataFrame | None = None) -> pl.
 
 
 def _compared(rows: pl.DataFrame, metric: str, reference: Floats) -> dict[str, Any]:
-    """Return a day's scores beside the reference, with a test where both have enough rows."""
+    """Compare the scores of a day with the reference, with a test if both have enough rows."""
     from scipy.stats import ks_2samp
 
-    values = rows[metric].drop_nulls().sort().to_numpy()  # sums do not depend on the order then
+    values = rows[metric].drop_nulls().sort().to_numpy()  # sorted, so that sums are reproducible
     compared: dict[str, Any] = {
         "metric": metric,
         "rows": len(values),
@@ -95,7 +92,7 @@ def _compared(rows: pl.DataFrame, metric: str, reference: Floats) -> dict[str, A
 
 
 def _message(row: dict[str, Any]) -> str:
-    """Return a row of `DRIFT` as one sentence."""
+    """Return a row of `DRIFT` as a sentence."""
     about = f"{row['metric']} on {row['day']}: {row['state']}"
     if "differs" not in row:
         return f"{about} ({row['rows']} rows)"

@@ -7,14 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.answered_questions import rag_blocks
 from qa_pipeline.evaluation.labelled_files import (
     LIMITS,
-    Faults,
     Item,
     Labelled,
     labelled_files,
-    left_out,
     read_file,
 )
 from qa_pipeline.storage.row_files import Limits
@@ -80,9 +77,3 @@ def read_labelled(places: Sequence[Path], limits: Limits = LIMITS) -> Labelled:
     """
     read = [read_file(path, Item, limits) for path in labelled_files(places)]
     return Labelled(pl.concat([file.items for file in read]), pl.concat([file.left_out for file in read]))
-
-
-def read_rag_rows(places: Sequence[Path]) -> Labelled:
-    """Read answered questions from files, folders of files, or folders of releases."""
-    faults: Faults = {}
-    return Labelled(pl.concat(list(rag_blocks(places, faults))), left_out(faults))

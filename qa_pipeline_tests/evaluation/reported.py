@@ -55,5 +55,5 @@ def stored(folder: Path, rows: Sequence[Row], statements: Sequence[Row] = (), **
     missing = Counter({"statements": sum(row.get("faithfulness") is None for row in rows)})
     counts = Counts(len(rows), {"faithfulness": by}, {"faithfulness": +missing})
     beside: Row = {"left_out": LEFT_OUT.to_frame(), "settings": {"embedding": "hash"}} | told
-    about = About(dataset_name(data.lazy()), dataset_sha256(data.lazy()), **beside)
+    about = About(dataset_name(data), dataset_sha256(data), **beside)
     return write_report(folder, [FAITHFULNESS], counts, about)

@@ -7,9 +7,8 @@ from datasets import Dataset, DatasetDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.answered_questions import RAG_ROWS
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS, read_rag_rows
 from qa_pipeline.evaluation.labelled_files import Labelled
-from qa_pipeline_tests.evaluation.labelled_files import read_rag_rows
 
 
 def read(folder: Path, *rows: Any) -> Labelled:

@@ -25,7 +25,7 @@ def test_equal_evaluations_give_equal_bytes(tmp_path: Path) -> None:
 
 
 def sha(*rows: dict[str, object]) -> str:
-    return dataset_sha256(framed(rows, RAG_ROWS).lazy())
+    return dataset_sha256(framed(rows, RAG_ROWS))
 
 
 def test_who_answers_and_the_order_of_rows_do_not_change_the_data_set() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from qa_pipeline.evaluation.answered_questions import read_rag_rows
 from qa_pipeline.evaluation.metrics.means import Means
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import cut_by, evaluate, evaluate_into
@@ -13,7 +14,6 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import SplitClaim, SplitReply, VerifyReply
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline_tests.evaluation.labelled_files import read_rag_rows
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import Decision, deciding
@@ -133,9 +133,7 @@ def test_a_row_that_lacks_what_a_metric_needs_is_unknown_and_counted(tmp_path: P
     bare: list[dict[str, Any]] = [{"query": "Who?"}, {"query": "Who?", "answer": "Ann.", "contexts": []}]
     unread = {"query": "Who?", "answer": "Ann.", "contexts": [{"document": "a.md"}]}
     metrics = chosen_metrics(["faithfulness"])
-    counts = evaluate_into(
-        tmp_path, read(tmp_path, EIFFEL, *bare, unread).lazy(), metrics, means_at(tmp_path)
-    )
+    counts = evaluate_into(tmp_path, read(tmp_path, EIFFEL, *bare, unread), metrics, means_at(tmp_path))
     rows = pl.read_parquet(tmp_path / "rows.parquet")
     assert rows["faithfulness"].null_count() == 3
     assert counts.missing == {"faithfulness": {"statements": 3}}
