@@ -42,8 +42,7 @@ def raters(
 ) -> None:
     """Measure how far people agree, and label each item by the majority of its ratings.
 
-    A row is one rating (id, annotator, rating) or one item with an object `ratings` of annotator to rating;
-    criterion is optional. Agreement is Fleiss' kappa.
+    A row is a rating: id, annotator, rating and optionally criterion. Agreement is Fleiss' kappa.
     """
     with errors_as_exit_codes():
         check_exists(*files)
