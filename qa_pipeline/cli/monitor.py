@@ -49,10 +49,6 @@ def check(
         datetime | None,
         typer.Option(formats=["%Y-%m-%d"], help="First day whose alerts count (UTC). Default: the last day."),
     ] = None,
-    reference: Annotated[
-        Path | None,
-        typer.Option(help="Scores to hold days against, as rows.parquet of a report; else the first days."),
-    ] = None,
     alerts: Annotated[
         Path | None, typer.Option(help="Write alerts here, one JSON object a line, for a webhook or a log.")
     ] = None,
@@ -72,20 +68,19 @@ def check(
         folder = logs or settings.monitoring.logs
         if folder is None:
             raise InputError("name a folder of logs, or set monitoring.logs")
-        check_exists(folder, reference)
+        check_exists(folder)
         import polars as pl
 
         from qa_pipeline.cli.console import show
         from qa_pipeline.monitoring.alerts import alerts_of, find_levels
-        from qa_pipeline.monitoring.days import read_days, read_reference
+        from qa_pipeline.monitoring.days import read_days
         from qa_pipeline.monitoring.drift import find_drift
         from qa_pipeline.storage.files import write_bytes
         from qa_pipeline.storage.layout import Layout
 
         scored, left_out = _score_days(folder, settings)
         rows = read_days(Layout(settings.out).monitoring)
-        reference_rows = None if reference is None else read_reference(reference)
-        levels, drift = find_levels(rows, settings.monitoring), find_drift(rows, reference_rows)
+        levels, drift = find_levels(rows, settings.monitoring), find_drift(rows)
         first = since.date() if since else max(rows["day"], default=date.min)
         lines = alerts_of(levels, drift, first)
         if alerts is not None:

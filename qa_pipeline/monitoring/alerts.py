@@ -27,14 +27,8 @@ LEVELS = pl.Schema(
         "day": pl.Date(),
         "hour": pl.Int8(),
         "rows": pl.Int64(),
-        "mean": pl.Float64(),
-        "low": pl.Float64(),
-        "high": pl.Float64(),
-        "limit": pl.Float64(),
-        "side": pl.String(),
-        "decided_by": pl.String(),
-        "state": pl.String(),
-        "message": pl.String(),
+        **dict.fromkeys(("mean", "low", "high", "limit"), pl.Float64()),
+        **dict.fromkeys(("side", "decided_by", "state", "message"), pl.String()),
     }
 )
 """A row for each mean with a limit, of a day or of an hour (UTC). `rows` counts known scores; `low` and
@@ -49,14 +43,9 @@ _HOURS = 24
 
 
 def alerts_of(levels: pl.DataFrame, drift: pl.DataFrame, since: date = date.min) -> list[dict[str, Any]]:
-    """Return alerts from a day on as JSON objects, sorted by time.
+    """Return the alerts of `LEVELS` and `DRIFT` since a day as JSON objects, sorted by time.
 
     Their kinds are level (a bad mean), drift, and undecided (at most one for each day of a metric).
-
-    Args:
-        levels: `LEVELS`.
-        drift: `DRIFT`.
-        since: the first day.
     """
     undecided = levels.filter(state=NOT_DECIDED).unique(["metric", "day"], keep="first", maintain_order=True)
     kinds = {
@@ -76,11 +65,7 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
     """Return every mean with a limit (`LEVELS`), by metric and then by time.
 
     The hours of a day share its probability of error (Bonferroni). A row without a time counts in its day,
-    but in no hour.
-
-    Args:
-        rows: scored rows (`days.BASE` and metrics).
-        settings: limits of alerts.
+    but not in an hour.
 
     Raises:
         InputError: a metric with a limit has a score outside 0 to 1.

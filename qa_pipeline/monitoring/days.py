@@ -1,7 +1,6 @@
 """Scores of production, a Parquet file for each day: computed from its logs, and read as a series.
 
-Texts stay in the logs: a scored row has an id, a time, a flag for failed requests, numbers, and for each
-metric the steps that decided it.
+Texts stay in the logs: a scored row has only an id, a time, numbers and the steps that decided them.
 """
 
 from collections.abc import Callable
@@ -24,10 +23,7 @@ from qa_pipeline.storage.parquet import readable, write_frame
 DECIDED_BY = "_decided_by"
 """Suffix of the columns with the deciding steps of a metric."""
 Score = Callable[[pl.DataFrame], pl.DataFrame]
-"""From answered rows (`RAG_ROWS`) to a column of numbers for each metric, row for row; null is unknown.
-
-A metric may have a list of steps in the column METRIC_decided_by.
-"""
+"""From answered rows (`RAG_ROWS`) to a column of each metric, and its steps in METRIC_decided_by."""
 BASE = pl.Schema(
     {
         "id": pl.String(),
@@ -42,10 +38,6 @@ BASE = pl.Schema(
 
 def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score:
     """Return a function that scores rows by `monitoring.metrics` with the local steps.
-
-    Args:
-        settings: of the metrics and of verification.
-        embedder: replaces the embedder of the settings.
 
     Raises:
         InputError: a metric does not exist.
@@ -122,21 +114,6 @@ def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{file} holds no scores that can be read; delete it and score again") from error
     return pl.concat(days, how="diagonal")
-
-
-def read_reference(file: Path) -> pl.DataFrame:
-    """Return the numeric columns of a Parquet file, such as the rows of a report.
-
-    Raises:
-        InputError: it cannot be read, or has no column of numbers.
-    """
-    try:
-        reference = pl.read_parquet(file).select(cs.numeric())
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{file} is no Parquet file that can be read; name one with scores") from error
-    if not reference.width:
-        raise InputError(f"{file} has no column of scores")
-    return _finite(reference)
 
 
 def metrics_of(rows: pl.DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""Drift: the scores of each day against a reference, by the test of Kolmogorov and Smirnov.
+"""Drift: the scores of each day against the first days, by the test of Kolmogorov and Smirnov.
 
 Benjamini-Hochberg keeps the false discovery rate among the metrics of a day. Drift is a difference on two
 tested days in a row, or on one day at a level that is rare in a year.
@@ -18,14 +18,9 @@ DRIFT = pl.Schema(
         "day": pl.Date(),
         "metric": pl.String(),
         "rows": pl.Int64(),
-        "mean": pl.Float64(),
-        "reference_mean": pl.Float64(),
-        "ks": pl.Float64(),
-        "p": pl.Float64(),
+        **dict.fromkeys(("mean", "reference_mean", "ks", "p"), pl.Float64()),
         "differs": pl.Boolean(),
-        "decided_by": pl.String(),
-        "state": pl.String(),
-        "message": pl.String(),
+        **dict.fromkeys(("decided_by", "state", "message"), pl.String()),
     }
 )
 """A row for each day and metric. `ks` is the largest distance of the distribution functions and `p` its
@@ -34,25 +29,20 @@ untested. `state` is reference, not enough rows, steady, differs (unconfirmed) o
 LEAST_ROWS = 20
 """Fewest rows of known score; days and hours with fewer are untested."""
 REFERENCE_DAYS = 28
-"""First days with rows, the default reference: whole weeks."""
+"""First days with rows, the reference: whole weeks."""
 _RATE = 0.01
 """False discovery rate among the metrics of a day."""
 _YEAR = 365
 
 
-def find_drift(rows: pl.DataFrame, reference: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Compare each day of each metric with the reference (`DRIFT`, by day and then by metric).
-
-    Args:
-        rows: scored rows of some days.
-        reference: scored rows; by default the first `REFERENCE_DAYS` days of `rows`, then untested.
-    """
+def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
+    """Compare each day of each metric in scored rows with the reference (`DRIFT`, by day and metric)."""
     from scipy.stats import false_discovery_control
 
     days: list[date] = rows["day"].unique().sort().to_list()
-    reference_days = [] if reference is not None else days[:REFERENCE_DAYS]
-    before = rows.filter(pl.col("day").is_in(reference_days)) if reference is None else reference
-    metrics = [name for name in metrics_of(rows) if name in before.columns]
+    reference_days = days[:REFERENCE_DAYS]
+    before = rows.filter(pl.col("day").is_in(reference_days))
+    metrics = metrics_of(rows)
     references = {name: before[name].drop_nulls().sort().to_numpy() for name in metrics}
     differed = dict.fromkeys(metrics, False)
     drift_rows: list[dict[str, Any]] = []

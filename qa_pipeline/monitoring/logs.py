@@ -34,11 +34,7 @@ class Logs:
         self._folder, self._limits = folder, limits
 
     def days(self) -> list[date]:
-        """Return the days with a sub-folder, sorted.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Return the days with a sub-folder, sorted; raises `InputError` without any."""
         names = pl.Series([entry.name for entry in self._folder.iterdir() if entry.is_dir()], dtype=pl.String)
         days = names.str.to_date("%Y-%m-%d", strict=False).drop_nulls().sort().to_list()
         if not days:

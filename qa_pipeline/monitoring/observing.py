@@ -30,12 +30,8 @@ def is_sampled(request_id: str, share: float) -> bool:
 class Observer:
     """A writer of a sample of requests, with a sub-folder for each UTC day and a file for each process.
 
-    Only the owner can read the files, since texts may be personal.
-
-    Args:
-        folder: folder of the logs; the setting `monitoring.logs` by default.
-        share: share of the requests; the setting `monitoring.share` by default.
-        redact: applied to query, answer, texts of contexts and error before writing.
+    Only the owner can read the files, since texts may be personal. The settings `monitoring.logs` and
+    `monitoring.share` are the defaults. `redact` is applied to query, answer, texts of contexts and error.
 
     Raises:
         SettingsError: a default is needed, and the settings cannot be used or name no folder.
@@ -72,18 +68,9 @@ class Observer:
     ) -> bool:
         """Append an answered request and return True, or False if it is not sampled.
 
-        A request that cannot be written is a warning of the logger `qa_pipeline.monitoring`.
-
-        Args:
-            request_id: decides if the request is sampled.
-            query: the question.
-            answer: None if the request failed.
-            contexts: passages in order, as texts or as mappings of text, document, rank and score.
-            citations: names of documents or passages that the answer cites.
-            seconds: duration of the request.
-            error: message of a failed request.
-            model: name of the answering model.
-            time: time of the request, now by default.
+        A request that cannot be written is a warning of the logger `qa_pipeline.monitoring`. Contexts are
+        passages in order, as texts or as mappings of text, document, rank and score. Citations are names of
+        documents or passages. A failed request has an `error`. The default `time` is now.
         """
         try:
             if not is_sampled(request_id, self.share):

@@ -20,19 +20,11 @@ MOST_EARLY = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a statement.
+    """The verdict on the statement from `start` to `end` of the answer.
 
-    Args:
-        start: index of its first character in the answer.
-        end: index after its last character.
-        text: the statement.
-        verdict: supported, contradicted, unsupported, undecided or failed; or withdrawn, if the whole answer
-            splits into other statements.
-        score: similarity to the best chunk it cites, if any.
-        decided_by: the step that decided.
-        reason: a reason code.
-        quote: the evidence.
-        final: True if the whole answer was known.
+    `verdict` is supported, contradicted, unsupported, undecided or failed; or withdrawn, if the whole answer
+    splits into other statements. `score` is the similarity to the best context, `reason` a code, `quote` the
+    evidence. `final` is True if the whole answer was known.
     """
 
     start: int
@@ -53,16 +45,10 @@ def stream_verdicts(
     question: str = "",
     language: str = "en",
 ) -> Iterator[Verdict]:
-    """Yield verdicts as an answer arrives; later verdicts on a statement replace earlier ones.
+    """Yield verdicts while the chunks of an answer arrive; later verdicts replace those of the same span.
 
-    Together they are the verdicts of `judge_answer` on the whole answer.
-
-    Args:
-        pieces: chunks of the answer.
-        contexts: texts that should support it.
-        resources: settings and local models.
-        question: needed to understand statements of a few words.
-        language: of all texts.
+    Together they are the verdicts of `judge_answer` on the whole answer. The question helps to understand
+    statements of a few words.
     """
     about = Statement("", tuple(contexts), language, question)
     answer, judged = "", 0
