@@ -86,8 +86,7 @@ def gate(
         check_exists(current, baseline, golden, limits_file)
         from qa_pipeline.evaluation.comparison_pages import gate_page
         from qa_pipeline.evaluation.gate import gate as held
-        from qa_pipeline.evaluation.gate import read_limits
-        from qa_pipeline.evaluation.golden import read_golden
+        from qa_pipeline.evaluation.gate import read_golden, read_limits
         from qa_pipeline.evaluation.report_folder import read_report
 
         limits = read_limits(

@@ -27,26 +27,17 @@ from qa_pipeline.text.refusals import is_refusal
 
 CONTEXT = pl.Struct(
     {
-        "text": pl.String(),
-        "document": pl.String(),
+        **dict.fromkeys(("text", "document", "date"), pl.String()),
+        **dict.fromkeys(("score", "authority"), pl.Float64()),
         "rank": pl.Int64(),
-        "score": pl.Float64(),
-        "date": pl.String(),
-        "authority": pl.Float64(),
         "headings": pl.List(pl.String()),
     }
 )
-CITATION = pl.Struct({"raw": pl.String(), "document": pl.String(), "quote": pl.String()})
-TRUE_CLAIM = pl.Struct({"claim": pl.String(), "source": pl.String()})
+CITATION = pl.Struct(dict.fromkeys(("raw", "document", "quote"), pl.String()))
+TRUE_CLAIM = pl.Struct(dict.fromkeys(("claim", "source"), pl.String()))
 RAG_ROWS = pl.Schema(
     {
-        "file": pl.String(),
-        "id": pl.String(),
-        "dataset": pl.String(),
-        "group": pl.String(),
-        "query": pl.String(),
-        "answer": pl.String(),
-        "language": pl.String(),
+        **dict.fromkeys(("file", "id", "dataset", "group", "query", "answer", "language"), pl.String()),
         "contexts": pl.List(CONTEXT),
         "citations": pl.List(CITATION),
         "reference": pl.String(),
@@ -56,8 +47,7 @@ RAG_ROWS = pl.Schema(
         "must_refuse": pl.Boolean(),
         "samples": pl.List(pl.String()),
         "confidences": pl.List(pl.Float64()),
-        "category": pl.String(),
-        "difficulty": pl.String(),
+        **dict.fromkeys(("category", "difficulty"), pl.String()),
         "seconds": pl.Float64(),
     }
 )

@@ -23,25 +23,17 @@ _SAVED = ("state.json", "dataset_info.json", "dataset_dict.json")
 """Files that `save_to_disk` of `datasets` writes in addition to the rows."""
 LEFT_OUT = pl.Schema(
     {
-        "file": pl.String(),
-        "reason": pl.String(),
-        "rows": pl.Int64(),
-        "first_row": pl.Int64(),
+        **dict.fromkeys(("file", "reason"), pl.String()),
+        **dict.fromkeys(("rows", "first_row"), pl.Int64()),
         "detail": pl.String(),
     }
 )
 """A row for each file and reason: the number of omitted rows, and the first of them, from 1."""
 ITEMS = pl.Schema(
     {
-        "file": pl.String(),
-        "id": pl.String(),
-        "dataset": pl.String(),
-        "language": pl.String(),
-        "question": pl.String(),
+        **dict.fromkeys(("file", "id", "dataset", "language", "question", "answer", "group_id"), pl.String()),
         "context": pl.List(pl.String()),
-        "answer": pl.String(),
         "label": pl.Int8(),
-        "group_id": pl.String(),
     }
 )
 """A row for each usable `Item`. `label` is 1 if the context supports the answer, else 0."""

@@ -21,39 +21,13 @@ from qa_pipeline.evaluation.summaries import (
     rounded,
     summarise,
 )
-from qa_pipeline.text.rendering import figure, first_names, plural, shorten
+from qa_pipeline.text.rendering import figure, first_names, plural, shorten, words
 
 FORMAT = 1
 """Version of the layout of `report.json`."""
 WORST_BY = "faithfulness"
 FEW_ROWS, FEW_GROUPS = 30, 10
 """Fewer rows or documents are reported as few."""
-LACKS: Mapping[str, str] = {
-    "answer": "there is no answer",
-    "contexts": "there are no passages",
-    "citations": "there are no citations",
-    "reference": "the right answer is not given",
-    "relevant_documents": "the relevant documents are not given",
-    "true_claims": "the right statements are not given",
-    "must_refuse": "it is not known whether the answer should refuse",
-    "samples": "there are no further answers to the question",
-    "confidences": "there are no steps of evidence",
-    "statements": "there is no statement to verify: no answer, a refusal, or a passage without text",
-    "contradictions": "there is no statement to verify: no answer, a refusal, or a passage without text",
-    "groundedness": "no model rated it, or its reply could not be read",
-    "refused": "there is no answer",
-    "cited": "nothing is cited",
-    "citation_support": "nothing is cited, or no statement was verified",
-    "relevant_sentences": "there are no passages with text",
-    "attributed": "the right answer is not given, or there are no passages",
-    "covered": "the right statements are not given, or there is no answer",
-    "relevance": "there is no answer, or only a refusal",
-    "reference_statements": "the right answer is not given, or there is no answer but a refusal",
-    "reference_similarity": "the right answer is not given, or there is no answer",
-    "meanings": "there are no further answers to the question",
-    "conflicts": "there are no passages, or only a refusal",
-}
-"""Reasons of unknown values, by the missing input."""
 _NARROW = 0.02
 """Width of an interval below which its ends have three decimals."""
 _LONGEST_NAME, _MOST_NAMES = 80, 5
@@ -66,12 +40,8 @@ _MOST_LISTED = 4
 class About:
     """Facts of a report in addition to its figures.
 
-    Args:
-        dataset: name of the data set.
-        dataset_sha256: hash of the questions, see `report_folder.dataset_sha256`.
-        left_out: rows that could not be read (`LEFT_OUT`).
-        settings: deciding settings as JSON values.
-        laws: result of `categorical_correctness`, if checked.
+    The hash is `report_folder.dataset_sha256`, `left_out` has the unusable rows, `settings` are those that
+    decide, and `laws` is the result of `categorical_correctness`, if checked.
     """
 
     dataset: str
@@ -98,14 +68,7 @@ def dataset_name(rows: pl.DataFrame, name: str | None = None) -> str:
 def report_document(
     rows: pl.DataFrame, statements: pl.DataFrame, metrics: Sequence[Metric], counts: Counts, about: About
 ) -> Document:
-    """Return the content of `report.json`; equal evaluations give equal documents.
-
-    Args:
-        rows: as in `rows.parquet`.
-        statements: as in `statements.parquet`.
-        metrics: the columns of the rows.
-        counts: deciders, and inputs that rows lack.
-        about: further facts.
+    """Return the content of `report.json` for the rows and statements as stored.
 
     Raises:
         InputError: a value is outside the range of its metric.
@@ -219,12 +182,10 @@ def _why_unknown(metric: Document) -> str:
     """Return the input that all unknown rows lack, or else every missing input."""
     every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
     missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
-    why = [f"{plural(count, 'row')}: {LACKS[name]}" for name, count in missing.items()]
+    why = [f"{plural(count, 'row')} without {words(name)}" for name, count in missing.items()]
     rest = metric["unknown"] - sum(missing.values())
     if rest > 0:
-        why.append(
-            f"{plural(rest, 'row')}: a statement or passage is undecided, or there is nothing to count"
-        )
+        why.append(f"{plural(rest, 'row')} with an undecided statement or passage, or nothing to count")
     return "; ".join(why)
 
 

@@ -84,17 +84,9 @@ def _check_place(place: Path, *, replace: bool) -> None:
 def write_report(
     folder: Path, metrics: Sequence[Metric], counts: Counts, about: About, worst_by: str | None = None
 ) -> Document:
-    """Write the report of a folder that `evaluate_into` filled, as JSON, Markdown and HTML.
+    """Write the report of a folder that `evaluate_into` filled, and return the content of `report.json`.
 
-    Args:
-        folder: contains the rows and statements.
-        metrics: as evaluated.
-        counts: as returned by `evaluate_into`.
-        about: further facts.
-        worst_by: metric whose worst rows are shown; None chooses a metric.
-
-    Returns:
-        The content of `report.json`.
+    `worst_by` is the metric whose worst rows are shown; the default is `ranked_by`.
 
     Raises:
         InputError: a value is outside the range of its metric.
@@ -136,15 +128,9 @@ class _StoredDocument(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class StoredReport:
-    """A stored evaluation.
+    """A stored evaluation: its folder, data set, facts of metrics, scores and settings.
 
-    Args:
-        place: its folder.
-        dataset: name of the data set.
-        dataset_sha256: hash of the questions.
-        metrics: facts of each metric.
-        rows: id, group and a float column of each metric, in the order of the data set; null is unknown.
-        settings: deciding settings.
+    `rows` has id, group and a float column of each metric, in the order of the data set; null is unknown.
     """
 
     place: Path

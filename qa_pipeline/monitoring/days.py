@@ -55,7 +55,6 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
         steps = [
             pl.Series(f"{of.name}{DECIDED_BY}", list(map(of.deciders, evaluated)), pl.List(pl.String()))
             for of in metrics
-            if of.decided_by
         ]
         return values.hstack(steps)
 

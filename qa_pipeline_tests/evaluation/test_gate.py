@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.gate import Limits, gate, read_limits
-from qa_pipeline.evaluation.golden import GoldenSet
+from qa_pipeline.evaluation.gate import GoldenSet, Limits, gate, read_limits
 from qa_pipeline_tests.evaluation.stored_reports import Scores, continuous, stored
-from qa_pipeline_tests.evaluation.test_golden import criteria
+from qa_pipeline_tests.evaluation.test_gate_golden import criteria
 
 BEFORE: dict[str, list[Any]] = {"faithfulness": continuous(60), "grounding": continuous(60, seed=1)}
 

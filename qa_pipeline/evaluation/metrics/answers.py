@@ -134,7 +134,6 @@ def _conflicts(row: Row) -> list[bool]:
     "relevance",
     source="Es et al. 2024, RAGAS: mean cosine of the question and 3 questions asked back from the answer",
     range=(-1.0, 1.0),
-    decided_by=("relevance",),
 )
 def answer_relevance(row: Row) -> float | None:
     """Return the similarity of the question to questions that the answer would answer."""
@@ -145,7 +144,6 @@ def answer_relevance(row: Row) -> float | None:
     "reference_statements",
     "reference_similarity",
     source=f"{SPECIFIED}: 0.6 faithfulness to the reference + 0.4 cosine to it",
-    decided_by=("reference_statements", "reference_similarity"),
     version=STATEMENTS_VERSION,
 )
 def answer_correctness(row: Row) -> float | None:
@@ -161,7 +159,6 @@ def answer_correctness(row: Row) -> float | None:
     source="Farquhar et al. 2024, semantic entropy, doi:10.1038/s41586-024-07421-0, discrete, in bits",
     range=(0.0, None),
     direction="lower",
-    decided_by=("meanings",),
 )
 def answer_uncertainty(row: Row) -> float | None:
     """Return the entropy, in bits, over the meanings of several answers to the same question."""
@@ -172,7 +169,6 @@ def answer_uncertainty(row: Row) -> float | None:
     "refused",
     "must_refuse",
     source="Chen et al. 2024, RGB, arXiv:2309.01431, negative rejection, both ways",
-    decided_by=("refused",),
 )
 def refusal_correct(row: Row) -> float | None:
     """Return 1 if the answer refuses exactly when it should, else 0."""
@@ -185,7 +181,6 @@ def refusal_correct(row: Row) -> float | None:
     "true_claims",
     "contexts",
     source=f"{SPECIFIED}: 0.6 true claims stated + 0.4 their sources that the answer draws on",
-    decided_by=("covered", "statements"),
     version=STATEMENTS_VERSION,
 )
 def information_integration(row: Row) -> float | None:
@@ -201,7 +196,6 @@ def information_integration(row: Row) -> float | None:
 @metric(
     "conflicts",
     source=f"{SPECIFIED}: contradictions between contexts that the answer names or leaves open",
-    decided_by=("conflicts",),
 )
 def contradiction_handling(row: Row) -> float | None:
     """Return the share of contradictions between passages that the answer names or leaves open."""
@@ -243,7 +237,6 @@ def _without(row: Row) -> list[str]:
     "contexts",
     source=f"{SPECIFIED}: 0.4 support + 0.3 independence + 0.2 recency + 0.1 authority, unknown parts left "
     "out",
-    decided_by=("statements",),
     without=_without,
     version=STATEMENTS_VERSION,
 )

@@ -35,7 +35,7 @@ class Metric:
         source: the paper or system of the formula.
         range: least and greatest value; the greatest is None if unbounded.
         direction: "higher" if more is better.
-        decided_by: signals whose deciders are counted for the metric; empty for arithmetic.
+        decided_by: signals whose deciders are counted for the metric; by default all that it needs.
         without: names the parts that the value of a row omits.
         version: increases with each change of the formula; reports of two versions are not compared.
     """
@@ -64,7 +64,7 @@ class Metric:
     def deciders(self, row: Row) -> list[str]:
         """Return the decider of each signal of a row, or of each element of the signal."""
         steps: list[Any] = [] if self.without is None else self.without(row)
-        for path in self.decided_by:
+        for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
             name, _, field = path.partition(".")
             if isinstance(row.get(name), list) and f"{name}_by" not in row:
                 steps += [element[field or "decided_by"] for element in row[name]]

@@ -240,7 +240,6 @@ def source_coverage(row: Row) -> float | None:
     source=f"{SPECIFIED}: citations that name nothing known, or whose quote is not there",
     range=(0.0, None),
     direction="lower",
-    decided_by=("cited",),
 )
 def fabricated_citations(row: Row) -> float | None:
     """Return the number of citations of documents or quotes that do not exist."""
@@ -252,7 +251,6 @@ def fabricated_citations(row: Row) -> float | None:
     "relevant_documents",
     source="GRACE, https://helvia.ai/labs/rag-with-citations-and-grace: claims whose cited document is an "
     "annotated one / claims with a citation",
-    decided_by=("cited",),
     version=2,
 )
 def annotated_citation_accuracy(row: Row) -> float | None:

@@ -17,7 +17,6 @@ from qa_pipeline.evaluation.metrics.means import MODEL, Means, Row, ask, judge_r
 from qa_pipeline.records import ContextReply, GroundednessReply
 from qa_pipeline.verification.deciding import QUOTATION
 
-_BY_VERDICTS = {"decided_by": ("statements",), "version": STATEMENTS_VERSION}
 _BY_SCORES = {"decided_by": ("statements.scored_by",), "version": STATEMENTS_VERSION}
 
 
@@ -68,7 +67,7 @@ def find_groundedness(rows: list[Row], means: Means) -> list[list[float | None] 
     return [[*islice(of_statements, len(row["statements"]))] for row in rows]
 
 
-@metric("statements", source=RAGAS, **_BY_VERDICTS)
+@metric("statements", source=RAGAS, version=STATEMENTS_VERSION)
 def faithfulness(row: Row) -> float | None:
     """Return the share of the statements of an answer that its passages support."""
     return _weighted(row, [1.0] * len(row["statements"]))
@@ -84,19 +83,23 @@ def _weighted(row: Row, weights: Sequence[float]) -> float | None:
     return math.fsum(supported) / total
 
 
-@metric("statements", source=f"{RAGAS}, every statement alike", **_BY_VERDICTS)
+@metric("statements", source=f"{RAGAS}, every statement alike", version=STATEMENTS_VERSION)
 def weighted_faithfulness_uniform(row: Row) -> float | None:
     """Return the share of supported statements, every statement counting alike."""
     return faithfulness(row)
 
 
-@metric("statements", source=f"{RAGAS}, weight 1/position", **_BY_VERDICTS)
+@metric("statements", source=f"{RAGAS}, weight 1/position", version=STATEMENTS_VERSION)
 def weighted_faithfulness_position(row: Row) -> float | None:
     """Return the share of supported statements, the first statements counting most."""
     return _weighted(row, [1 / (statement["position"] + 1) for statement in row["statements"]])
 
 
-@metric("statements", source=f"{RAGAS}, weight cosine of statement and question, at least 0", **_BY_VERDICTS)
+@metric(
+    "statements",
+    source=f"{RAGAS}, weight cosine of statement and question, at least 0",
+    version=STATEMENTS_VERSION,
+)
 def weighted_faithfulness_semantic(row: Row) -> float | None:
     """Return the share of supported statements, weighted by similarity to the question."""
     return _weighted(row, [max(0.0, statement["relevance"]) for statement in row["statements"]])
@@ -122,7 +125,6 @@ def multi_document_grounding(row: Row) -> float | None:
     "contradictions",
     source="DeepEval HallucinationMetric: contradicted contexts / contexts",
     direction="lower",
-    decided_by=("contradictions",),
     version=STATEMENTS_VERSION,
 )
 def hallucination(row: Row) -> float | None:
@@ -133,7 +135,6 @@ def hallucination(row: Row) -> float | None:
 @metric(
     "groundedness",
     source=f"{SPECIFIED}: mean over statements of the model's best rating G(statement, passage)",
-    decided_by=("groundedness",),
     version=2,
 )
 def llm_groundedness(row: Row) -> float | None:

@@ -152,7 +152,6 @@ def _helpful(sentences: list[tuple[Row, list[str] | None]], means: Means) -> Ite
 @metric(
     "relevant_sentences",
     source=f"{RAGAS}, context relevance: relevant sentences / sentences",
-    decided_by=("relevant_sentences",),
 )
 def context_precision(row: Row) -> float | None:
     """Return the share of the sentences of the passages that the question needs."""
@@ -162,7 +161,6 @@ def context_precision(row: Row) -> float | None:
 @metric(
     "relevant_sentences",
     source="Ragas 0.2 ContextPrecision: average precision over the contexts in order",
-    decided_by=("relevant_sentences",),
 )
 def context_precision_ranked(row: Row) -> float | None:
     """Return 1 if the relevant passages come before all others, and less if they do not."""
@@ -179,7 +177,6 @@ def context_precision_ranked(row: Row) -> float | None:
 @metric(
     "attributed",
     source="Ragas 0.2 ContextRecall: true statements that the contexts hold / true statements",
-    decided_by=("attributed",),
     version=STATEMENTS_VERSION,
 )
 def context_recall(row: Row) -> float | None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.golden import REFUSAL, Bounds, GoldenSet, golden_outcomes, read_golden
+from qa_pipeline.evaluation.gate import REFUSAL, Bounds, GoldenSet, golden_outcomes, read_golden
 from qa_pipeline.evaluation.report_folder import MetricFacts, StoredReport
 
 DIRECTIONS = {"faithfulness": "higher", "fabricated_citations": "lower", REFUSAL: "higher"}
