@@ -51,13 +51,7 @@ def calibrate(
 ) -> Thresholds:
     """Score labelled files and fit the band of the configured entailment model.
 
-    Args:
-        resources: settings and models.
-        files: labelled files.
-        target: share of decided rows that must be right; between 0 and 1.
-        confidence: confidence of that share; between 0 and 1.
-        name: name of the thresholds.
-        created: their date.
+    With `confidence`, the share `target` of the decided rows must be right; both are between 0 and 1.
 
     Raises:
         InputError: there is too little data or a single label, or no model is configured.
@@ -107,10 +101,7 @@ def fit_band(labelled: LabelledRows, settings: VerificationSettings, blank: Thre
             "rows (1) from others (0) and needs both"
         )
     if not labelled.claims["entailment"].fill_nan(None).drop_nulls().len():
-        raise InputError(
-            "no claim has a score `entailment`, so there is nothing to calibrate; configure a model for it "
-            "(verification.entailment.model)"
-        )
+        raise InputError("no claim has a score `entailment`, so there is nothing to calibrate")
     fits = []
     for side in _DONE:
         rows = rows_of_side(labelled, settings, blank, side)

@@ -130,14 +130,9 @@ def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
 def ab_decision(compared: Document) -> Document:
     """Decide to deploy if one metric improves with p < 0.05 and Cohen's d > 0.1.
 
-    Choose the metric before looking at the figures: p is not adjusted for other metrics. d is the gain by the
-    pooled deviation of scores, equal for paired and unpaired runs (Lakens 2013).
-
-    Args:
-        compared: a metric of `compare_paired` or `compare_unpaired`.
-
-    Returns:
-        decision (`deploy` or `keep`), p, cohens_d, and why in words.
+    Choose the metric of a comparison before looking at the figures: p is not adjusted for other metrics. d is
+    the gain by the pooled deviation, equal for paired and unpaired runs (Lakens 2013). Returns decision
+    (`deploy` or `keep`), p, cohens_d, and why in words.
     """
     p, effect = compared["p"], compared["cohens_d"]
     decision = "keep"

@@ -111,9 +111,7 @@ def rating_figures(
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     """Return the figures of the ratings of one criterion, and the consensus on each item.
 
-    Args:
-        rows: `RATINGS` of a criterion.
-        least_kappa: Fleiss' kappa that must be exceeded; otherwise every item is set aside.
+    Every item is set aside unless Fleiss' kappa exceeds `least_kappa`.
 
     Returns:
         A document of `criterion`, `items`, `ratings`, `categories`, `annotators` (ratings of each), `kappa`,

@@ -47,10 +47,6 @@ def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:
     `t` for an unbounded metric. `std` is that of a sample. Histograms span the range of the metric, or up to
     the greatest score, and have the same bins in every part. A score that is not finite is unknown.
 
-    Args:
-        rows: group, a numeric column of each metric, and category, difficulty and language if they exist.
-        ranges: the range of each metric.
-
     Returns:
         metrics, per_category, per_difficulty and per_language, each with mean, median, std, min, max,
         percentile_95, low, high, interval, histogram, known and unknown of each metric.

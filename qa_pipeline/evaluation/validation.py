@@ -51,14 +51,8 @@ def measure_validation(
 ) -> Document:
     """Measure hallucinations and tokens with and without validation, and the accuracy of each step.
 
-    An answer passes if all its claims are supported and the judge, if any, accepts it. The judge is asked
-    about every answer.
-
-    Args:
-        items: labelled answers (`labelled_files.ITEMS`).
-        resources: settings and local models.
-        verifier: decides the claims that the local steps leave open.
-        judge: assesses the answers.
+    An answer (`labelled_files.ITEMS`) passes if all its claims are supported and the judge, if any, accepts
+    it. The judge is asked about every answer.
 
     Raises:
         PermanentModelError: a model refuses all further requests.

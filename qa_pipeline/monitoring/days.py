@@ -37,11 +37,7 @@ BASE = pl.Schema(
 
 
 def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score:
-    """Return a function that scores rows by `monitoring.metrics` with the local steps.
-
-    Raises:
-        InputError: a metric does not exist.
-    """
+    """Return a function that scores rows by `monitoring.metrics` with the local steps."""
     # heavy, and only scoring needs them
     from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
@@ -62,12 +58,9 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
 
 
 def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
-    """Score the logs of a UTC day and store the scores as `day_file`; equal logs give equal bytes.
+    """Score the logs of a UTC day, store the rows as `day_file`, and return them with the omitted lines.
 
-    Failed requests count only in `errors`; a day without others has no metrics.
-
-    Returns:
-        The rows, `BASE` and a Float64 column for each metric, and the omitted lines of the logs.
+    The columns are `BASE` and a Float64 column for each metric. Failed requests count only in `errors`.
 
     Raises:
         StorageError: the scores cannot be written; an earlier file is unchanged.
@@ -95,9 +88,7 @@ def day_file(folder: Path, day: date) -> Path:
 
 
 def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl.DataFrame:
-    """Return the scored rows from first to last, sorted by day.
-
-    A metric is unknown on days that were not scored by it.
+    """Return the scored rows from first to last, sorted by day; metrics of other days are unknown.
 
     Raises:
         InputError: the folder has no day, or a file cannot be read.

@@ -28,10 +28,6 @@ QUESTIONS = 3
 """Questions asked back from an answer; their mean is steadier than a single question."""
 SAME_MEANING = 0.9
 """Cosine from which two short answers mean the same, unless they deny each other."""
-WEIGHT_FAITHFULNESS, WEIGHT_SIMILARITY = 0.6, 0.4
-"""Parts of answer_correctness (docs/metrics.md)."""
-WEIGHT_COVERAGE, WEIGHT_SYNTHESIS = 0.6, 0.4
-"""Parts of information_integration (docs/metrics.md)."""
 WEIGHTS = {"support": 0.4, "independence": 0.3, "recency": 0.2, "authority": 0.1}
 """Parts of evidence_quality (docs/metrics.md)."""
 HALF_LIFE_DAYS = 365.0
@@ -151,7 +147,7 @@ def answer_correctness(row: Row) -> float | None:
     faithful = share(statement["supported"] for statement in row["reference_statements"])
     if faithful is None:
         return None
-    return WEIGHT_FAITHFULNESS * faithful + WEIGHT_SIMILARITY * float(row["reference_similarity"])
+    return 0.6 * faithful + 0.4 * float(row["reference_similarity"])
 
 
 @metric(
@@ -190,7 +186,7 @@ def information_integration(row: Row) -> float | None:
     if coverage is None or not sources or None in sources or faithfulness(row) is None:
         return None
     used = {context["document"] for context in supporting_contexts(row)}
-    return WEIGHT_COVERAGE * coverage + WEIGHT_SYNTHESIS * len(sources & used) / len(sources)
+    return 0.6 * coverage + 0.4 * len(sources & used) / len(sources)
 
 
 @metric(
