@@ -28,6 +28,23 @@ FORMAT = 1
 WORST_BY = "faithfulness"
 FEW_ROWS, FEW_GROUPS = 30, 10
 """Fewer rows or documents are reported as few."""
+_MISSING: Mapping[str, str] = {
+    "must_refuse": "a right answer",
+    "statements": "statements (a refusal, or an empty text)",
+    "contradictions": "statements (a refusal, or an empty text)",
+    "groundedness": "ratings of a model",
+    "refused": "an answer",
+    "cited": "citations",
+    "citation_support": "citations or statements",
+    "attributed": "a right answer or passages",
+    "covered": "true claims or an answer",
+    "relevance": "an answer",
+    "reference_statements": "a right answer or an answer",
+    "reference_similarity": "a right answer or an answer",
+    "meanings": "samples",
+    "conflicts": "passages or an answer",
+}
+"""Inputs that a row lacks, if their names do not say it."""
 _NARROW = 0.02
 """Width of an interval below which its ends have three decimals."""
 _LONGEST_NAME, _MOST_NAMES = 80, 5
@@ -182,7 +199,9 @@ def _why_unknown(metric: Document) -> str:
     """Return the input that all unknown rows lack, or else every missing input."""
     every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
     missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
-    why = [f"{plural(count, 'row')} without {words(name)}" for name, count in missing.items()]
+    why = [
+        f"{plural(count, 'row')} without {_MISSING.get(name, words(name))}" for name, count in missing.items()
+    ]
     rest = metric["unknown"] - sum(missing.values())
     if rest > 0:
         why.append(f"{plural(rest, 'row')} with an undecided statement or passage, or nothing to count")
