@@ -76,7 +76,11 @@ def measure_validation(
         ]
     passed_labels = [label for label, is_passed in zip(labels, passed, strict=True) if is_passed]
     without, with_validation = _rate(labels), _rate(passed_labels)
-    drafting = sum(_draft_tokens(statement, resources) for statement in statements)
+    drafting, settings = 0, resources.settings
+    for statement in statements:
+        question, passages = _question(statement), _passages(statement)
+        request = answer_request(question, passages, settings.generation, settings.llm)
+        drafting += sum(resources.counter.count([request.system, request.prompt, statement.text]))
     spent = sum(model.tokens for model in (counted_verifier, counted_judge) if model is not None)
     reduction = None
     if with_validation["rate"] is not None and without["rate"]:
@@ -170,10 +174,3 @@ def _passages(statement: Statement) -> list[Passage]:
         Passage(chunk_id, "", (), text, statement.language)
         for chunk_id, text in zip(statement.chunk_ids, texts, strict=True)
     ]
-
-
-def _draft_tokens(statement: Statement, resources: Resources) -> int:
-    """Count the tokens of a request that drafts an answer to the question, and of the answer."""
-    settings = resources.settings
-    request = answer_request(_question(statement), _passages(statement), settings.generation, settings.llm)
-    return sum(resources.counter.count([request.system, request.prompt, statement.text]))
