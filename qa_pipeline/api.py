@@ -8,7 +8,7 @@ import functools
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,10 +19,10 @@ import polars as pl
 from qa_pipeline.curation.ledger import support_level
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError, TransientModelError
-from qa_pipeline.evaluation.datasets.answered_questions import RagRow, rag_blocks, store_rag_rows
-from qa_pipeline.evaluation.datasets.labelled_files import Faults, Row, check, left_out, usable_blocks
+from qa_pipeline.evaluation.answered_questions import RagRow, read_rag_rows
+from qa_pipeline.evaluation.labelled_files import Labelled, Row, check, usable_rows
+from qa_pipeline.evaluation.metrics.means import Means, Undecided
 from qa_pipeline.evaluation.running import cut_by
-from qa_pipeline.evaluation.signals.means import Means, Undecided
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, json_schema
 from qa_pipeline.llm.replies import read_reply
 from qa_pipeline.models.encoder import load_embedder
@@ -393,21 +393,21 @@ def evaluate(
         ModelError: the model cannot answer any further request.
     """
     from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY, chosen_metrics
-    from qa_pipeline.evaluation.reports.report import About, dataset_name
-    from qa_pipeline.evaluation.reports.report_folder import PAGE, dataset_sha256, write_report
+    from qa_pipeline.evaluation.report import About, dataset_name
+    from qa_pipeline.evaluation.report_folder import PAGE, dataset_sha256, write_report
     from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
 
     chosen = chosen_metrics([*METRICS] if metrics == "all" else [*(metrics or SUMMARY)])
     decider = language_model(model)
     if statements == "model" and decider is None:
         raise InputError("statements='model' needs the model that is to cut answers; give it as model=…")
-    faults: Faults = {}
+    read = _answered(data)
+    rows = read.items
     with TemporaryDirectory() as work:
         folder = Path(work)
         splitter = None if statements == "rules" else decider
         resources = Resources(cut_by(load_settings(out=folder), statements))
         means = Means(resources, decider, decider, undecided, splitter)
-        rows = store_rag_rows(folder / "data.parquet", _blocks(data, faults))
         counts = evaluate_into(folder, rows, chosen, means)
         settings = {
             "model": None if decider is None else decider.name,
@@ -415,15 +415,15 @@ def evaluate(
             "split_claims": statements,
             "unsplit": count_unsplit(rows, means) or None,
         }
-        about = About(dataset_name(rows, name), dataset_sha256(rows), left_out(faults), settings)
+        about = About(dataset_name(rows, name), dataset_sha256(rows), read.left_out, settings)
         document = write_report(folder, chosen, counts, about, worst_by)
         scores, verified = (pl.read_parquet(folder / f"{table}.parquet") for table in ("rows", "statements"))
         page = (folder / PAGE).read_text("utf-8")
     return Report(document, scores, verified, about.left_out, page)
 
 
-def _blocks(data: Any, faults: Faults) -> Iterator[pl.DataFrame]:
-    """Yield rows from files or a frame.
+def _answered(data: Any) -> Labelled:
+    """Return the rows of files or of a frame.
 
     Raises:
         InputError: a file does not exist, or every row is unusable.
@@ -431,10 +431,10 @@ def _blocks(data: Any, faults: Faults) -> Iterator[pl.DataFrame]:
     if isinstance(data, str | Path):
         data = [data]
     rows: Iterable[Any] = data.iter_rows(named=True) if isinstance(data, pl.DataFrame) else data
-    if isinstance(rows, list | tuple) and rows and all(isinstance(place, str | Path) for place in rows):
-        return rag_blocks([Path(place) for place in rows], faults)
-    reads = (FileRow(place, row) for place, row in enumerate(rows, start=1))
-    return usable_blocks(reads, RagRow, faults, Path("data"))
+    if isinstance(rows, list | tuple) and rows and all(isinstance(path, str | Path) for path in rows):
+        return read_rag_rows([Path(path) for path in rows])
+    reads = (FileRow(number, row) for number, row in enumerate(rows, start=1))
+    return usable_rows(reads, RagRow, Path("data"))
 
 
 def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = None) -> pl.DataFrame:

@@ -1,7 +1,7 @@
-"""The band of entailment from labelled rows, each threshold with how it was found.
+"""The band of entailment thresholds from labelled rows, with the test of each threshold.
 
-What is accepted meets the target with the stated confidence; rejecting and contradicting share the error that
-is left to them (Bonferroni).
+Accepted rows meet the target with the stated confidence; rejecting and contradicting share the remaining
+error (Bonferroni).
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from qa_pipeline.statistics import lower_bound, trials_needed
 from qa_pipeline.verification.deciding import SideName, borderline, decide_claims, fitted_thresholds
 
 GRID = (0.999, 0.998, 0.995, *(percent / 100 for percent in range(99, 49, -1)))
-"""Scores from which a row is decided, strict first; it is rejected up to 1 less each of them."""
+"""Scores from which a row is accepted, strict first; it is rejected up to 1 minus each of them."""
 _STARTS = 3
-"""Starts of the sequence of tests, which share the chance of error."""
+"""Starts of the sequence of tests; they share the error."""
 _APART = 4
-"""A start has so many times the groups of the one before it."""
+"""Ratio of the groups of two consecutive starts."""
 _DONE: dict[SideName, str] = {
     "contradict": "found contradicted",
     "accept": "accepted",
@@ -33,7 +33,7 @@ _DONE: dict[SideName, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The decisions of a threshold: one row of each of `n` groups, `right` of them correct."""
+    """The decisions of a threshold on one row of each of `n` groups, `right` of them correct."""
 
     threshold: float
     n: int
@@ -51,16 +51,10 @@ def calibrate(
 ) -> Thresholds:
     """Score labelled files and fit the band of the configured entailment model.
 
-    Args:
-        resources: settings and models.
-        files: labelled files, each of its own name.
-        target: share of accepted rows that must be right, and of rejected ones; between 0 and 1.
-        confidence: of that share; between 0 and 1.
-        name: of the artefact.
-        created: its date.
+    With `confidence`, the share `target` of the decided rows must be right; both are between 0 and 1.
 
     Raises:
-        InputError: the data is too little or of one label, or no model is configured.
+        InputError: there is too little data or a single label, or no model is configured.
         SettingsError: the model cannot be used.
     """
     if resources.entailment is None:
@@ -70,6 +64,15 @@ def calibrate(
         )
     labelled = score_rows(resources, files)
     models = labelled.claims.filter(pl.col("entailment").is_not_null())["entailment_model"].unique()
+    data = [
+        DataFile(
+            name=file.path.name,
+            sha256=file.sha256,
+            rows=file.items.height,
+            groups=file.items["group_id"].n_unique(),
+        )
+        for file in files
+    ]
     blank = Thresholds(
         schema=3,
         name=name,
@@ -78,15 +81,7 @@ def calibrate(
         target_precision=target,
         confidence=confidence,
         model=next(iter(models), None),
-        data=tuple(
-            DataFile(
-                name=file.path.name,
-                sha256=file.sha256,
-                rows=file.items.height,
-                groups=file.items["group_id"].n_unique(),
-            )
-            for file in files
-        ),
+        data=tuple(data),
         band=Band(),
         fits=(),
     )
@@ -94,16 +89,10 @@ def calibrate(
 
 
 def fit_band(labelled: LabelledRows, settings: VerificationSettings, blank: Thresholds) -> Thresholds:
-    """Return the artefact with every side of its band fitted.
-
-    Args:
-        labelled: rows and claims.
-        settings: thresholds that are not fitted.
-        blank: the artefact without a band, naming the model of the scores, target and confidence.
+    """Fit every side of the band of `blank`, which names the model, target and confidence.
 
     Raises:
-        InputError: all rows have one label, no claim has a score, or there are too few groups for any
-            threshold; says how many would do.
+        InputError: all rows have one label, no claim has a score, or there are too few groups.
     """
     labels = labelled.rows["label"].unique().to_list()
     if len(labels) == 1:
@@ -112,33 +101,26 @@ def fit_band(labelled: LabelledRows, settings: VerificationSettings, blank: Thre
             "rows (1) from others (0) and needs both"
         )
     if not labelled.claims["entailment"].fill_nan(None).drop_nulls().len():
-        raise InputError(
-            "no claim has a score `entailment`, so there is nothing to calibrate; configure a model for it "
-            "(verification.entailment.model)"
-        )
-    fits = tuple(
-        fit_side(
-            rows_of_side(labelled, settings, blank, side),
-            side,
-            target=blank.target_precision,
-            confidence=blank.confidence if side == "accept" else (1 + blank.confidence) / 2,
-        )
-        for side in _DONE
-    )
+        raise InputError("no claim has a score `entailment`, so there is nothing to calibrate")
+    fits = []
+    for side in _DONE:
+        rows = rows_of_side(labelled, settings, blank, side)
+        confidence = blank.confidence if side == "accept" else (1 + blank.confidence) / 2
+        fits.append(fit_side(rows, side, target=blank.target_precision, confidence=confidence))
     if not any(fit.tested for fit in fits):
         reasons = "; ".join(f"{fit.side}: {fit.why}" for fit in fits)
         raise InputError(f"too few labelled rows to calibrate on: {reasons}")
     band = Band(**{fit.side: fit.threshold for fit in fits})
-    return with_id(blank.model_copy(update={"band": band, "fits": fits}))
+    return with_id(blank.model_copy(update={"band": band, "fits": tuple(fits)}))
 
 
 def rows_of_side(
     labelled: LabelledRows, settings: VerificationSettings, blank: Thresholds, side: SideName
 ) -> pl.DataFrame:
-    """Return the rows that reach entailment: group, right (if this side decides right) and score.
+    """Return the rows that reach entailment: group, right (True if this side decides correctly) and score.
 
-    A row's score is null where this side cannot decide it. An answer is as good as its lowest claim, and as
-    contradicted as its highest.
+    The score is null if this side cannot decide the row. It is the lowest score of the claims of an answer,
+    or the highest for contradictions.
     """
     scored = next(threshold.score for threshold in fitted_thresholds() if threshold.side == side)
     claims = labelled.claims
@@ -165,9 +147,9 @@ def rows_of_side(
 
 
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
-    """Test the grid from strict to lax and fit the laxest threshold that passes.
+    """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    A sequence of tests ends with the first that fails, so that only its start costs confidence.
+    A sequence of tests ends with the first failure, so that only its start costs confidence.
     """
     points = [decided_rows(rows, side, threshold) for threshold in GRID]
     starts = _starts(points[-1].n, target, 1 - confidence)
@@ -203,22 +185,19 @@ def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Tested
 
 
 def _starts(most: int, target: float, error: float) -> dict[int, float]:
-    """Return the numbers of decided groups at which the sequence starts, with the error level of each.
+    """Return the error of each start of the sequence, by its number of decided groups.
 
-    As many starts as the laxest threshold has groups for; without errors the first could just be passed.
+    There are as many starts as the laxest threshold has groups for; without mistakes the first just passes.
     """
     for count in range(_STARTS, 0, -1):
         least = trials_needed(target, 1 - error / count) or 0
         if most >= least * _APART ** (count - 1):
             break
-    return {least * _APART**place: error / count for place in range(count)}
+    return {least * _APART**index: error / count for index in range(count)}
 
 
 def _why(best: Tested, most: int | None, side: SideName, target: float, confidence: float) -> str:
-    """Return the reason why no threshold was chosen, and how many groups would do where that is known.
-
-    `most` is the number of groups that the laxest threshold decides, None where one was tested.
-    """
+    """Explain a missing threshold; `most` counts the groups of the laxest, None if one was tested."""
     if most is not None:
         return (
             f"a target of {target:g} at a confidence of {confidence:g} takes "

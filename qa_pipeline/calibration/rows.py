@@ -1,4 +1,4 @@
-"""Labelled rows for calibration: files in, each row with its source, its claims and their scores out."""
+"""Labelled rows for calibration: read from files or decisions, with their claims and scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ import polars as pl
 
 from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.grounding_items import ITEMS, Item, Premise
-from qa_pipeline.evaluation.datasets.labelled_files import read_file
+from qa_pipeline.evaluation.labelled_files import ITEMS, Item, read_file
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.hashes import hash_file, hash_parts
 from qa_pipeline.storage.layout import Layout
@@ -18,12 +17,12 @@ from qa_pipeline.storage.tables import CHUNKS, CLAIMS, PAIRS
 from qa_pipeline.verification.verify import Means, Statement, verify
 
 QUALITY = "quality"
-"""The beginning of a reason of rejection that says nothing about the sources."""
+"""Prefix of reasons of rejection that do not concern the sources."""
 
 
 @dataclass(frozen=True)
 class LabelledFile:
-    """A file of labelled rows: `items` has id, language, question, context, answer, label and group_id."""
+    """A file of labelled rows (`labelled_files.ITEMS`)."""
 
     path: Path
     sha256: str
@@ -32,35 +31,30 @@ class LabelledFile:
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Scored rows of some files.
-
-    `rows` has group (a number), label and pair_id, in the order in which one row of a group is drawn;
-    `claims` is a claims table of the pairs.
-    """
+    """Scored rows (group as a number, label and pair_id, in random order) and the table of their claims."""
 
     rows: pl.DataFrame
     claims: pl.DataFrame
 
 
 def read_complete(path: Path) -> LabelledFile:
-    """Read a file of grounding rows, or of premises and hypotheses, all of whose rows can be used.
+    """Read a file of labelled rows, or of premises and hypotheses.
 
     Raises:
-        InputError: it cannot be read, lacks a column, or a row cannot be used.
+        InputError: the file or a row of it cannot be used.
     """
-    read = read_file(path, lambda columns: Premise if "premise" in columns else Item)
+    read = read_file(path, Item)
     for row in read.left_out.iter_rows(named=True):
         raise InputError(f"{path}, row {row['first_row']}: {row['detail']}; correct or remove such rows")
     return LabelledFile(path, hash_file(path), read.items)
 
 
 def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledRows:
-    """Give every row its claims with all local scores; rows of equal texts share them."""
-    columns = ("id", "group_id", "label", "answer", "context", "language", "question")
+    """Add the claims of each row with all local scores; rows of equal texts share them."""
     items = pl.concat(
         [
-            file.items.select(columns, file=pl.lit(f"{place} {file.path.name}"))
-            for place, file in enumerate(files)
+            file.items.with_columns(file=pl.lit(f"{index} {file.path.name}"))
+            for index, file in enumerate(files)
         ]
     )
     texts = items.select("answer", "context", "language", "question").iter_rows()
@@ -81,12 +75,12 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
 
 
 def decided_rows(layout: Layout) -> LabelledFile:
-    """Return the decisions of an output folder that stand: accepted is supported, rejected is not.
+    """Return the valid decisions of an output folder as labels: accepted is supported, rejected is not.
 
-    Left out are edits, refusals, pairs without evidence, and rejections whose reason begins with "quality".
+    Edits, refusals, pairs without evidence, and rejections for "quality" are omitted.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such decision.
         TableError: tables or decisions cannot be read.
     """
     items = pl.concat(

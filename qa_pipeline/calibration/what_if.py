@@ -1,4 +1,4 @@
-"""Stored batches decided again by other numbers: what would move; no model is asked, nothing is written."""
+"""Stored batches decided again with other numbers: the verdicts that would change, without a model."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,36 +22,33 @@ INPUTS = (
     *("pairs", "claims", "claim_verdicts", "refusals", "assessments", "canaries", "round_trips"),
     *("decisions", "verdicts"),
 )
-"""The tables that deciding again needs."""
-_GROUPS = ("verification", "judging")
-_DECIDING = {
-    *(f"verification.{name}" for name in VerificationSettings.deciding()),
-    *(f"judging.{name}" for name in JudgingSettings.deciding()),
-}
+"""The tables needed to decide again."""
+_GROUPS = {"verification": VerificationSettings.deciding(), "judging": JudgingSettings.deciding()}
 
 
 def read_changes(texts: list[str]) -> dict[str, dict[str, Any]]:
     """Read `GROUP.NAME=VALUE` texts into the groups of settings that they change.
 
     Raises:
-        InputError: a text names a setting whose other values need scores or replies that are not stored.
+        InputError: a setting needs scores or replies that are not stored.
     """
+    deciding = {f"{group}.{name}" for group, names in _GROUPS.items() for name in names}
     for name in (text.partition("=")[0].strip() for text in texts):
-        if name not in _DECIDING:
-            raise InputError(f"--set {name}: only these decide: {', '.join(sorted(_DECIDING))}")
+        if name not in deciding:
+            raise InputError(f"--set {name}: only these decide: {', '.join(sorted(deciding))}")
     return read_assignments(texts)
 
 
 def what_if(
     layout: Layout, batches: list[str] | None, changes: Mapping[str, Mapping[str, Any]]
 ) -> pl.DataFrame:
-    """Decide stored batches again, each by the settings of its run with `changes` made to them.
+    """Decide stored batches again, each by the settings of its run with `changes`.
 
     Returns:
-        The number of claims and pairs by what, old, new and the new reason.
+        The count of claims and pairs (`what`) by old verdict, new verdict and new reason.
 
     Raises:
-        InputError: there is no such batch, or none at all, or the settings of its run are not recorded.
+        InputError: a batch does not exist, or the settings of its run are not recorded.
         SettingsError: the changed settings cannot be used.
         TableError: a table is missing or damaged.
     """
@@ -85,23 +82,21 @@ def what_if(
 def decide_again(
     frames: Mapping[str, pl.DataFrame], verification: VerificationSettings, judging: JudgingSettings
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return claim_verdicts and verdicts of a batch: stored replies speak for claims that are open again.
+    """Return claim_verdicts and verdicts of a batch, with the stored replies of the verifying model.
 
-    Pairs that pass source verification now and that the judge of the batch has not seen have the reason
-    `judge_not_asked`. With the settings of the run the tables come out as they are stored.
+    Pairs that newly pass source verification have the reason `judge_not_asked`. The settings of the run
+    reproduce the stored tables.
     """
     pairs, claims, assessments = frames["pairs"], frames["claims"], frames["assessments"]
-    replies = stored_replies(frames["claim_verdicts"])
-    decided = decide_claims(claims, pairs, verification, replies)
+    decided = decide_claims(claims, pairs, verification, _stored_replies(frames["claim_verdicts"]))
     decided = overrule_claims(decided, claims, pairs, frames["decisions"])
     grounded = grounded_pairs(pairs, claims, decided, accept_grounding=verification.accept_grounding)
     unseen = grounded.join(assessments, on="pair_id", how="anti", maintain_order="left")
     has_judge = (assessments["status"] != "not_judged").any()
     missing = {"status": "failed", "reason": "judge_not_asked"} if has_judge else {}
     unjudged = [{**not_judged(*ids), **missing} for ids in unseen.select("pair_id", "batch").iter_rows()]
-    tables = {name: frames[name] for name in ("refusals", "round_trips", "canaries", "decisions")}
     return decided, build_verdicts(
-        **tables,
+        **{name: frames[name] for name in ("refusals", "round_trips", "canaries", "decisions")},
         pairs=pairs,
         claims=claims,
         claim_verdicts=decided,
@@ -111,8 +106,8 @@ def decide_again(
     )
 
 
-def stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return the replies of a verifying model to claims (`REPLIES`), from the stored verdicts."""
+def _stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return the replies of the verifying model (`REPLIES`) from the stored verdicts."""
     replied = claim_verdicts.filter(pl.col("llm_decision").is_not_null())
     is_decision = pl.col("llm_decision").is_in(["accept", "reject", "unsure"])
     distrusted = (pl.col("llm_decision") == "accept") & (pl.col("verdict") != "supported")

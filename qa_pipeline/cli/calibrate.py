@@ -53,8 +53,7 @@ def calibrate(
     from qa_pipeline.calibration.fitting import calibrate as fit
     from qa_pipeline.calibration.rows import decided_rows, read_complete
     from qa_pipeline.cli.console import show
-    from qa_pipeline.evaluation.datasets.grounding_items import draw
-    from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
+    from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.thresholds import thresholds_bytes
     from qa_pipeline.settings.tree import load_settings

@@ -45,7 +45,7 @@ def raters(
     check_exists(*files)
     from qa_pipeline.cli.console import show
     from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
-    from qa_pipeline.evaluation.reports.summaries import rounded
+    from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.storage.files import write_bytes
 
     listed = [part.strip() for part in (categories or "").split(",") if part.strip()]
@@ -94,10 +94,9 @@ def validation(
 
     from qa_pipeline.calibration.rows import read_complete
     from qa_pipeline.cli.console import show
-    from qa_pipeline.evaluation.datasets.grounding_items import draw
-    from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
-    from qa_pipeline.evaluation.reports.summaries import rounded
+    from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.evaluation.running import cut_by
+    from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.evaluation.validation import measure_validation
     from qa_pipeline.text.rendering import words
 

@@ -1,7 +1,6 @@
 """The command `eval run`: answered questions of any system in, a report folder out."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -11,9 +10,7 @@ from qa_pipeline.cli.settings import model_options, settings_at
 from qa_pipeline.errors import SettingsError
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from qa_pipeline.evaluation.signals.means import Means
+    from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.settings.tree import Settings
 
 Scorer = Literal["local", "model"]
@@ -51,13 +48,12 @@ def run(
     check_exists(*datasets)
     from qa_pipeline.cli.console import print_line, watching
     from qa_pipeline.evaluation.abilities import write_suite
-    from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
-    from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
-    from qa_pipeline.evaluation.laws import MOST_ROWS, categorical_correctness
+    from qa_pipeline.evaluation.answered_questions import read_rag_rows
+    from qa_pipeline.evaluation.labelled_files import draw
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-    from qa_pipeline.evaluation.reports.report import About, dataset_name
-    from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
-    from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
+    from qa_pipeline.evaluation.report import About, dataset_name
+    from qa_pipeline.evaluation.report_folder import dataset_sha256, new_report, write_report
+    from qa_pipeline.evaluation.running import categorical_correctness, count_unsplit, evaluate_into
     from qa_pipeline.storage.files import write_bytes
 
     if abilities is not None:
@@ -68,26 +64,19 @@ def run(
     options = model_options(max_calls=max_calls, max_cost=max_cost)
     settings = settings_of(data, change, options, scorer)
     means = means_of(settings, scorer, undecided)
-    faults: Faults = {}
-    with (
-        new_report(out, replace=replace) as folder,
-        TemporaryDirectory(dir=folder) as work,
-        watching(quiet=as_json) as watch,
-    ):
-        read = rag_blocks(datasets, faults)
-        stored_rows = store_rag_rows(Path(work) / "rows.parquet", read)
-        rows = _drawn(stored_rows, limit)
+    read = read_rag_rows(datasets)
+    drawn = draw(read.items.select("dataset", "id", group_id="group"), limit)
+    rows = read.items.join(drawn, on="id", how="semi", maintain_order="left")
+    with new_report(out, replace=replace) as folder, watching(quiet=as_json) as watch:
         counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
-        dataset, digest = dataset_name(rows, name), dataset_sha256(stored_rows)
         about = About(
-            dataset,
-            digest,
-            left_out(faults),
+            dataset_name(rows, name),
+            dataset_sha256(read.items),
+            read.left_out,
             _settings_shown(means),
-            categorical_correctness(rows.head(MOST_ROWS).collect(), metrics, means) if laws else None,
+            categorical_correctness(rows, metrics, means) if laws else None,
         )
-        unsplit = count_unsplit(rows, means) or None
-        about.settings.update(limit=limit, unsplit=unsplit)
+        about.settings.update(limit=limit, unsplit=count_unsplit(rows, means) or None)
         document = write_report(folder, metrics, counts, about)
     _show(document, out, every=bool(metric), as_json=as_json)
 
@@ -108,7 +97,7 @@ def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Mea
         SettingsError: a model is missing or cannot be used.
         KeyRejectedError: its key is missing.
     """
-    from qa_pipeline.evaluation.signals.means import Means
+    from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.pipeline.resources import Resources
 
     resources, cut_by = Resources(settings), settings.verification.split_claims
@@ -123,18 +112,6 @@ def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Mea
         raise SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
     splitter = None if cut_by == "rules" else verifier
     return Means(resources, verifier if asks else None, judge, undecided, splitter)
-
-
-def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
-    """Return all rows, or a sample in memory."""
-    import polars as pl
-
-    from qa_pipeline.evaluation.datasets.grounding_items import draw
-
-    if limit is None:
-        return rows
-    drawn = draw(rows.select("dataset", "id", group_id="group").collect(), limit)
-    return rows.filter(pl.col("id").is_in(drawn["id"].implode())).collect(engine="streaming").lazy()
 
 
 def _settings_shown(means: "Means") -> dict[str, Any]:
@@ -158,8 +135,8 @@ def _without_folder(model: str | None) -> str | None:
 def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) -> None:
     from qa_pipeline.cli.console import show
     from qa_pipeline.evaluation.metrics.registry import SUMMARY
-    from qa_pipeline.evaluation.reports.deciders import describe_deciders
-    from qa_pipeline.evaluation.reports.report import reasons, what_to_know, with_bounds
+    from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
+    from qa_pipeline.evaluation.summaries import describe_deciders
 
     metrics = {name: metric for name, metric in document["metrics"].items() if every or name in SUMMARY}
     rows = [

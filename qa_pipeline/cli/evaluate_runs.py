@@ -11,7 +11,7 @@ from qa_pipeline.cli.options import Json, check_exists
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.evaluation.gates.comparison_pages import Page
+    from qa_pipeline.evaluation.comparison_pages import Page
 
 BARE_THRESHOLD = "faithfulness"
 """The metric of a threshold without a name."""
@@ -36,9 +36,9 @@ def compare(
     compared. Different data sets need --unpaired.
     """
     check_exists(baseline, current)
-    from qa_pipeline.evaluation.gates.comparison import ab_decision, compare_paired, compare_unpaired
-    from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
-    from qa_pipeline.evaluation.reports.stored_report import read_report
+    from qa_pipeline.evaluation.comparison import ab_decision, compare_paired, compare_unpaired
+    from qa_pipeline.evaluation.comparison_pages import comparison_page
+    from qa_pipeline.evaluation.report_folder import read_report
 
     reports = read_report(baseline), read_report(current)
     document = compare_unpaired(*reports) if unpaired else compare_paired(*reports)
@@ -71,11 +71,10 @@ def gate(
     a critical check.
     """
     check_exists(current, baseline, golden, limits_file)
-    from qa_pipeline.evaluation.gates.comparison_pages import gate_page
-    from qa_pipeline.evaluation.gates.gate import gate as held
-    from qa_pipeline.evaluation.gates.gate import read_limits
-    from qa_pipeline.evaluation.gates.golden import read_golden
-    from qa_pipeline.evaluation.reports.stored_report import read_report
+    from qa_pipeline.evaluation.comparison_pages import gate_page
+    from qa_pipeline.evaluation.gate import gate as held
+    from qa_pipeline.evaluation.gate import read_golden, read_limits
+    from qa_pipeline.evaluation.report_folder import read_report
 
     limits = read_limits(
         limits_file, {"accept_likeness": accept_likeness or None}, _thresholds(threshold or [])
@@ -117,8 +116,8 @@ def _show_page(
     import json
 
     from qa_pipeline.cli.console import print_line, show, show_table
-    from qa_pipeline.evaluation.gates.comparison_pages import markdown
-    from qa_pipeline.evaluation.reports.summaries import rounded
+    from qa_pipeline.evaluation.comparison_pages import markdown
+    from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.storage.files import write_bytes
 
     printed = rounded(document)

@@ -41,9 +41,6 @@ def check(
         datetime | None,
         typer.Option(formats=["%Y-%m-%d"], help="First day (UTC) whose alerts count. Default: the last day."),
     ] = None,
-    reference: Annotated[
-        Path | None, typer.Option(help="Scores to compare with, as rows.parquet of a report.")
-    ] = None,
     alerts: Annotated[Path | None, typer.Option(help="JSONL file for the alerts.")] = None,
     change: Change = None,
     as_json: Json = False,
@@ -51,27 +48,26 @@ def check(
     """Score new days of logs, and exit with 1 if there is an alert.
 
     Scores are stored without texts in OUT/monitoring. An alert is a mean beyond its limit by more than
-    chance, a mean that likeness alone decided, or drift. Without --reference drift is measured from the
-    first days.
+    chance, a mean that likeness alone decided, or drift from the first 28
+    days.
     """
     settings = settings_at(out, change)
     folder = logs or settings.monitoring.logs
     if folder is None:
         raise InputError("name a folder of logs, or set monitoring.logs")
-    check_exists(folder, reference)
+    check_exists(folder)
     import polars as pl
 
     from qa_pipeline.cli.console import show
     from qa_pipeline.monitoring.alerts import alerts_of, find_levels
-    from qa_pipeline.monitoring.days import read_days, read_reference
+    from qa_pipeline.monitoring.days import read_days
     from qa_pipeline.monitoring.drift import find_drift
     from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.storage.layout import Layout
 
     scored, left_out = _score_days(folder, settings)
     rows = read_days(Layout(settings.out).monitoring)
-    reference_rows = None if reference is None else read_reference(reference)
-    levels, drift = find_levels(rows, settings.monitoring), find_drift(rows, reference_rows)
+    levels, drift = find_levels(rows, settings.monitoring), find_drift(rows)
     first = since.date() if since else max(rows["day"], default=date.min)
     lines = alerts_of(levels, drift, first)
     if alerts is not None:
@@ -105,7 +101,7 @@ def _score_days(folder: Path, settings: "Settings") -> "tuple[list[date], pl.Dat
     """Score each day whose logs are newer than its scores. Return the days and the rows left out."""
     import polars as pl
 
-    from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
+    from qa_pipeline.evaluation.labelled_files import LEFT_OUT
     from qa_pipeline.monitoring.days import day_file, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
     from qa_pipeline.storage.layout import Layout

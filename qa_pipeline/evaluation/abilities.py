@@ -1,8 +1,8 @@
 """The four abilities of Chen et al. 2023 (RGB, arXiv:2309.01431), from proved pairs.
 
-A row of the suite is a question with the contexts that a model may use; answered, it is a row of a data set.
-Its category is the ability and its difficulty the kind of row, by which every report has its figures apart.
-Noise is looked through word by word: no context that could answer is noise. Everything is drawn by hashes.
+A row of the suite is a question with the contexts that a model may use; once answered, it is a row of a data
+set. Its category is the ability and its difficulty the kind of row, and every report has figures for each.
+Noise is filtered word by word, so that it never answers. Rows are drawn by hashes.
 """
 
 import json
@@ -13,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.labelled_files import Row
+from qa_pipeline.evaluation.labelled_files import Row
 from qa_pipeline.storage.hashes import draw_number, hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -30,19 +30,13 @@ NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = (
 )
 CONTEXTS = 5
 NOISE_COUNTS = (0, 1, 2, 4)
-"""Contexts of noise beside the passage of the proof."""
+"""Contexts of noise in addition to the proving passage."""
 ENOUGH_WORDS = 0.6
-"""Share of what a claim adds to its question that noise may not hold."""
+"""Share of the words that a claim adds to its question, from which a text may answer."""
 _MOST_ASKED = 0.8
-"""Share of a question's words that no sentence of noise has."""
-
-
+"""Share of the words of a question, from which a sentence may answer."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-
-
-def fold_text(text: str) -> str:
-    """Return the folded text without case."""
-    return fold(text).casefold()
+_CHANGEABLE = re.compile(r"(?<![\d.,])\d{1,4}(?![\d.,]\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +49,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A claim of an answer, the words that prove it, and the passage that has them."""
+    """A claim of an answer, the quote that proves it, and the passage of the quote."""
 
     claim: str
     quote: str
@@ -64,7 +58,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """An accepted pair; one without proofs is a refusal that was accepted."""
+    """An accepted pair; an accepted refusal has no proofs."""
 
     pair_id: str
     question: str
@@ -74,19 +68,19 @@ class Proved:
 
     @property
     def passages(self) -> list[Text]:
-        """Return the passages of the proofs, each once."""
+        """Return the distinct passages of the proofs."""
         return list(dict.fromkeys(proof.passage for proof in self.proofs))
 
     def may_be_answered_by(self, text: Text) -> bool:
-        """Return if a text has a proof, says the same, or has most of the question in a sentence."""
-        plain, question = fold_text(text.text), read(self.question, self.language).stem_set
+        """Return True if a text has a proof, most words of a claim, or most of the question in a sentence."""
+        plain, question = _folded(text.text), read(self.question, self.language).stem_set
         for start, end in split_sentences(text.text, self.language):
             if (recall(question, read(text.text[start:end], self.language).stem_set) or 0.0) >= _MOST_ASKED:
                 return True
         for proof in self.proofs:
             stated = read(proof.claim, self.language).stem_set
             stated_share = recall(stated - question or stated, read(text.text, self.language).stem_set)
-            is_quoted = fold_text(proof.quote) in plain or fold_text(proof.claim) in plain
+            is_quoted = _folded(proof.quote) in plain or _folded(proof.claim) in plain
             if is_quoted or stated_share is None or stated_share >= ENOUGH_WORDS:
                 return True
         return False
@@ -101,34 +95,35 @@ class Source:
     texts: dict[str, list[Text]]
 
     def noise(self, pairs: Sequence[Proved], count: int, false: str = "") -> list[Text]:
-        """Return the nearest `count` passages that answer no question and do not say `false`."""
+        """Return the `count` most similar passages that answer no question and do not contain `false`."""
         language = pairs[0].language
-        question_stems = frozenset().union(
-            *(read(f"{pair.question} {pair.answer}", language).stem_set for pair in pairs)
-        )
+        asked = " ".join(f"{pair.question} {pair.answer}" for pair in pairs)
+        stems = read(asked, language).stem_set
         near = sorted(
             self.texts.get(language, ()),
-            key=lambda text: -(recall(question_stems, read(text.text, language).stem_set) or 0.0),
+            key=lambda text: -(recall(stems, read(text.text, language).stem_set) or 0.0),
         )
-        distinct = {fold_text(text.text): text for text in reversed(near)}
-        return list(
-            islice(
-                (
-                    text
-                    for plain, text in reversed(distinct.items())
-                    if not (false and fold_text(false) in plain)
-                    and not any(pair.may_be_answered_by(text) for pair in pairs)
-                ),
-                count,
-            )
-        )
+        noise: dict[str, Text] = {}
+        for text in near:
+            plain = _folded(text.text)
+            if len(noise) == count:
+                break
+            if plain in noise or (false and _folded(false) in plain):
+                continue
+            if not any(pair.may_be_answered_by(text) for pair in pairs):
+                noise[plain] = text
+        return list(noise.values())
+
+
+def _folded(text: str) -> str:
+    return fold(text).casefold()
 
 
 def workspace_source(out: Path) -> Source:
     """Return the training examples of all batches of an output folder, and their chunks.
 
     Raises:
-        InputError: the folder holds no training examples.
+        InputError: the folder has no training examples.
         TableError: a table is missing or cannot be read.
     """
     layout = Layout(out)
@@ -140,14 +135,14 @@ def workspace_source(out: Path) -> Source:
             for table in (DOCUMENTS, CHUNKS, TRAINING_EXAMPLES)
         )
         names = dict(documents.select("document_id", "path").iter_rows())
-        of_chunk = {}
+        text_by_chunk = {}
         columns = ("chunk_id", "document_id", "language", "text")
         for chunk, document, language, text in chunks.select(columns).iter_rows():
-            of_chunk[chunk] = Text(names[document], text)
-            texts.setdefault(language, []).append(of_chunk[chunk])
+            text_by_chunk[chunk] = Text(names[document], text)
+            texts.setdefault(language, []).append(text_by_chunk[chunk])
         for row in examples.iter_rows(named=True):
             proofs = [
-                Proof(evidence["claim"], evidence["quote"], of_chunk[evidence["chunk_id"]])
+                Proof(evidence["claim"], evidence["quote"], text_by_chunk[evidence["chunk_id"]])
                 for evidence in row["evidence"]
             ]
             pair = {name: row[name] for name in ("pair_id", "question", "answer", "language")}
@@ -177,7 +172,7 @@ def write_suite(out: Path, most: int) -> bytes:
     """Return the suite of an output folder as JSON lines.
 
     Raises:
-        InputError: the folder holds no training examples, or they give no row.
+        InputError: the folder has no training examples, or they give no row.
     """
     rows = build_suite(workspace_source(out), most)
     if not rows:
@@ -202,7 +197,7 @@ def _rejection_rows(source: Source, pair: Proved) -> list[Row]:
 
 
 def _integration_rows(source: Source, pair: Proved) -> list[Row]:
-    """Return a question about two passages as it is; any other joined with one about another document."""
+    """Return a question about two passages, or a question joined with one about another document."""
     pairs, difficulty = [pair], "several_passages"
     if len(pair.passages) < 2:
         documents = {text.document for text in pair.passages}
@@ -223,7 +218,7 @@ def _integration_rows(source: Source, pair: Proved) -> list[Row]:
 
 
 def _counterfactual_rows(source: Source, pair: Proved) -> list[Row]:
-    """Return rows in which a denial of the proof ranks first, without the true passage and beside it."""
+    """Return rows in which a denial of the proof ranks first, with and without the true passage."""
     planted = next(_denials(pair), None) if len(pair.passages) == 1 else None
     noise = [] if planted is None else source.noise([pair], CONTEXTS - 1, planted["false"])
     if planted is None or len(noise) < CONTEXTS - 1:
@@ -231,19 +226,20 @@ def _counterfactual_rows(source: Source, pair: Proved) -> list[Row]:
     passage = pair.passages[0]
     name = f"{hash_parts(passage.document, planted['false'])[:8]}{Path(passage.document).suffix}"
     false = Text(name, passage.text.replace(planted["true"], planted["false"]))
-    return [
-        _row(source, COUNTERFACTUAL, "planted_alone", [pair], [false, *noise], planted),
-        _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], [false, passage, *noise[:-1]], planted),
-    ]
+    alone = _row(source, COUNTERFACTUAL, "planted_alone", [pair], [false, *noise], is_planted=True)
+    beside = [false, passage, *noise[:-1]]
+    both = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], beside, is_planted=True)
+    return [{**row, "planted": planted} for row in (alone, both)]
 
 
 def _denials(pair: Proved) -> Iterator[Row]:
-    """Yield sentences of the proof with a number changed that is in the answer and not in the question."""
+    """Yield sentences of the proof with a changed number of the answer that the question does not state."""
+    numbers = {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}
     for proof in pair.proofs:
         for start, end in split_sentences(proof.quote, pair.language):
             line = proof.quote[start:end]
-            for match in re.finditer(r"(?<![\d.,])\d{1,4}(?![\d.,]\d)", line):
-                if match[0] in {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}:
+            for match in _CHANGEABLE.finditer(line):
+                if match[0] in numbers:
                     changed = str(int(match[0]) + 3)
                     yield {"true": line, "false": f"{line[: match.start()]}{changed}{line[match.end() :]}"}
 
@@ -254,10 +250,11 @@ def _row(
     difficulty: str,
     pairs: Sequence[Proved],
     texts: Sequence[Text],
-    planted: Row | None = None,
+    *,
+    is_planted: bool = False,
 ) -> Row:
-    """Return a row as `eval run` reads it; contexts are shuffled but for a planted one, which ranks first."""
-    if planted is None:
+    """Return a row as `eval run` reads it; contexts are shuffled unless the first is planted."""
+    if not is_planted:
         texts = sorted(texts, key=lambda text: draw_number(0, pairs[0].pair_id, text.document, text.text))
     query = " ".join(pair.question for pair in pairs)
     documents = list(dict.fromkeys(text.document for pair in pairs for text in pair.passages))
@@ -282,5 +279,4 @@ def _row(
         "language": pairs[0].language,
         "dataset": source.name,
         "group": (documents or [pairs[0].pair_id])[0],
-        **({} if planted is None else {"planted": planted}),
     }

@@ -1,4 +1,4 @@
-"""Ratings of several people: how far they agree, and what the majority says of each item."""
+"""Ratings of several people: their agreement, and the majority label of each item."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +10,8 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.labelled_files import (
+from qa_pipeline.evaluation.labelled_files import (
     LEFT_OUT,
-    LIMITS,
     Labelled,
     LabelledRow,
     Row,
@@ -21,24 +20,14 @@ from qa_pipeline.evaluation.datasets.labelled_files import (
     read_file,
 )
 from qa_pipeline.statistics import number
-from qa_pipeline.storage.row_files import Fault
 
 RATINGS = pl.Schema(
-    {
-        "file": pl.String(),
-        "row": pl.Int64(),
-        "item": pl.String(),
-        "annotator": pl.String(),
-        "criterion": pl.String(),
-        "rating": pl.String(),
-    }
+    dict.fromkeys(("file", "id", "item", "annotator", "criterion", "rating", "dataset"), pl.String())
 )
-"""One rating. Numbers are written as texts: 1, 1.0 and "1" are one rating."""
-CRITERION = "rating"
-"""What is rated where the rows do not say."""
+"""A rating; `id` is the index of its row in the file. Numbers are texts: 1, 1.0 and "1" are equal."""
 LEAST_KAPPA = 0.6
-"""Fleiss' kappa above which agreement is called substantial (Landis and Koch 1977), and consensus is used."""
-_MOST_WHOLE = 1e15  # below it a float holds every whole number exactly
+"""Fleiss' kappa above which agreement is substantial (Landis and Koch 1977) and the consensus is used."""
+_MOST_WHOLE = 1e15  # below it a float is exact for every whole number
 _KEY = ("item", "annotator", "criterion")
 
 
@@ -50,67 +39,37 @@ def _category(value: object) -> object:
         if not np.isfinite(value):
             raise PydanticCustomError("not_finite", "is no number")
         return str(int(value)) if value.is_integer() and abs(value) < _MOST_WHOLE else repr(value)
-    return str(value) if isinstance(value, int) else value.strip() if isinstance(value, str) else value
+    if isinstance(value, int):
+        return str(value)
+    return value.strip() if isinstance(value, str) else value
 
 
-Category = Annotated[Text, BeforeValidator(_category)]
+class Rating(LabelledRow):
+    """A rating of an item by an annotator."""
 
-
-class RatedItem(LabelledRow):
-    """A rating of one annotator, or one item with the ratings of all.
-
-    In the columns `id` is the row's place in the file, from 0, and `item` what is rated.
-    """
-
-    columns = pl.Schema(
-        {
-            **dict.fromkeys(("file", "id", "item", "criterion", "dataset"), pl.String()),
-            "ratings": pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()})),
-        }
-    )
-    other_names = True
-    id: Text = Field(description="a text: what is rated")
-    ratings: dict[Text, Category | None] = Field(
-        description="annotator and rating, or an object of ratings by annotator"
-    )
-    criterion: Text | None = None
+    columns = RATINGS
+    id: Text = Field(description="a text: the rated item")
+    annotator: Text = Field(description="a text: who rated it")
+    rating: Annotated[Text, BeforeValidator(_category)] = Field(description="the rating, a text or a number")
+    criterion: Text = "rating"
     dataset: Text | None = None
 
-    @classmethod
-    def from_values(cls, values: Row) -> Row:
-        """Return a row of one rating as an item with one rating."""
-        who, rating = values.get("annotator"), values.get("rating")
-        if isinstance(who, str) and rating is not None:
-            values = {**values, "ratings": {who: rating}}
-        return super().from_values(values)
-
-    def row(self) -> Row | Fault:
-        """Return the item with its ratings; null is no rating."""
-        rating_list = [{"annotator": who, "rating": rating} for who, rating in self.ratings.items() if rating]
-        return {"item": self.id, "ratings": rating_list, **self.model_dump(exclude={"id", "ratings"})}
+    def row(self) -> Row:
+        """Return the rating with its item; the reader sets the id."""
+        return {"item": self.id, **self.model_dump(exclude={"id"})}
 
 
 def read_ratings(places: Sequence[Path], categories: Sequence[str] = ()) -> Labelled:
-    """Return the ratings (`RATINGS`) of files and folders, and what is left out (`LEFT_OUT`).
+    """Read ratings (`RATINGS`) of files and folders: id, annotator, rating and optionally criterion.
 
-    A row is a rating (id, annotator, rating) or an item with an object of ratings by annotator; criterion is
-    optional. An annotator's ratings of an item that contradict each other are all left out, reason
-    `conflicting_ratings`; one that is repeated counts once, reason `repeated_rating`.
-
-    Args:
-        places: files and folders.
-        categories: the ratings there may be; others are left out, reason `unknown_category`. None: any.
+    Ratings outside `categories`, if any are named, are omitted (`unknown_category`). So are all ratings of an
+    item by an annotator who contradicts himself (`conflicting_ratings`), and repetitions (`repeated_rating`).
 
     Raises:
-        InputError: a file cannot be read as a whole, or there is no rating that can be used.
+        InputError: a file cannot be read as a whole, or there is no usable rating.
     """
-    files = [read_file(path, lambda _: RatedItem, LIMITS) for path in labelled_files(places)]
-    items = pl.concat([file.items for file in files]).explode("ratings").drop_nulls("ratings")
-    rows = (
-        items.unnest("ratings")
-        .with_columns(pl.col("criterion").fill_null(CRITERION), row=pl.col("id").cast(pl.Int64) + 1)
-        .select(RATINGS.names())
-    )
+    files = [read_file(path, Rating) for path in labelled_files(places)]
+    rows = pl.concat([file.items for file in files])
     unknown = ~pl.col("rating").is_in(list(categories)) if categories else pl.lit(value=False)
     marked = rows.with_columns(
         reason=pl.when(unknown)
@@ -120,7 +79,7 @@ def read_ratings(places: Sequence[Path], categories: Sequence[str] = ()) -> Labe
         .when(~pl.struct(_KEY).is_first_distinct())
         .then(pl.lit("repeated_rating"))
     )
-    used = marked.filter(pl.col("reason").is_null()).select(RATINGS.names())
+    used = marked.filter(pl.col("reason").is_null()).drop("reason")
     if not used.height:
         raise InputError(f"{', '.join(map(str, places))}: no rating can be used; name a file of ratings")
     set_aside = (
@@ -128,7 +87,7 @@ def read_ratings(places: Sequence[Path], categories: Sequence[str] = ()) -> Labe
         .group_by("file", "reason", maintain_order=True)
         .agg(
             rows=pl.len().cast(pl.Int64),
-            first_row=pl.col("row").first(),
+            first_row=pl.col("id").first().cast(pl.Int64) + 1,
             detail=pl.format("{} rated {} as {}", "annotator", "item", "rating").first(),
         )
     )
@@ -136,10 +95,10 @@ def read_ratings(places: Sequence[Path], categories: Sequence[str] = ()) -> Labe
 
 
 def of_criterion(rows: pl.DataFrame, name: str | None) -> pl.DataFrame:
-    """Return the ratings of one criterion.
+    """Return the ratings of a criterion.
 
     Raises:
-        InputError: there is no such criterion, or several and none is named.
+        InputError: it does not exist, or there are several and no name.
     """
     criteria = rows["criterion"].unique().sort().to_list()
     if name not in criteria and (name is not None or len(criteria) > 1):
@@ -150,18 +109,15 @@ def of_criterion(rows: pl.DataFrame, name: str | None) -> pl.DataFrame:
 def rating_figures(
     rows: pl.DataFrame, least_kappa: float = LEAST_KAPPA
 ) -> tuple[dict[str, Any], pl.DataFrame]:
-    """Return the figures of one criterion's ratings, and the consensus on each item.
+    """Return the figures of the ratings of one criterion, and the consensus on each item.
 
-    Args:
-        rows: `RATINGS` of one criterion.
-        least_kappa: Fleiss' kappa that has to be exceeded before a consensus is used: below it, and where
-            kappa is unknown, no item gets a label (`low_agreement`).
+    Every item is set aside unless Fleiss' kappa exceeds `least_kappa`.
 
     Returns:
         A document of `criterion`, `items`, `ratings`, `categories`, `annotators` (ratings of each), `kappa`,
-        and of the consensus `least_kappa`, `is_used`, `labelled` and `set_aside` (items by reason); and a
-        frame of item, ratings, label (null without consensus), reason for none (`one_rating`,
-        `no_majority` or `low_agreement`), and share of the most frequent rating.
+        `least_kappa`, `is_used`, `labelled` and `set_aside` (items by reason); and a frame of item, ratings,
+        label (null without consensus), reason (`one_rating`, `no_majority` or `low_agreement`), and share of
+        the most frequent rating.
     """
     kappa = fleiss_kappa(rows)
     is_used = kappa is not None and kappa > least_kappa
@@ -179,13 +135,8 @@ def rating_figures(
         .when(not is_used)
         .then(pl.lit("low_agreement"))
     )
-    agreed = most.with_columns(reason=reason).select(
-        "item",
-        "ratings",
-        label=pl.when(pl.col("reason").is_null()).then("best"),
-        reason="reason",
-        share="share",
-    )
+    label = pl.when(pl.col("reason").is_null()).then("best").alias("label")
+    agreed = most.with_columns(reason=reason).select("item", "ratings", label, "reason", "share")
     annotators = rows.group_by("annotator").agg(ratings=pl.len().cast(pl.Int64)).sort("annotator")
     figures = {
         "criterion": rows["criterion"][0],
@@ -203,10 +154,9 @@ def rating_figures(
 
 
 def fleiss_kappa(rows: pl.DataFrame) -> float | None:
-    """Return Fleiss' kappa; None where it has no meaning.
+    """Return Fleiss' kappa over items with two ratings or more; None if it is undefined.
 
-    With unequal numbers of ratings an item's shares count alike (Fleiss 1971; Gwet 2014). Only items that
-    two annotators rated say anything.
+    The shares of each item count equally, whatever its number of ratings (Fleiss 1971; Gwet 2014).
     """
     compared = rows.filter(pl.len().over("item") > 1)
     if not compared.height:
@@ -216,5 +166,5 @@ def fleiss_kappa(rows: pl.DataFrame) -> float | None:
     totals = counts.sum(axis=1, keepdims=True)
     agreement = float(((counts * (counts - 1)) / (totals * (totals - 1))).sum(axis=1).mean())
     by_chance = float(((counts / totals).mean(axis=0) ** 2).sum())
-    # of rounding error alone it is unknown
+    # undefined if the rest is a rounding error
     return number((agreement - by_chance) / (1 - by_chance)) if 1 - by_chance > 1e-12 else None

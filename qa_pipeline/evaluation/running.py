@@ -1,24 +1,29 @@
-"""An evaluation: answered questions in, a value for each metric and row out, block by block."""
+"""An evaluation, block by block: the values of all metrics, and the functor laws that they keep.
+
+Verification is a natural transformation of a pipeline: it may run at any stage, and later measurements are
+the same.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
-from qa_pipeline.errors import SettingsError
-from qa_pipeline.evaluation.metrics.base import Metric
+from qa_pipeline.evaluation.answered_questions import RagRow
+from qa_pipeline.evaluation.labelled_files import usable_rows
+from qa_pipeline.evaluation.metrics.base import Metric, add_signals
+from qa_pipeline.evaluation.metrics.means import Means, Row
 from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
-from qa_pipeline.evaluation.signals.means import Means, Row
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.parquet import appended_parquet
+from qa_pipeline.storage.parquet import write_frame
+from qa_pipeline.storage.row_files import FileRow
 
 BLOCK = 256
-"""Rows that are looked at together: it bounds memory, and readings of their texts are remembered."""
+"""Rows whose signals are in memory together."""
 ROW_COLUMNS = ("id", "group", "query", "answer", "category", "difficulty", "language", "seconds")
 STATEMENTS = pl.Schema(
     {
@@ -30,41 +35,30 @@ STATEMENTS = pl.Schema(
     }
 )
 """A row of `statements.parquet`."""
-
-
-def evaluation_settings(settings: Settings) -> Settings:
-    """Return the settings with claims cut by the rules, or refuse those that want a model for it.
-
-    Every metric then sees the same claims, and no model is paid that nobody named.
-
-    Raises:
-        SettingsError: the settings want a model to cut them.
-    """
-    if settings.verification.split_claims == "model":
-        raise SettingsError(
-            "verification.split_claims=model: here the rules cut answers into claims, so that every metric "
-            "sees the same; set it to auto or rules, or have the model cut with eval run --statements model"
-        )
-    return cut_by(settings)
+LAW_ROWS = 100
+"""Rows on which the laws are checked; each is evaluated four times."""
+_DIGITS = 9
 
 
 def cut_by(settings: Settings, who: Literal["auto", "model", "rules"] = "rules") -> Settings:
-    """Return the settings with claims cut by the rules, or by a model, whatever the pipeline does."""
+    """Return the settings with claims split by the rules or a model, so that all metrics see the same."""
     verification = settings.verification.model_copy(update={"split_claims": who})
     return settings.model_copy(update={"verification": verification})
 
 
 @dataclass
 class Counts:
-    """The counts beside the values: for each metric its deciders, and what rows lacked."""
+    """Counts of an evaluation: by metric the deciders and the inputs that rows lack.
+
+    `hits` has the relevant documents among the first K of all rows, by K, and `listed` has K of each ranked
+    row plus its relevant documents.
+    """
 
     rows: int = 0
     decided_by: dict[str, Counter[str]] = field(default_factory=dict)
     missing: dict[str, Counter[str]] = field(default_factory=dict)
     hits: Counter[int] = field(default_factory=Counter)
-    """Relevant documents among the first K of all rows, by K."""
     listed: Counter[int] = field(default_factory=Counter)
-    """K of each row that has a ranking, and its relevant documents, by K."""
 
     def add(self, metric: Metric, rows: Sequence[Row], values: pl.Series) -> None:
         """Count a block of rows of one metric."""
@@ -81,16 +75,16 @@ class Counts:
 
 
 def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
-    """Return the columns of `rows.parquet`: the row, and one for each metric."""
+    """Return the columns of `rows.parquet`: of the row, and a value for each metric."""
     texts = dict.fromkeys(ROW_COLUMNS, pl.String()) | {"seconds": pl.Float64()}
     return pl.Schema(texts | {metric.name: pl.Float64() for metric in metrics})
 
 
 def evaluate(frame: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> tuple[list[Row], pl.DataFrame]:
-    """Return the rows (`RAG_ROWS`) with the signals that the metrics need, and the values of each metric.
+    """Return the rows (`RAG_ROWS`) with their signals, and the values of each metric.
 
     Raises:
-        PermanentModelError: a model can answer no further request.
+        PermanentModelError: a model refuses all further requests.
     """
     rows, values = [], {metric.name: list[float | None]() for metric in metrics}
     for part in frame.iter_slices(BLOCK):
@@ -103,54 +97,36 @@ def evaluate(frame: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> tu
 
 def evaluate_into(
     folder: Path,
-    rows: pl.LazyFrame,
+    rows: pl.DataFrame,
     metrics: Sequence[Metric],
     means: Means,
     notify: ProgressCallback = no_progress,
 ) -> Counts:
-    """Evaluate block by block, and write `rows.parquet` and `statements.parquet`.
-
-    Args:
-        folder: where to write.
-        rows: `RAG_ROWS`, of which a block is in memory at a time.
-        metrics: of the registry, or at another depth.
-        means: what signals are found with.
-        notify: hears how many rows are done.
+    """Evaluate rows (`RAG_ROWS`) in blocks, and write `rows.parquet` and `statements.parquet` to a folder.
 
     Raises:
-        PermanentModelError: a model can answer no further request.
-        OSError: the folder cannot be written.
+        PermanentModelError: a model refuses all further requests.
+        StorageError: a file cannot be written.
     """
-    counts, total = Counts(), rows.select(pl.len()).collect().item()
-    with ExitStack() as opened:
-        write_rows = opened.enter_context(appended_parquet(folder / "rows.parquet", rows_schema(metrics)))
-        write_statements = opened.enter_context(appended_parquet(folder / "statements.parquet", STATEMENTS))
-        for block in blocks_of(rows):
-            evaluated, values = evaluate(block, metrics, means)
-            counts.rows += block.height
-            for metric in metrics:
-                counts.add(metric, evaluated, values[metric.name])
-            write_rows(pl.concat([block.select(ROW_COLUMNS), values], how="horizontal"))
-            write_statements(pl.DataFrame(list(_statements(evaluated)), schema=STATEMENTS))
-            notify(counts.rows, total)
+    counts, scored, statements = Counts(), [rows_schema(metrics).to_frame()], [STATEMENTS.to_frame()]
+    for block in rows.iter_slices(BLOCK):
+        evaluated, values = evaluate(block, metrics, means)
+        for metric in metrics:
+            counts.add(metric, evaluated, values[metric.name])
+        scored.append(pl.concat([block.select(ROW_COLUMNS), values], how="horizontal"))
+        statements.append(pl.DataFrame(list(_statements(evaluated)), schema=STATEMENTS))
+        counts.rows += block.height
+        notify(counts.rows, rows.height)
+    write_frame(folder / "rows.parquet", pl.concat(scored))
+    write_frame(folder / "statements.parquet", pl.concat(statements))
     return counts
 
 
-def count_unsplit(rows: pl.LazyFrame, means: Means) -> dict[str, int]:
-    """Return how many rows have no statements since the reply of the splitter failed, by reason."""
-    if not means.unsplit:
-        return {}
-    answered = rows.select("query", "answer").collect().iter_rows()
+def count_unsplit(rows: pl.DataFrame, means: Means) -> dict[str, int]:
+    """Count the rows without statements because the splitter failed, by reason."""
+    answered = rows.select("query", "answer").iter_rows()
     reasons = Counter(means.unsplit[key] for key in answered if key in means.unsplit)
     return dict(sorted(reasons.items()))
-
-
-def blocks_of(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Yield the rows in blocks, in order; a scan of a Parquet file reads only what each block needs."""
-    start = 0
-    while (block := rows.slice(start, BLOCK).collect()).height:
-        yield block
-        start += BLOCK
 
 
 def _statements(rows: Sequence[Row]) -> Iterator[Row]:
@@ -160,3 +136,51 @@ def _statements(rows: Sequence[Row]) -> Iterator[Row]:
             document = None if context is None else row["contexts"][context]["document"]
             fields = {name: statement[name] for name in STATEMENTS if name in statement}
             yield fields | {"id": row["id"], "document": document}
+
+
+def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> dict[str, float]:
+    """Return the share of rows that keep each law, and the least of the three as `score`.
+
+    identity: a row that is written and read again has the same values and verdicts.
+    composition: two parts of the rows, evaluated one after the other, have the values of the whole.
+    naturality: verifying first gives the same values as verifying on demand.
+
+    Raises:
+        PermanentModelError: a model refuses all further requests.
+    """
+    rows = rows.head(LAW_ROWS)
+    outcomes = _outcomes(rows, metrics, means)
+    reads = (FileRow(number, row) for number, row in enumerate(rows.iter_rows(named=True), start=1))
+    again = usable_rows(reads, RagRow, Path("rows")).items
+    odd, even = (_outcomes(part, metrics, means) for part in (rows[1::2], rows[::2]))
+    composed = [(odd if index % 2 else even)[index // 2] for index in range(rows.height)]
+    early = rows.rows(named=True)
+    for row in early:
+        add_signals([row], ("statements", "cited"), means)
+    values = {metric.name: metric.scores(early, means) for metric in metrics}
+    measured = pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64()))
+    shares = {
+        "identity": _equal_share(outcomes, _outcomes(again, metrics, means)),
+        "composition": _equal_share(outcomes, composed),
+        "naturality": _equal_share(outcomes, _with_verdicts(early, measured, means)),
+    }
+    return {**shares, "score": min(shares.values())}
+
+
+def _outcomes(rows: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> list[tuple[object, ...]]:
+    return _with_verdicts(*evaluate(rows, metrics, means), means)
+
+
+def _with_verdicts(rows: Sequence[Row], values: pl.DataFrame, means: Means) -> list[tuple[object, ...]]:
+    """Return the rounded values of each row, followed by the verdicts on its statements."""
+    add_signals(rows, ["statements"], means)
+    rounded = values.with_columns(pl.all().round(_DIGITS)).iter_rows()
+    return [
+        (*row_values, *(statement["verdict"] for statement in row["statements"] or ()))
+        for row, row_values in zip(rows, rounded, strict=True)
+    ]
+
+
+def _equal_share(first: Sequence[object], second: Sequence[object]) -> float:
+    equal = [value == other for value, other in zip(first, second, strict=False)]
+    return sum(equal) / max(len(first), len(second), 1)

@@ -1,6 +1,6 @@
-"""Verification and judge compared with labels: wrong rows accepted, right rows lost, and the cost."""
+"""Verification and judge against labels: wrong answers accepted, right answers lost, and the tokens."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +20,12 @@ from qa_pipeline.verification.verify import BATCH, Statement
 
 Document = dict[str, Any]
 Verdicts = Sequence[bool | None]
-"""Whether each answer is accepted; None if that is undecided."""
+"""True for each accepted answer, False for a rejected answer, None if undecided."""
 
 
 @dataclass
 class CountedModel:
-    """A model that counts the tokens of its requests and replies, stored ones too."""
+    """A model that counts the tokens of its requests and replies, including stored replies."""
 
     model: LanguageModel
     counter: TokenCounter
@@ -49,18 +49,13 @@ def measure_validation(
     verifier: LanguageModel | None = None,
     judge: LanguageModel | None = None,
 ) -> Document:
-    """Return the share of wrong answers with and without validation, its tokens, and how right each step is.
+    """Measure hallucinations and tokens with and without validation, and the accuracy of each step.
 
-    An answer passes where all its claims are supported and the judge, if there is one, accepts it.
-
-    Args:
-        items: labelled answers (`grounding_items.ITEMS`); label 1 is supported by the context.
-        resources: settings and local models.
-        verifier: decides the claims that no local step decides.
-        judge: is asked about every answer, so that it is measured on wrong ones too.
+    An answer (`labelled_files.ITEMS`) passes if all its claims are supported and the judge, if any, accepts
+    it. The judge is asked about every answer.
 
     Raises:
-        PermanentModelError: a model can answer no further request.
+        PermanentModelError: a model refuses all further requests.
     """
     counted_verifier, counted_judge = (
         None if model is None else CountedModel(model, resources.counter) for model in (verifier, judge)
@@ -72,15 +67,20 @@ def measure_validation(
         ).iter_rows()
     ]
     labels = [label == 1 for label in items["label"]]
-    verification_verdicts = _verified(statements, resources, counted_verifier)
-    judge_verdicts = None if counted_judge is None else _judged(statements, resources, counted_judge)
-    passed = [
-        is_verified is True and (judge_verdicts is None or judge_verdicts[place] is True)
-        for place, is_verified in enumerate(verification_verdicts)
-    ]
-    without = _rate(labels)
-    with_validation = _rate(label for label, is_passed in zip(labels, passed, strict=True) if is_passed)
-    drafting = sum(_draft_tokens(statement, resources) for statement in statements)
+    verified = _verified(statements, resources, counted_verifier)
+    judged = None if counted_judge is None else _judged(statements, resources, counted_judge)
+    passed = [verdict is True for verdict in verified]
+    if judged is not None:
+        passed = [
+            was_verified and verdict is True for was_verified, verdict in zip(passed, judged, strict=True)
+        ]
+    passed_labels = [label for label, is_passed in zip(labels, passed, strict=True) if is_passed]
+    without, with_validation = _rate(labels), _rate(passed_labels)
+    drafting, settings = 0, resources.settings
+    for statement in statements:
+        question, passages = _question(statement), _passages(statement)
+        request = answer_request(question, passages, settings.generation, settings.llm)
+        drafting += sum(resources.counter.count([request.system, request.prompt, statement.text]))
     spent = sum(model.tokens for model in (counted_verifier, counted_judge) if model is not None)
     reduction = None
     if with_validation["rate"] is not None and without["rate"]:
@@ -89,23 +89,21 @@ def measure_validation(
         "without_validation": without,
         "with_validation": with_validation,
         "fewer_hallucinations": reduction,
-        "right_answers_passed": quotient(
-            sum(label and is_passed for label, is_passed in zip(labels, passed, strict=True)), sum(labels)
-        ),
+        "right_answers_passed": quotient(sum(passed_labels), sum(labels)),
         "tokens": {
             "drafting": drafting,
             "validation": spent,
             "factor": quotient(drafting + spent, drafting),
         },
-        "verification": agreement(verification_verdicts, labels),
-        "judge": None if judge_verdicts is None else agreement(judge_verdicts, labels),
+        "verification": agreement(verified, labels),
+        "judge": None if judged is None else agreement(judged, labels),
     }
 
 
 def agreement(verdicts: Verdicts, labels: Sequence[bool]) -> Document:
-    """Return how verdicts agree with labels: counts, share of equal ones, and Cohen's kappa.
+    """Return the agreement of verdicts with labels: counts, share of equal verdicts, and Cohen's kappa.
 
-    Undecided answers are counted apart.
+    Undecided answers are only counted.
     """
     pairs = [pair for pair in zip(verdicts, labels, strict=True) if pair[0] is not None]
     counts = {
@@ -123,9 +121,8 @@ def agreement(verdicts: Verdicts, labels: Sequence[bool]) -> Document:
     return {**counts, "agreement": equal, "kappa": kappa}
 
 
-def _rate(labels: Iterable[bool]) -> Document:
+def _rate(labels: Sequence[bool]) -> Document:
     """Return the share of wrong answers with its 95 % interval (Wilson)."""
-    labels = list(labels)
     wrong, answers = labels.count(False), len(labels)
     low, high = wilson_bounds(wrong, answers) if answers else (None, None)
     return {"answers": answers, "wrong": wrong, "rate": quotient(wrong, answers), "low": low, "high": high}
@@ -134,31 +131,30 @@ def _rate(labels: Iterable[bool]) -> Document:
 def _verified(
     statements: Sequence[Statement], resources: Resources, verifier: LanguageModel | None
 ) -> Verdicts:
+    """Accept answers whose claims are all supported, and reject those with a denied or unsupported claim."""
     settings = resources.settings
     means = verification.Means(
         settings.verification, resources.embedder, resources.entailment, verifier, llm=settings.llm
     )
-    # whether an answer is to its question is for the judge
+    # the judge decides if an answer is to its question
     claims = verification.verify(statements, means, to_the_question=False).claims_with_verdicts()
-    verdicts: dict[str, list[str]] = {}
+    verdicts: dict[str, set[str]] = {}
     for pair_id, verdict in claims.select("pair_id", "verdict").iter_rows():
-        verdicts.setdefault(pair_id, []).append(verdict)
-    return [_accepts(verdicts.get(statement.statement_id, [])) for statement in statements]
-
-
-def _accepts(verdicts: Sequence[str]) -> bool | None:
-    """Return True if all claims are supported, False if one is denied or unsupported, else None."""
-    if {"contradicted", "unsupported"} & {*verdicts}:
-        return False
-    return True if {*verdicts} == {"supported"} else None
+        verdicts.setdefault(pair_id, set()).add(verdict)
+    accepted: list[bool | None] = []
+    for statement in statements:
+        of_answer = verdicts.get(statement.statement_id, set())
+        is_denied = bool(of_answer & {"contradicted", "unsupported"})
+        accepted.append(False if is_denied else True if of_answer == {"supported"} else None)
+    return accepted
 
 
 def _judged(statements: Sequence[Statement], resources: Resources, judge: LanguageModel) -> Verdicts:
     settings = resources.settings
     rows: list[Any] = [
-        {**_question(statement), "pair_id": str(place), "answer": statement.text}
+        {**_question(statement), "pair_id": str(index), "answer": statement.text}
         | {"evidence_chunk_ids": list(statement.chunk_ids)}
-        for place, statement in enumerate(statements)
+        for index, statement in enumerate(statements)
     ]
     passages = {passage.chunk_id: passage for statement in statements for passage in _passages(statement)}
     pairs: list[ProvedPairRow] = rows
@@ -178,10 +174,3 @@ def _passages(statement: Statement) -> list[Passage]:
         Passage(chunk_id, "", (), text, statement.language)
         for chunk_id, text in zip(statement.chunk_ids, texts, strict=True)
     ]
-
-
-def _draft_tokens(statement: Statement, resources: Resources) -> int:
-    """Return the tokens of the request that would draft an answer to the question, and of the answer."""
-    settings = resources.settings
-    request = answer_request(_question(statement), _passages(statement), settings.generation, settings.llm)
-    return sum(resources.counter.count([request.system, request.prompt, statement.text]))

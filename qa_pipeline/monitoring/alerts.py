@@ -1,18 +1,21 @@
-"""Figures of production that are too bad: means against their limits, by the day or by the hour.
+"""Alerts: production means beyond their limits, by day or hour, and messages about failures.
 
-A mean raises an alert where its score interval (`statistics.mean_bounds`) excludes the limit. It takes rows
-as independent: many requests of one user, or about one document, are fewer than they seem. A figure that
-likeness alone decided for the most part proves nothing, good or bad, and is told as not decided.
+A mean raises an alert if its score interval (`statistics.mean_bounds`) excludes the limit. Rows count as
+independent, although requests of one user or about one document rarely are. A figure that mostly likeness
+decided is reported as not decided.
 """
 
+import logging
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import SecretStr
 
-from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.reports.deciders import describe_deciders, rests_on_likeness
+from qa_pipeline.errors import DeliveryError, InputError, SettingsError
+from qa_pipeline.evaluation.summaries import describe_deciders, rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of
 from qa_pipeline.monitoring.drift import LEAST_ROWS
 from qa_pipeline.settings.monitoring import MonitoringSettings
@@ -24,37 +27,25 @@ LEVELS = pl.Schema(
         "day": pl.Date(),
         "hour": pl.Int8(),
         "rows": pl.Int64(),
-        "mean": pl.Float64(),
-        "low": pl.Float64(),
-        "high": pl.Float64(),
-        "limit": pl.Float64(),
-        "side": pl.String(),
-        "decided_by": pl.String(),
-        "state": pl.String(),
-        "message": pl.String(),
+        **dict.fromkeys(("mean", "low", "high", "limit"), pl.Float64()),
+        **dict.fromkeys(("side", "decided_by", "state", "message"), pl.String()),
     }
 )
-"""One row for each mean that is held against its limit: of a day, or of an hour of it (UTC). `rows` are those
-whose score is known, `low` and `high` the interval of their mean, null where there are not enough of them.
-`side` is the one of the limit on which a mean is bad, below or above. `state` is alert where the whole
-interval is there, uncertain where the mean alone is, fine, not decided, or not enough rows."""
+"""A row for each mean with a limit, of a day or of an hour (UTC). `rows` counts known scores; `low` and
+`high` bound the mean, null if rows are too few. `side` is the bad side of the limit, below or above. `state`
+is alert if the whole interval is there, uncertain if only the mean is, fine, not decided, or not enough
+rows."""
 NOT_DECIDED = "not decided"
 _ERROR = 0.01
-"""Chance that the interval of a day misses its mean; the hours of a day share it."""
+"""Probability that the interval of a day misses its mean; the hours of a day share it."""
 _HOURS = 24
-"""Tests a day of a metric that is looked at by the hour: they share the chance of a false alert."""
+"""Tests a day of an hourly metric."""
 
 
 def alerts_of(levels: pl.DataFrame, drift: pl.DataFrame, since: date = date.min) -> list[dict[str, Any]]:
-    """Return alerts as JSON objects in order of time.
+    """Return the alerts of `LEVELS` and `DRIFT` since a day as JSON objects, sorted by time.
 
-    Their kinds are level (a bad mean), drift, and undecided (a mean that likeness alone decided); of the
-    last there is one for each day of a metric.
-
-    Args:
-        levels: means held against limits (`LEVELS`).
-        drift: days held against the reference (`DRIFT`).
-        since: the first day that is told of.
+    Their kinds are level (a bad mean), drift, and undecided (at most one for each day of a metric).
     """
     undecided = levels.filter(state=NOT_DECIDED).unique(["metric", "day"], keep="first", maintain_order=True)
     kinds = {
@@ -71,14 +62,10 @@ def alerts_of(levels: pl.DataFrame, drift: pl.DataFrame, since: date = date.min)
 
 
 def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFrame:
-    """Return every mean that has a limit (`LEVELS`), by metric and then by time.
+    """Return every mean with a limit (`LEVELS`), by metric and then by time.
 
-    A day of the hourly ones shares its chance of error among 24 hours (Bonferroni). A row without a time
-    counts in its day and in no hour.
-
-    Args:
-        rows: scored rows (`days.BASE` and metrics).
-        settings: of alerts.
+    The hours of a day share its probability of error (Bonferroni). A row without a time counts in its day,
+    but not in an hour.
 
     Raises:
         InputError: a metric with a limit has a score outside 0 to 1.
@@ -117,21 +104,21 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
 
 
 def _state(scores: Floats, limit: float, side: str, error: float) -> dict[str, Any]:
-    """Return the mean of some scores compared with its limit."""
+    """Compare the mean of some scores with its limit."""
     mean = float(scores.mean()) if len(scores) else None
     level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
     if mean is None or len(scores) < LEAST_ROWS:
         return level_state
     each_alone = Sums(scores[:, None], np.ones((len(scores), 1)))
     low, high = (float(end[0]) for end in mean_bounds(each_alone, np.zeros(1), np.ones(1), 1 - error))
-    # turned round, so that low values are bad ones
+    # negated, so that low values are bad
     nearest, middle, bad = (high, mean, limit) if side == "below" else (-low, -mean, -limit)
     state = "alert" if nearest < bad else "uncertain" if middle < bad else "fine"
     return {**level_state, "low": low, "high": high, "state": state}
 
 
 def _message(row: dict[str, Any]) -> str:
-    """Return a row of `LEVELS` as one sentence."""
+    """Return a row of `LEVELS` as a sentence."""
     hour = "" if row["hour"] is None else f" {row['hour']}–{row['hour'] + 1} h UTC"
     where = f"{row['metric']} on {row['day']}{hour}"
     if "low" not in row:
@@ -139,3 +126,38 @@ def _message(row: dict[str, Any]) -> str:
     bounds = f"{row['mean']:.3f} ({row['low']:.3f}–{row['high']:.3f}, {row['rows']} rows)"
     limit = f"limit: not {row['side']} {row['limit']:g}"
     return f"{where} is {bounds}; {limit}: {row['state']}; decided by {row['decided_by']}"
+
+
+def notify(urls: Sequence[SecretStr], title: str, body: str) -> list[str]:
+    """Send a message to each address through Apprise, and return the numbers of the addresses that refused.
+
+    Raises:
+        SettingsError: the extra is not installed, or Apprise cannot use an address.
+        DeliveryError: every address refused; the caller may try again.
+    """
+    if not urls:
+        return []
+    try:
+        import apprise
+    except ImportError:
+        raise SettingsError(
+            "monitoring.alerts.urls needs the alerts extra: pip install 'qa-pipeline[alerts]'"
+        ) from None
+    # its log lines contain hosts, and parts of malformed addresses
+    logging.getLogger("apprise").disabled = True
+    failed = []
+    for number, url in enumerate(urls, start=1):
+        services = apprise.Apprise()
+        if not services.add(url.get_secret_value()):
+            raise SettingsError(
+                f"Apprise cannot use address {number} of monitoring.alerts.urls; it is not shown, as it may "
+                "hold a password; https://github.com/caronc/apprise/wiki lists forms"
+            )
+        if not services.notify(body, title, body_format=apprise.NotifyFormat.TEXT):
+            failed.append(str(number))
+    if len(failed) == len(urls):
+        raise DeliveryError(
+            "no place of monitoring.alerts.urls took the message; check that they can be reached "
+            "from here and that their passwords hold"
+        )
+    return failed

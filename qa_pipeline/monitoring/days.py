@@ -1,7 +1,6 @@
-"""Scores of production, one Parquet file for each day: made from its logs, and read as a series.
+"""Scores of production, a Parquet file for each day: computed from its logs, and read as a series.
 
-Texts stay in the logs: a scored row holds an id, a time, whether the request failed, numbers, and for each
-metric the steps that decided it.
+Texts stay in the logs: a scored row has only an id, a time, numbers and the steps that decided them.
 """
 
 from collections.abc import Callable
@@ -12,8 +11,8 @@ import polars as pl
 import polars.selectors as cs
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
-from qa_pipeline.evaluation.datasets.labelled_files import Labelled
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS
+from qa_pipeline.evaluation.labelled_files import Labelled
 from qa_pipeline.models.encoder import Embedder
 from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.pipeline.resources import Resources
@@ -22,12 +21,9 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import readable, write_frame
 
 DECIDED_BY = "_decided_by"
-"""End of the names of columns that hold the steps by which a row's figure was decided."""
+"""Suffix of the columns with the deciding steps of a metric."""
 Score = Callable[[pl.DataFrame], pl.DataFrame]
-"""From answered rows (`RAG_ROWS`) to a column of numbers for each metric, row for row; null is unknown.
-
-A list of steps may stand beside each, in the column METRIC_decided_by.
-"""
+"""From answered rows (`RAG_ROWS`) to a column of each metric, and its steps in METRIC_decided_by."""
 BASE = pl.Schema(
     {
         "id": pl.String(),
@@ -37,22 +33,15 @@ BASE = pl.Schema(
         ERRORS: pl.Float64(),
     }
 )
-"""Columns that every scored row has, before those of the metrics. `errors` is 1 where a request failed."""
+"""Columns of every scored row, before the metrics. `errors` is 1 for a failed request."""
 
 
 def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score:
-    """Return a function that scores rows by `monitoring.metrics`, with the local steps alone.
-
-    Args:
-        settings: of the metrics and the verifier.
-        embedder: in place of the one that the settings name.
-
-    Raises:
-        InputError: there is no such metric.
-    """
-    from qa_pipeline.evaluation.metrics.registry import chosen_metrics  # heavy, and only scoring needs them
+    """Return a function that scores rows by `monitoring.metrics` with the local steps."""
+    # heavy, and only scoring needs them
+    from qa_pipeline.evaluation.metrics.means import Means
+    from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.running import cut_by, evaluate
-    from qa_pipeline.evaluation.signals.means import Means
 
     metrics = chosen_metrics(settings.monitoring.metrics)
     means = Means(Resources(cut_by(settings), embedder=embedder))
@@ -62,7 +51,6 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
         steps = [
             pl.Series(f"{of.name}{DECIDED_BY}", list(map(of.deciders, evaluated)), pl.List(pl.String()))
             for of in metrics
-            if of.decided_by
         ]
         return values.hstack(steps)
 
@@ -70,21 +58,12 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
 
 
 def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
-    """Score the logs of a day and store the scores in one step; equal logs give equal bytes.
+    """Score the logs of a UTC day, store the rows as `day_file`, and return them with the omitted lines.
 
-    Requests that failed count in `errors` alone; a day without others has no metrics.
-
-    Args:
-        logs: of production.
-        day: of UTC.
-        score: asked once, about the other rows.
-        folder: where scores are kept, as `day_file`.
-
-    Returns:
-        The rows, `BASE` and a Float64 column for each metric, and what the logs left out.
+    The columns are `BASE` and a Float64 column for each metric. Failed requests count only in `errors`.
 
     Raises:
-        StorageError: the scores cannot be written; an earlier file is untouched.
+        StorageError: the scores cannot be written; an earlier file is unchanged.
     """
     log = logs.read(day)
     failed = pl.col("error").is_not_null().cast(pl.Float64())
@@ -98,7 +77,7 @@ def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
 
 
 def _finite(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the scores as floats; what is no finite number is unknown."""
+    """Return the scores as floats, unknown unless finite."""
     number = cs.numeric()
     return scores.cast({number: pl.Float64()}).with_columns(pl.when(number.is_finite()).then(number))
 
@@ -109,12 +88,10 @@ def day_file(folder: Path, day: date) -> Path:
 
 
 def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl.DataFrame:
-    """Return the scored rows from first to last, in the order of days.
-
-    A metric that a day was not scored by is unknown there.
+    """Return the scored rows from first to last, sorted by day; metrics of other days are unknown.
 
     Raises:
-        InputError: the folder has no day, or a file in it cannot be read.
+        InputError: the folder has no day, or a file cannot be read.
     """
     files = sorted(folder.glob("????-??-??.parquet"))
     files = [file for file in files if first.isoformat() <= file.stem <= last.isoformat()]
@@ -129,31 +106,13 @@ def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl
     return pl.concat(days, how="diagonal")
 
 
-def read_reference(file: Path) -> pl.DataFrame:
-    """Return the reference scores: numbers of any Parquet file, such as the rows of a report.
-
-    Raises:
-        InputError: it cannot be read, or has no column of numbers.
-    """
-    try:
-        reference = pl.read_parquet(file).select(cs.numeric())
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{file} is no Parquet file that can be read; name one with scores") from error
-    if not reference.width:
-        raise InputError(f"{file} has no column of scores")
-    return _finite(reference)
-
-
 def metrics_of(rows: pl.DataFrame) -> list[str]:
     """Return the names of the watched columns: the share of errors, and the metrics in order."""
     return rows.select(cs.float()).columns
 
 
 def decisions_of(rows: pl.DataFrame, metric: str) -> dict[str, int]:
-    """Return how many decisions each step took for the known scores of a metric.
-
-    Empty for a metric of arithmetic alone.
-    """
+    """Count the deciding steps of the known scores of a metric; empty for arithmetic."""
     if (steps := f"{metric}{DECIDED_BY}") not in rows.columns:
         return {}
     decided = rows.filter(pl.col(metric).is_not_null())[steps].explode().drop_nulls()

@@ -1,7 +1,7 @@
-"""Drift: each day's scores of a metric against a reference, by Kolmogorov and Smirnov.
+"""Drift: the scores of each day against the first days, by the test of Kolmogorov and Smirnov.
 
-Benjamini-Hochberg keeps the false discovery rate among the metrics of a day. Drift is reported where a metric
-differs on two tested days in a row, or on one day at a level so small that a year of days has it rarely.
+Benjamini-Hochberg keeps the false discovery rate among the metrics of a day. Drift is a difference on two
+tested days in a row, or on one day at a level that is rare in a year.
 """
 
 from datetime import date
@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.reports.deciders import describe_deciders
+from qa_pipeline.evaluation.summaries import describe_deciders
 from qa_pipeline.monitoring.days import decisions_of, metrics_of
 from qa_pipeline.statistics import Floats
 
@@ -18,44 +18,31 @@ DRIFT = pl.Schema(
         "day": pl.Date(),
         "metric": pl.String(),
         "rows": pl.Int64(),
-        "mean": pl.Float64(),
-        "reference_mean": pl.Float64(),
-        "ks": pl.Float64(),
-        "p": pl.Float64(),
+        **dict.fromkeys(("mean", "reference_mean", "ks", "p"), pl.Float64()),
         "differs": pl.Boolean(),
-        "decided_by": pl.String(),
-        "state": pl.String(),
-        "message": pl.String(),
+        **dict.fromkeys(("decided_by", "state", "message"), pl.String()),
     }
 )
-"""One row for each day and metric. `ks` is the largest distance of the distribution functions, `p` its
-chance; null where rows are too few. `differs` is True for a discovery of its day, null where nothing was
-tested. `state` is reference, not enough rows, steady, differs (not yet confirmed) or drift. `decided_by` says
-who decided, with shares."""
+"""A row for each day and metric. `ks` is the largest distance of the distribution functions and `p` its
+probability by chance, null if rows are too few. `differs` is True for a discovery of its day, null if
+untested. `state` is reference, not enough rows, steady, differs (unconfirmed) or drift."""
 LEAST_ROWS = 20
-"""Fewest rows of known score; days and hours with fewer are not tested."""
+"""Fewest rows of known score; days and hours with fewer are untested."""
 REFERENCE_DAYS = 28
-"""First days with rows that later ones are compared with: whole weeks."""
+"""First days with rows, the reference: whole weeks."""
 _RATE = 0.01
-"""False discovery rate among a day's metrics."""
+"""False discovery rate among the metrics of a day."""
 _YEAR = 365
-"""Days over which a difference that counts at once is rare."""
 
 
-def find_drift(rows: pl.DataFrame, reference: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Compare each day of each metric with the reference; `DRIFT`, by day and then by metric.
-
-    Args:
-        rows: scored rows of some days.
-        reference: scored rows to hold all days against; the first `REFERENCE_DAYS` days of `rows` by default,
-            which are not tested themselves.
-    """
+def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
+    """Compare each day of each metric in scored rows with the reference (`DRIFT`, by day and metric)."""
     from scipy.stats import false_discovery_control
 
     days: list[date] = rows["day"].unique().sort().to_list()
-    reference_days = [] if reference is not None else days[:REFERENCE_DAYS]
-    before = rows.filter(pl.col("day").is_in(reference_days)) if reference is None else reference
-    metrics = [name for name in metrics_of(rows) if name in before.columns]
+    reference_days = days[:REFERENCE_DAYS]
+    before = rows.filter(pl.col("day").is_in(reference_days))
+    metrics = metrics_of(rows)
     references = {name: before[name].drop_nulls().sort().to_numpy() for name in metrics}
     differed = dict.fromkeys(metrics, False)
     drift_rows: list[dict[str, Any]] = []
@@ -77,10 +64,10 @@ def find_drift(rows: pl.DataFrame, reference: pl.DataFrame | None = None) -> pl.
 
 
 def _compared(rows: pl.DataFrame, metric: str, reference: Floats) -> dict[str, Any]:
-    """Return a day's scores beside the reference, with a test where both have enough rows."""
+    """Compare the scores of a day with the reference, with a test if both have enough rows."""
     from scipy.stats import ks_2samp
 
-    values = rows[metric].drop_nulls().sort().to_numpy()  # sums do not depend on the order then
+    values = rows[metric].drop_nulls().sort().to_numpy()  # sorted, so that sums are reproducible
     compared: dict[str, Any] = {
         "metric": metric,
         "rows": len(values),
@@ -95,7 +82,7 @@ def _compared(rows: pl.DataFrame, metric: str, reference: Floats) -> dict[str, A
 
 
 def _message(row: dict[str, Any]) -> str:
-    """Return a row of `DRIFT` as one sentence."""
+    """Return a row of `DRIFT` as a sentence."""
     about = f"{row['metric']} on {row['day']}: {row['state']}"
     if "differs" not in row:
         return f"{about} ({row['rows']} rows)"

@@ -1,6 +1,6 @@
-"""Logs of answered requests, JSON lines, as rows that can be evaluated; what cannot be used is counted.
+"""Logs of answered requests, as JSON lines, read as rows to evaluate; unusable lines are counted.
 
-Read are the lines of an `Observer`; those of other services may have the names that evaluation knows.
+An `Observer` writes them. Logs of other services may use any names that evaluation knows.
 """
 
 import hashlib
@@ -12,20 +12,20 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, RagRow
-from qa_pipeline.evaluation.datasets.labelled_files import LIMITS, Faults, Labelled, Row, check, left_out
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS, RagRow
+from qa_pipeline.evaluation.labelled_files import LEFT_OUT, LIMITS, Labelled, Row, check
 from qa_pipeline.storage.row_files import Fault, FileRow, Limits, json_lines
 
 LOGGED = pl.Schema({**RAG_ROWS, "time": pl.Datetime("us", "UTC"), "model": pl.String(), "error": pl.String()})
-"""One row for each request; of a failed one only id, time, model and error are known."""
+"""A row for each request; of a failed request only id, time, model and error are known."""
 _TIME = TypeAdapter(datetime)
 
 
 class Logs:
-    """A folder of logs: a sub-folder of JSON lines for each UTC day, as an `Observer` writes them.
+    """A folder of logs with a sub-folder of JSON lines for each UTC day.
 
     Raises:
-        InputError: there is no such folder.
+        InputError: the folder does not exist.
     """
 
     def __init__(self, folder: Path, limits: Limits = LIMITS) -> None:
@@ -34,11 +34,7 @@ class Logs:
         self._folder, self._limits = folder, limits
 
     def days(self) -> list[date]:
-        """Return the days that have a sub-folder, in order.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Return the days with a sub-folder, sorted; raises `InputError` without any."""
         names = pl.Series([entry.name for entry in self._folder.iterdir() if entry.is_dir()], dtype=pl.String)
         days = names.str.to_date("%Y-%m-%d", strict=False).drop_nulls().sort().to_list()
         if not days:
@@ -48,13 +44,13 @@ class Logs:
         return days
 
     def read(self, day: date) -> Labelled:
-        """Return the requests of a day (`LOGGED`), and what is left out; empty without any file."""
+        """Return the requests of a day (`LOGGED`) and the omitted lines; empty without a file."""
         rows: dict[str, Row] = {}
-        faults: Faults = {}
+        faults: dict[tuple[str, str], Row] = {}
 
-        def leave_out(place: int, fault: Fault) -> None:
-            first = {"file": name, "reason": fault.reason, "first_row": place, "detail": fault.detail}
-            faults.setdefault((name, fault.reason), {**first, "rows": 0})["rows"] += 1
+        def leave_out(file: str, place: int, fault: Fault) -> None:
+            first = {"file": file, "reason": fault.reason, "first_row": place, "detail": fault.detail}
+            faults.setdefault((file, fault.reason), {**first, "rows": 0})["rows"] += 1
 
         for file in self._files(day):
             name = str(_plain(file.name))
@@ -64,15 +60,16 @@ class Logs:
                     if not isinstance(row, Fault) and row["id"] in rows:
                         row = Fault("duplicate_id", f"id {row['id'][:80]!r} is in an earlier row")
                     if isinstance(row, Fault):
-                        leave_out(line.place, row)
+                        leave_out(name, line.place, row)
                     else:
                         rows[row["id"]] = row
             except InputError as error:
-                leave_out(1, Fault("unreadable_file", str(_plain(error))))
-        return Labelled(pl.DataFrame(list(rows.values()), schema=LOGGED), left_out(faults))
+                leave_out(name, 1, Fault("unreadable_file", str(_plain(error))))
+        left_out = pl.DataFrame(list(faults.values()), schema=LEFT_OUT)
+        return Labelled(pl.DataFrame(list(rows.values()), schema=LOGGED), left_out)
 
     def has_news(self, day: date, scores: Path) -> bool:
-        """Return True if a file of the day was written after its scores."""
+        """Return True if a file of the day is newer than its scores."""
         if not scores.is_file():
             return True
         return any(file.stat().st_mtime_ns > scores.stat().st_mtime_ns for file in self._files(day))
@@ -82,7 +79,7 @@ class Logs:
 
 
 def _request(line: FileRow) -> Row | Fault:
-    """Return a line as a row of `LOGGED`; lines without an id are known by their content."""
+    """Return a line as a row of `LOGGED`; its id is a hash of the line unless it has one."""
     values = line.value
     if not isinstance(values, dict):
         return check(values, RagRow)
@@ -100,7 +97,7 @@ def _request(line: FileRow) -> Row | Fault:
 
 
 def _plain(value: Any) -> str | None:
-    """Return a value as text without half characters."""
+    """Return a value as text without lone surrogates."""
     return None if value is None else str(value).encode("utf-8", "replace").decode()
 
 

@@ -1,6 +1,6 @@
-"""A sample of the answered requests of a RAG service, appended to a log; the service never fails over it.
+"""A sample of the answered requests of a RAG service, appended to a log without ever raising.
 
-Only the standard library is imported here: services import this module.
+Services import this module, so it imports only the standard library.
 """
 
 import hashlib
@@ -17,28 +17,24 @@ CONTEXT_FIELDS = ("text", "document", "rank", "score")
 Context = str | Mapping[str, Any]
 Redact = Callable[[str], str]
 _LONGEST_LINE = 1_000_000
-"""Bytes; longer lines are left out when logs are read."""
+"""Bytes of a line; longer lines would be omitted when logs are read."""
 _LOG = logging.getLogger("qa_pipeline.monitoring")
 
 
 def is_sampled(request_id: str, share: float) -> bool:
-    """Sample a request by the hash of its id: alike in every process, a smaller share being a subset."""
+    """Sample a request by the hash of its id: equal in every process, and a smaller share is a subset."""
     digest = hashlib.sha256(request_id.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
 class Observer:
-    """A writer of a sample of requests: a sub-folder for each UTC day, a file for each process.
+    """A writer of a sample of requests, with a sub-folder for each UTC day and a file for each process.
 
-    Files are readable by their owner only, since texts may be personal.
-
-    Args:
-        folder: of the logs; the setting `monitoring.logs` by default.
-        share: of the requests, by `is_sampled`; the setting `monitoring.share` by default.
-        redact: applied to query, answer, texts of contexts and error before they are written.
+    Only the owner can read the files, since texts may be personal. The settings `monitoring.logs` and
+    `monitoring.share` are the defaults. `redact` is applied to query, answer, texts of contexts and error.
 
     Raises:
-        SettingsError: the settings are needed and cannot be used, or name no folder.
+        SettingsError: a default is needed, and the settings cannot be used or name no folder.
     """
 
     def __init__(
@@ -70,20 +66,11 @@ class Observer:
         model: str | None = None,
         time: datetime | None = None,
     ) -> bool:
-        """Append one answered request; True where it is kept.
+        """Append an answered request and return True, or False if it is not sampled.
 
-        A sampled request that cannot be written is a warning of the logger `qa_pipeline.monitoring`.
-
-        Args:
-            request_id: decides with the share.
-            query: what was asked.
-            answer: what was answered; None where nothing was.
-            contexts: passages in their order, as texts or as mappings of text, document, rank and score.
-            citations: names of documents or passages that the answer cites.
-            seconds: what the answer took.
-            error: what went wrong, where something did.
-            model: who answered.
-            time: of the request, now by default; the log of its UTC day has it.
+        A request that cannot be written is a warning of the logger `qa_pipeline.monitoring`. Contexts are
+        passages in order, as texts or as mappings of text, document, rank and score. Citations are names of
+        documents or passages. A failed request has an `error`. The default `time` is now.
         """
         try:
             if not is_sampled(request_id, self.share):
@@ -121,7 +108,7 @@ class Observer:
         return {**row, "text": self._text(row["text"])}
 
     def _append(self, day: str, line: bytes) -> None:
-        """Append in one write: neither threads nor forked processes can mix two lines."""
+        """Append in one write, so that threads and forked processes never mix two lines."""
         folder = self.folder / day
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = folder / f"{os.getpid()}-{self._token}.jsonl"

@@ -1,8 +1,7 @@
-"""Verdicts on the statements of an answer while it is still being written, by the local verifier.
+"""Verdicts on the statements of an answer while it is written, by the local steps of verification.
 
-A statement is judged as soon as the sentence after it has begun, with what was said before it and nothing of
-what follows. When the answer ends it is judged as a whole: what differs then, and the last statement, is told
-last. Nothing here depends on the pieces in which the text arrives.
+A statement is judged once the next sentence has begun, with the text before it. At the end the whole answer
+is judged, and verdicts that differ are reported again. The result is independent of the chunks of text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,24 +15,16 @@ from qa_pipeline.verification.verify import Means, Statement, verify
 WITHDRAWN = "withdrawn"
 _ENDINGS = frozenset(".!?…:\n")
 MOST_EARLY = 20_000
-"""Characters of an answer within which statements are judged early; those behind are judged at its end."""
+"""Characters of an answer that are judged early; later statements are judged at its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one statement.
+    """The verdict on the statement from `start` to `end` of the answer.
 
-    Args:
-        start: of the statement, in characters of the answer.
-        end: likewise.
-        text: the statement.
-        verdict: supported, contradicted, unsupported, undecided or failed; or withdrawn, where the whole
-            answer showed that an earlier one was no statement of its own.
-        score: similarity to the best chunk it cites; None without any.
-        decided_by: the step that decided.
-        reason: why, as a reason code.
-        quote: the evidence.
-        final: whether the answer was whole when it was judged.
+    `verdict` is supported, contradicted, unsupported, undecided or failed; or withdrawn, if the whole answer
+    splits into other statements. `score` is the similarity to the best context, `reason` a code, `quote` the
+    evidence. `final` is True if the whole answer was known.
     """
 
     start: int
@@ -54,17 +45,10 @@ def stream_verdicts(
     question: str = "",
     language: str = "en",
 ) -> Iterator[Verdict]:
-    """Yield verdicts as an answer arrives, the first before its last piece if it has two sentences.
+    """Yield verdicts while the chunks of an answer arrive; later verdicts replace those of the same span.
 
-    Taken together by their places, later ones in place of earlier ones, they are those on the whole answer
-    (`judge_answer`); neither they nor their order depend on how the answer is cut into pieces.
-
-    Args:
-        pieces: the answer's text, piece by piece.
-        contexts: the texts that should prove it.
-        resources: with `evaluation_settings`; no language model is asked.
-        question: what was asked; a statement of a few words says nothing without it.
-        language: of all texts.
+    Together they are the verdicts of `judge_answer` on the whole answer. The question helps to understand
+    statements of a few words.
     """
     about = Statement("", tuple(contexts), language, question)
     answer, judged = "", 0
@@ -80,9 +64,9 @@ def stream_verdicts(
                     reported[verdict.start, verdict.end] = verdict
                     yield verdict
     at_end = judge_answer(replace(about, text=answer), resources)
-    at_the_end = {(verdict.start, verdict.end): verdict for verdict in at_end}
-    for place in sorted({*reported, *at_the_end}):
-        early, late = reported.get(place), at_the_end.get(place)
+    final = {(verdict.start, verdict.end): verdict for verdict in at_end}
+    for span in sorted({*reported, *final}):
+        early, late = reported.get(span), final.get(span)
         if late is None and early is not None:
             yield replace(early, verdict=WITHDRAWN, final=True)
         elif late is not None and (early is None or replace(early, final=True) != late):
@@ -90,23 +74,23 @@ def stream_verdicts(
 
 
 def _ended_claims(text: str, judged: int, language: str) -> list[Claim]:
-    """Return the statements after `judged` that have ended: all but those of the last sentence."""
+    """Return the statements after `judged`, except those of the last sentence."""
     if not _ENDINGS & set(text[judged:]):
         return []
     sentences = split_sentences(text, language)
     if len(sentences) < 2:
         return []
-    begun = sentences[-1][0]
-    claims = split_claims(text[:begun], language)
-    return [claim for claim in with_references(claims, text[:begun]) if claim.start >= judged]
+    ended = text[: sentences[-1][0]]
+    claims = with_references(split_claims(ended, language), ended)
+    return [claim for claim in claims if claim.start >= judged]
 
 
 def judge_answer(statement: Statement, resources: Resources, alone: Claim | None = None) -> list[Verdict]:
-    """Return the verdicts on an answer in their order; on one claim alone where the answer is not whole."""
+    """Return the verdicts on an answer in order, or on a single claim of an unfinished answer."""
     settings = resources.settings.verification
     means = Means(settings, resources.embedder, resources.entailment)
-    given = None if alone is None else {statement.statement_id: [alone]}
-    verified = verify([statement], means, given_claims=given, to_the_question=False)
+    claims_by_id = None if alone is None else {statement.statement_id: [alone]}
+    verified = verify([statement], means, given_claims=claims_by_id, to_the_question=False)
     names = ("start", "end", "text", "verdict", "decided_by", "reason")
     claims = verified.claims_with_verdicts().select(*names, score="similarity", quote="evidence_quote")
     return [Verdict(**claim, final=alone is None) for claim in claims.iter_rows(named=True)]

@@ -83,14 +83,6 @@ def test_only_days_whose_logs_changed_are_scored_again_and_old_alerts_do_not_cou
     assert json.loads(run("check", logs, "--out", out, "--json").stdout)["scored_now"] == ["2026-03-01"]
 
 
-def test_days_are_held_against_scores_of_a_report(tmp_path: Path) -> None:
-    pl.DataFrame({"id": ["a"] * 50, "faithfulness": [1.0] * 50}).write_parquet(tmp_path / "rows.parquet")
-    logs = logged(tmp_path / "logs", 1, *["good", "bad"] * 30)
-    done = run("check", logs, "--out", tmp_path / "out", "--reference", tmp_path / "rows.parquet", "--json")
-    kinds = {one["kind"] for one in json.loads(done.stdout)["alerts"]}
-    assert kinds == {"level", "drift"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

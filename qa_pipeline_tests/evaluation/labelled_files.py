@@ -7,14 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks
-from qa_pipeline.evaluation.datasets.grounding_items import Item
-from qa_pipeline.evaluation.datasets.labelled_files import (
+from qa_pipeline.evaluation.labelled_files import (
     LIMITS,
-    Faults,
+    Item,
     Labelled,
     labelled_files,
-    left_out,
     read_file,
 )
 from qa_pipeline.storage.row_files import Limits
@@ -40,13 +37,11 @@ def item(number: int, **changes: Any) -> Row:
     return {
         "id": f"i{number}",
         "dataset": "pumps",
-        "task": "atomic_fact",
         "language": "en",
         "question": None,
         "context": CONTEXT,
         "answer": answer,
         "label": label,
-        "spans": [],
         "group_id": f"g{number // 2}",
         **changes,
     }
@@ -80,11 +75,5 @@ def read_labelled(places: Sequence[Path], limits: Limits = LIMITS) -> Labelled:
     Raises:
         InputError: a file cannot be read as a whole, lacks a column or holds no item that can be used.
     """
-    read = [read_file(path, lambda _: Item, limits) for path in labelled_files(places)]
+    read = [read_file(path, Item, limits) for path in labelled_files(places)]
     return Labelled(pl.concat([file.items for file in read]), pl.concat([file.left_out for file in read]))
-
-
-def read_rag_rows(places: Sequence[Path]) -> Labelled:
-    """Read answered questions from files, folders of files, or folders of releases."""
-    faults: Faults = {}
-    return Labelled(pl.concat(list(rag_blocks(places, faults))), left_out(faults))

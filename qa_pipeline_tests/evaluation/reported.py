@@ -7,12 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
-from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS
+from qa_pipeline.evaluation.labelled_files import LEFT_OUT
 from qa_pipeline.evaluation.metrics.registry import METRICS
-from qa_pipeline.evaluation.reports.report import About, Document, dataset_name
-from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, write_report
+from qa_pipeline.evaluation.report import About, dataset_name
+from qa_pipeline.evaluation.report_folder import dataset_sha256, write_report
 from qa_pipeline.evaluation.running import STATEMENTS, Counts, rows_schema
+from qa_pipeline.evaluation.summaries import Document
 from qa_pipeline.storage.parquet import write_frame
 
 FAITHFULNESS = METRICS["faithfulness"]
@@ -54,5 +55,5 @@ def stored(folder: Path, rows: Sequence[Row], statements: Sequence[Row] = (), **
     missing = Counter({"statements": sum(row.get("faithfulness") is None for row in rows)})
     counts = Counts(len(rows), {"faithfulness": by}, {"faithfulness": +missing})
     beside: Row = {"left_out": LEFT_OUT.to_frame(), "settings": {"embedding": "hash"}} | told
-    about = About(dataset_name(data.lazy()), dataset_sha256(data.lazy()), **beside)
+    about = About(dataset_name(data), dataset_sha256(data), **beside)
     return write_report(folder, [FAITHFULNESS], counts, about)

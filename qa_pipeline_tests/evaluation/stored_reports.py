@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.evaluation.reports.stored_report import MetricFacts, StoredReport, read_report
+from qa_pipeline.evaluation.report_folder import MetricFacts, StoredReport, read_report
 
 LOWER = ("hallucination", "fabricated_citations")
 Scores = Mapping[str, Sequence[float | None]]

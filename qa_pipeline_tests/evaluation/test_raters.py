@@ -41,7 +41,7 @@ def rows(*ratings: tuple[str, str, str]) -> pl.DataFrame:
     """Ratings (`RATINGS`) from item, annotator and rating."""
     return pl.DataFrame(
         [
-            ("file", place, item, annotator, "rating", rating)
+            ("file", str(place), item, annotator, "rating", rating, "file")
             for place, (item, annotator, rating) in enumerate(ratings)
         ],
         schema=RATINGS,
@@ -127,14 +127,15 @@ def test_one_number_is_one_rating_and_what_cannot_be_used_is_left_out(tmp_path: 
         {"id": "i", "annotator": "c", "rating": "3"},
         {"id": "i", "annotator": "a", "rating": 1},
         {"id": "i", "annotator": "d", "rating": "many"},
-        {"id": "j", "ratings": {"a": "2", "b": None}},
+        {"id": "j", "annotator": "a", "rating": "2"},
+        {"id": "j", "annotator": "b", "rating": None},
     ]
     read = read_ratings([write_lines(tmp_path / "r.jsonl", said)], ["1", "2", "3"])
     assert read.items.select("item", "annotator", "rating").rows() == [
         ("i", "a", "1"), ("i", "b", "1"), ("j", "a", "2"),
     ]  # fmt: skip
     assert dict(read.left_out.select("reason", "rows").iter_rows()) == {
-        "conflicting_ratings": 2, "repeated_rating": 1, "unknown_category": 1,
+        "conflicting_ratings": 2, "missing_field": 1, "repeated_rating": 1, "unknown_category": 1,
     }  # fmt: skip
 
 

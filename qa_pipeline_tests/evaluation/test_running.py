@@ -6,14 +6,14 @@ from typing import Any
 import polars as pl
 import pytest
 
+from qa_pipeline.evaluation.answered_questions import read_rag_rows
+from qa_pipeline.evaluation.metrics.means import Means
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.running import evaluate, evaluate_into, evaluation_settings
-from qa_pipeline.evaluation.signals.means import Means
+from qa_pipeline.evaluation.running import cut_by, evaluate, evaluate_into
 from qa_pipeline.llm.base import Request
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import SplitClaim, SplitReply, VerifyReply
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline_tests.evaluation.labelled_files import read_rag_rows
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import Decision, deciding
@@ -29,7 +29,7 @@ EIFFEL = {
 
 
 def means_at(folder: Path) -> Means:
-    return Means(Resources(evaluation_settings(Settings(out=folder)), embedder=HashEmbedder()))
+    return Means(Resources(cut_by(Settings(out=folder)), embedder=HashEmbedder()))
 
 
 def read(folder: Path, *rows: dict[str, Any]) -> pl.DataFrame:
@@ -93,7 +93,7 @@ def seed_figures(means: Means) -> dict[str, dict[str, float | None]]:
 
 @pytest.mark.parametrize("model", [True, False])
 def test_the_seed_examples_come_out_as_the_page_says(tmp_path: Path, *, model: bool) -> None:
-    settings = evaluation_settings(Settings(out=tmp_path))
+    settings = cut_by(Settings(out=tmp_path))
     means = Means(Resources(settings))
     if model:
         verification = settings.verification.model_copy(update={"split_claims": "model"})
@@ -116,7 +116,7 @@ def test_what_the_rules_find_in_the_suites_is_what_the_page_says(tmp_path: Path)
     page = Path("docs/evaluation.md").read_text("utf-8")
     lines = re.findall(r"^\| (\w+), (\w+) \| (\d.+) \|$", page, re.MULTILINE)
     assert len(lines) == 2
-    means = Means(Resources(evaluation_settings(Settings(out=tmp_path))))
+    means = Means(Resources(cut_by(Settings(out=tmp_path))))
     for suite, metric, cells in lines:
         rows = read_rag_rows([SUITES / f"{suite}.jsonl"]).items
         _, values = evaluate(rows, chosen_metrics([metric]), means)
@@ -133,9 +133,7 @@ def test_a_row_that_lacks_what_a_metric_needs_is_unknown_and_counted(tmp_path: P
     bare: list[dict[str, Any]] = [{"query": "Who?"}, {"query": "Who?", "answer": "Ann.", "contexts": []}]
     unread = {"query": "Who?", "answer": "Ann.", "contexts": [{"document": "a.md"}]}
     metrics = chosen_metrics(["faithfulness"])
-    counts = evaluate_into(
-        tmp_path, read(tmp_path, EIFFEL, *bare, unread).lazy(), metrics, means_at(tmp_path)
-    )
+    counts = evaluate_into(tmp_path, read(tmp_path, EIFFEL, *bare, unread), metrics, means_at(tmp_path))
     rows = pl.read_parquet(tmp_path / "rows.parquet")
     assert rows["faithfulness"].null_count() == 3
     assert counts.missing == {"faithfulness": {"statements": 3}}

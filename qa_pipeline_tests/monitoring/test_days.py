@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS
 from qa_pipeline.monitoring.days import (
     Score,
     day_file,
@@ -15,7 +15,6 @@ from qa_pipeline.monitoring.days import (
     metric_scores,
     metrics_of,
     read_days,
-    read_reference,
     score_day,
 )
 from qa_pipeline.monitoring.logs import Logs
@@ -79,11 +78,6 @@ def test_no_scores_and_broken_ones_are_named(tmp_path: Path) -> None:
     day_file(tmp_path, DAY).write_bytes(b"no parquet")
     with pytest.raises(InputError, match=r"2026-03-01\.parquet"):
         read_days(tmp_path)
-    with pytest.raises(InputError, match=r"2026-03-01\.parquet"):
-        read_reference(day_file(tmp_path, DAY))
-    pl.DataFrame({"id": ["a"]}).write_parquet(tmp_path / "ids.parquet")
-    with pytest.raises(InputError, match=r"ids\.parquet"):
-        read_reference(tmp_path / "ids.parquet")
 
 
 def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_texts(tmp_path: Path) -> None:

@@ -42,13 +42,6 @@ def test_days_of_few_or_unknown_scores_are_not_tested_and_break_no_row_of_days()
     assert scores["differs"][20] is None
 
 
-def test_days_may_be_held_against_a_reference_of_their_own() -> None:
-    reference = scored_rows(drawn(10, 100, 0.95, seed=1))
-    found = find_drift(scored_rows(drawn(4, 100, 0.7, seed=2)), reference)
-    assert found.filter(pl.col("metric") == "faithfulness")["state"].to_list()[0] in ("drift", "differs")
-    assert "reference" not in found["state"].to_list()
-
-
 def test_equal_rows_give_equal_findings_in_any_order() -> None:
     rows = scored_rows(drawn(15, 60, 0.9, seed=1))
     found = find_drift(rows)

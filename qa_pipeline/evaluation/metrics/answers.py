@@ -1,23 +1,138 @@
-"""Metrics of answers: whether they answer the question, agree with the reference and with themselves."""
+"""Metrics of answers: relevance, agreement with the reference, refusals, and quality of the evidence."""
 
-from qa_pipeline.evaluation.metrics.base import SPECIFIED, STATEMENTS_VERSION, entropy, metric, share
+import math
+from datetime import date
+from itertools import chain, combinations, pairwise, product
+
+from qa_pipeline.evaluation.metrics.base import (
+    SPECIFIED,
+    STATEMENTS_VERSION,
+    entropy,
+    metric,
+    share,
+    signal,
+)
 from qa_pipeline.evaluation.metrics.grounding import faithfulness, supporting_contexts
-from qa_pipeline.evaluation.signals.means import Row
+from qa_pipeline.evaluation.metrics.means import RULES, SIMILARITY, Means, Row, ask, judge_request
+from qa_pipeline.models.vector_cache import TextVectors
+from qa_pipeline.records import BackQuestionsReply
+from qa_pipeline.text.reading import read
+from qa_pipeline.text.references import without_marks
+from qa_pipeline.text.refusals import is_refusal
+from qa_pipeline.text.sentences import sentence_spans
+from qa_pipeline.verification.deciding import QUOTATION
+from qa_pipeline.verification.quotation import one_slot_denial
+from qa_pipeline.verification.sources import units_of
 
-WEIGHT_FAITHFULNESS, WEIGHT_SIMILARITY = 0.6, 0.4
-"""Parts of answer_correctness that the specification of the metrics sets (docs/evaluation.md)."""
-WEIGHT_COVERAGE, WEIGHT_SYNTHESIS = 0.6, 0.4
-"""Parts of information_integration that the specification of the metrics sets (docs/evaluation.md)."""
+QUESTIONS = 3
+"""Questions asked back from an answer; their mean is steadier than a single question."""
+SAME_MEANING = 0.9
+"""Cosine from which two short answers mean the same, unless they deny each other."""
+WEIGHTS = {"support": 0.4, "independence": 0.3, "recency": 0.2, "authority": 0.1}
+"""Parts of evidence_quality (docs/evaluation.md)."""
+HALF_LIFE_DAYS = 365.0
+"""Days before the newest context of the row after which evidence counts half. A year fits rules and
+handbooks; news ages faster."""
+MOST_FALL = 0.05
+"""Allowed loss of confidence, as large as the difference of two replies of one model."""
+
+
+@signal("answer", decided_by=RULES)
+def find_refused(rows: list[Row], _means: Means) -> list[bool | None]:
+    """Return for each answer True if it is only a refusal; None if it is empty."""
+    return [is_refusal(row["answer"]) if row["answer"].strip() else None for row in rows]
+
+
+@signal("answer", "refused", decided_by=SIMILARITY, judged=True)
+def find_relevance(rows: list[Row], means: Means) -> list[float | None]:
+    """Return the mean cosine of the question to the questions that the judge asks back from the answer.
+
+    Without a judge, to the sentences of the answer. A noncommittal answer has 0.
+    """
+    texts: list[list[str] | None] = []
+    if means.judge is None:
+        for row in rows:
+            answer = "" if row["refused"] else without_marks(row["answer"])
+            texts.append([answer[start:end] for start, end in sentence_spans(answer, row["language"])])
+    else:
+        requests = [judge_request(row, "back_questions", BackQuestionsReply, means) for row in rows]
+        for reply in ask(requests, means):
+            questions = [question for question in reply.questions if question.strip()] if reply else []
+            is_noncommittal = reply is not None and reply.noncommittal
+            texts.append([] if is_noncommittal else questions[:QUESTIONS] or None)
+    vectors = TextVectors(
+        chain((row["query"] for row in rows), *filter(None, texts)), means.resources.embedder
+    )
+    relevances: list[float | None] = []
+    for row, row_texts in zip(rows, texts, strict=True):
+        cosines = vectors.cosines(row["query"], row_texts or ())
+        mean = sum(cosines) / max(1, len(cosines))
+        relevances.append(None if row_texts is None else min(1.0, max(-1.0, mean)))
+    return relevances
+
+
+@signal("answer", "reference", decided_by=SIMILARITY)
+def find_reference_similarity(rows: list[Row], means: Means) -> list[float]:
+    """Return the cosine of each answer to its reference, at least 0."""
+    pairs = [(row["answer"], row["reference"]) for row in rows]
+    vectors = TextVectors(chain(*pairs), means.resources.embedder)
+    return [min(1.0, max(0.0, *vectors.cosines(answer, [reference]))) for answer, reference in pairs]
+
+
+@signal("samples", decided_by=SIMILARITY)
+def find_meanings(rows: list[Row], means: Means) -> list[list[int]]:
+    """Return for each sample of an answer the index of the first sample of the same meaning."""
+    samples_of_rows = [[" ".join(sample.casefold().split()) for sample in row["samples"]] for row in rows]
+    vectors = TextVectors(chain(*samples_of_rows), means.resources.embedder)
+    return [
+        _meanings(samples, row["language"], vectors)
+        for row, samples in zip(rows, samples_of_rows, strict=True)
+    ]
+
+
+def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[int]:
+    meanings: list[int] = []
+    readings = [read(sample, language) for sample in samples]
+    for index, sample in enumerate(samples):
+        cosines = vectors.cosines(sample, samples)
+        same = (
+            first
+            for first in sorted({*meanings})
+            if cosines[first] >= SAME_MEANING
+            and one_slot_denial(readings[index], readings[first], frozenset()) is None
+        )
+        meanings.append(next(same, index))
+    return meanings
+
+
+@signal("answer", "contexts", "refused", decided_by=QUOTATION)
+def find_conflicts(rows: list[Row], _means: Means) -> list[list[bool]]:
+    """Return for each contradiction between two contexts True if the answer refuses or states both sides.
+
+    A contradiction is two sentences that differ in a single number, date, unit, name or negation.
+    """
+    return [_conflicts(row) for row in rows]
+
+
+def _conflicts(row: Row) -> list[bool]:
+    language = row["language"]
+    stated = {*read(row["answer"], language).tokens}
+    units = [units_of("", context["text"] or "", language) for context in row["contexts"]]
+    conflicts = []
+    for first, second in chain(*(product(*pair) for pair in combinations(units, 2))):
+        denial = one_slot_denial(first.reading, second.reading, frozenset())
+        if denial is not None and not first.is_row and not second.is_row:
+            conflicts.append(row["refused"] or {denial.claimed, denial.stated} - {""} <= stated)
+    return conflicts
 
 
 @metric(
     "relevance",
     source="Es et al. 2024, RAGAS: mean cosine of the question and 3 questions asked back from the answer",
     range=(-1.0, 1.0),
-    decided_by=("relevance",),
 )
 def answer_relevance(row: Row) -> float | None:
-    """Return the likeness of the question to questions that the answer would answer."""
+    """Return the similarity of the question to questions that the answer would answer."""
     return row["relevance"]  # type: ignore[no-any-return]
 
 
@@ -25,7 +140,6 @@ def answer_relevance(row: Row) -> float | None:
     "reference_statements",
     "reference_similarity",
     source=f"{SPECIFIED}: 0.6 faithfulness to the reference + 0.4 cosine to it",
-    decided_by=("reference_statements", "reference_similarity"),
     version=STATEMENTS_VERSION,
 )
 def answer_correctness(row: Row) -> float | None:
@@ -33,7 +147,7 @@ def answer_correctness(row: Row) -> float | None:
     faithful = share(statement["supported"] for statement in row["reference_statements"])
     if faithful is None:
         return None
-    return WEIGHT_FAITHFULNESS * faithful + WEIGHT_SIMILARITY * float(row["reference_similarity"])
+    return 0.6 * faithful + 0.4 * float(row["reference_similarity"])
 
 
 @metric(
@@ -41,7 +155,6 @@ def answer_correctness(row: Row) -> float | None:
     source="Farquhar et al. 2024, semantic entropy, doi:10.1038/s41586-024-07421-0, discrete, in bits",
     range=(0.0, None),
     direction="lower",
-    decided_by=("meanings",),
 )
 def answer_uncertainty(row: Row) -> float | None:
     """Return the entropy, in bits, over the meanings of several answers to the same question."""
@@ -52,10 +165,9 @@ def answer_uncertainty(row: Row) -> float | None:
     "refused",
     "must_refuse",
     source="Chen et al. 2024, RGB, arXiv:2309.01431, negative rejection, both ways",
-    decided_by=("refused",),
 )
 def refusal_correct(row: Row) -> float | None:
-    """Return 1 if the answer refuses where it should and only there, else 0."""
+    """Return 1 if the answer refuses exactly when it should, else 0."""
     return float(row["refused"] == row["must_refuse"])
 
 
@@ -65,24 +177,82 @@ def refusal_correct(row: Row) -> float | None:
     "true_claims",
     "contexts",
     source=f"{SPECIFIED}: 0.6 true claims stated + 0.4 their sources that the answer draws on",
-    decided_by=("covered", "statements"),
     version=STATEMENTS_VERSION,
 )
 def information_integration(row: Row) -> float | None:
     """Return 0.6 of the right statements that the answer makes, and 0.4 of their sources."""
-    coverage = share(point["supported"] for point in row["covered"])
+    coverage = share(claim["supported"] for claim in row["covered"])
     sources = {claim["source"] for claim in row["true_claims"]}
     if coverage is None or not sources or None in sources or faithfulness(row) is None:
         return None
     used = {context["document"] for context in supporting_contexts(row)}
-    return WEIGHT_COVERAGE * coverage + WEIGHT_SYNTHESIS * len(sources & used) / len(sources)
+    return 0.6 * coverage + 0.4 * len(sources & used) / len(sources)
 
 
 @metric(
     "conflicts",
     source=f"{SPECIFIED}: contradictions between contexts that the answer names or leaves open",
-    decided_by=("conflicts",),
 )
 def contradiction_handling(row: Row) -> float | None:
     """Return the share of contradictions between passages that the answer names or leaves open."""
     return share(row["conflicts"])
+
+
+def _evidence_parts(row: Row) -> dict[str, float | None]:
+    """Return the four parts of evidence_quality, each None if unknown.
+
+    support: share of supported statements. independence: documents / contexts that prove a statement.
+    recency: mean over these contexts of 1/2 for each year before the newest. authority: their mean.
+    """
+    used = supporting_contexts(row)
+    documents = [context["document"] for context in used]
+    newest = max((day for context in row["contexts"] if (day := _day(context["date"]))), default=None)
+    days = [_day(context["date"]) for context in used]
+    ages = [None if newest is None or day is None else newest - day for day in days]
+    return {
+        "support": faithfulness(row),
+        "independence": len({*documents}) / len(used) if used and None not in documents else None,
+        "recency": share(None if age is None else 2.0 ** (-age / HALF_LIFE_DAYS) for age in ages),
+        "authority": share(context["authority"] for context in used),
+    }
+
+
+def _day(text: str | None) -> int | None:
+    try:
+        return date.fromisoformat((text or "")[:10]).toordinal()
+    except ValueError:
+        return None
+
+
+def _without(row: Row) -> list[str]:
+    return [f"without {name}" for name, part in _evidence_parts(row).items() if part is None]
+
+
+@metric(
+    "statements",
+    "contexts",
+    source=f"{SPECIFIED}: 0.4 support + 0.3 independence + 0.2 recency + 0.1 authority, unknown parts left "
+    "out",
+    without=_without,
+    version=STATEMENTS_VERSION,
+)
+def evidence_quality(row: Row) -> float | None:
+    """Return the weighted mean of support, independence of sources, recency and authority."""
+    parts = {name: part for name, part in _evidence_parts(row).items() if part is not None}
+    if "support" not in parts:
+        return None
+    weighted = math.fsum(WEIGHTS[name] * part for name, part in parts.items())
+    return weighted / math.fsum(WEIGHTS[name] for name in parts)
+
+
+@metric(
+    "confidences",
+    source=f"{SPECIFIED}: steps at which confidence falls by {MOST_FALL} at most / steps",
+    version=2,
+)
+def chain_integrity(row: Row) -> float | None:
+    """Return the share of the steps of evidence with a loss of confidence of at most 0.05."""
+    confidences = row["confidences"]
+    if None in confidences or not all(map(math.isfinite, confidences)):
+        return None
+    return share(before - after <= MOST_FALL + 1e-9 for before, after in pairwise(confidences))

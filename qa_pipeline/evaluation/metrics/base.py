@@ -1,8 +1,8 @@
-"""What a metric is, and the one registry that all metrics register in.
+"""Metrics and signals: their definitions, and the registry of each.
 
-A metric is a function of one row, a dictionary: the columns of a data set (`RAG_ROWS`) and signals
-(`evaluation/signals/`), the facts about its texts that all metrics share. A row that lacks what a metric
-needs has no value, and neither has one whose value is no number; both are counted.
+A metric is a function of one row, a dictionary of the columns of a data set (`RAG_ROWS`) and of signals.
+A signal is a fact about the texts of a row that several metrics share, such as its verified statements.
+A value is unknown if the row lacks a column or signal that the metric needs.
 """
 
 import inspect
@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from qa_pipeline.evaluation.signals.means import Means, Row
-from qa_pipeline.evaluation.signals.registry import add_signals
+from qa_pipeline.evaluation.metrics.means import MODEL, Means, Row
 
 Direction = Literal["higher", "lower"]
 Value = Callable[[Row], float | None]
-Scores = list[float | None]
+Find = Callable[[list[Row], Means], Sequence[Any]]
 STATEMENTS_VERSION = 3
 """Version of metrics over statements: 3 since the scores are those of verification."""
 SPECIFIED = "specification of this project (docs/evaluation.md)"
@@ -30,15 +29,15 @@ class Metric:
 
     Args:
         name: column of the values, and name in reports.
-        of: the value of a row that has all it needs.
-        needs: columns and signals without which a row has no value.
+        of: computes the value of a complete row.
+        needs: columns and signals that the metric reads.
         meaning: a sentence for readers of reports.
-        source: the paper or system that the formula is from.
-        range: least and largest value; None where there is no largest.
-        direction: whether more or less is better.
-        decided_by: signals whose deciders decide the metric; none for arithmetic alone.
-        without: what the value of a row had to do without, counted beside the deciders.
-        version: goes up with each change of the formula, so that no two reports are compared across it.
+        source: the paper or system of the formula.
+        range: least and greatest value; the greatest is None if unbounded.
+        direction: "higher" if more is better.
+        decided_by: signals whose deciders are counted for the metric; by default all that it needs.
+        without: names the parts that the value of a row omits.
+        version: increases with each change of the formula; reports of two versions are not compared.
     """
 
     name: str
@@ -52,8 +51,8 @@ class Metric:
     without: Callable[[Row], list[str]] | None = None
     version: int = 1
 
-    def scores(self, rows: Sequence[Row], means: Means) -> Scores:
-        """Return the value of each row, None if unknown; signals are found once and stay in the rows."""
+    def scores(self, rows: Sequence[Row], means: Means) -> list[float | None]:
+        """Return the value of each row, None if unknown. Signals are stored in the rows."""
         add_signals(rows, self.needs, means)
         values = (None if self.lacking(row) else self.of(row) for row in rows)
         return [None if value is None or not math.isfinite(value) else float(value) for value in values]
@@ -63,15 +62,15 @@ class Metric:
         return [name for name in self.needs if row.get(name) is None]
 
     def deciders(self, row: Row) -> list[str]:
-        """Return who decided the signals of a row, of each element or of the whole."""
+        """Return the decider of each signal of a row, or of each element of the signal."""
         steps: list[Any] = [] if self.without is None else self.without(row)
-        for path in self.decided_by:
+        for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
             name, _, field = path.partition(".")
             if isinstance(row.get(name), list) and f"{name}_by" not in row:
                 steps += [element[field or "decided_by"] for element in row[name]]
             else:
                 steps.append(row.get(f"{name}_by"))
-        return [who for who in steps if who is not None]
+        return [step for step in steps if step is not None]
 
 
 METRICS: dict[str, Metric] = {}
@@ -79,7 +78,7 @@ METRICS: dict[str, Metric] = {}
 
 
 def metric(*needs: str, **about: Any) -> Callable[[Value], Value]:
-    """Register a function as the metric of its name; its docstring says what it means."""
+    """Register a function as the metric of its name; its docstring becomes the meaning."""
 
     def register(of: Value) -> Value:
         meaning = inspect.getdoc(of) or ""
@@ -90,8 +89,66 @@ def metric(*needs: str, **about: Any) -> Callable[[Value], Value]:
     return register
 
 
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A fact about the texts of rows.
+
+    Args:
+        needs: columns and signals that a row must have.
+        find: returns a value for each complete row, None if unknown.
+        decided_by: the decider of every value; None if the elements of a value name theirs.
+        judged: True if the judge decides where it exists.
+    """
+
+    needs: tuple[str, ...]
+    find: Find
+    decided_by: str | None
+    judged: bool
+
+
+SIGNALS: dict[str, Signal] = {}
+"""All signals by name."""
+
+
+def signal(*needs: str, decided_by: str | None = None, judged: bool = False) -> Callable[[Find], Find]:
+    """Register a function `find_NAME` as the signal NAME."""
+
+    def register(find: Find) -> Find:
+        SIGNALS[find.__name__.removeprefix("find_")] = Signal(needs, find, decided_by, judged)
+        return find
+
+    return register
+
+
+def add_signals(rows: Sequence[Row], names: Iterable[str], means: Means) -> None:
+    """Add the named signals to rows, with the signals they need; existing values are kept.
+
+    A signal with a single decider has a second field, NAME_by.
+
+    Raises:
+        PermanentModelError: a model refuses all further requests.
+        SettingsError: a model cannot be used.
+    """
+    for name in names:
+        if name not in SIGNALS or not (new := [row for row in rows if name not in row]):
+            continue
+        definition = SIGNALS[name]
+        add_signals(new, definition.needs, means)
+        complete = [row for row in new if all(row.get(need) is not None for need in definition.needs)]
+        values = definition.find(complete, means)
+        by = MODEL if definition.judged and means.judge is not None else definition.decided_by
+        for row in new:
+            row[name] = None
+            if by is not None:
+                row[f"{name}_by"] = None
+        for row, value in zip(complete, values, strict=True):
+            row[name] = value
+            if by is not None and value is not None:
+                row[f"{name}_by"] = by
+
+
 def share(values: Iterable[float | None]) -> float | None:
-    """Return the mean of flags or numbers; None for an empty list, or with an unknown element."""
+    """Return the mean of flags or numbers; None if the list is empty or an element is unknown."""
     numbers = list(values)
     if not numbers or None in numbers:
         return None
@@ -99,7 +156,7 @@ def share(values: Iterable[float | None]) -> float | None:
 
 
 def entropy(values: Sequence[Any]) -> float | None:
-    """Return the Shannon entropy in bits; None of an empty list, or with an unknown element."""
+    """Return the Shannon entropy in bits; None if the list is empty or an element is unknown."""
     if not values or None in values:
         return None
     shares = (count / len(values) for count in Counter(values).values())

@@ -1,6 +1,14 @@
-"""Metrics of citations: whether they exist, support what they stand for, and suffice."""
+"""Citations of answers: their existence, and their support of the statements they belong to.
+
+A citation is an entry of the row's `citations`, or a mark in the answer without an entry. [3] is the third
+entry, or else the third context; any other mark names a document. Without entries and marks it is unknown
+if the answer cites at all.
+"""
 
 import math
+from collections import Counter
+from dataclasses import replace
+from itertools import islice
 
 from qa_pipeline.curation.citation_quality import (
     HIGH,
@@ -9,14 +17,159 @@ from qa_pipeline.curation.citation_quality import (
     WEIGHT_EXISTENCE,
     WEIGHT_GROUNDING,
 )
-from qa_pipeline.evaluation.metrics.base import SPECIFIED, STATEMENTS_VERSION, metric, share
+from qa_pipeline.evaluation.metrics.base import SPECIFIED, STATEMENTS_VERSION, metric, share, signal
 from qa_pipeline.evaluation.metrics.grounding import faithfulness
-from qa_pipeline.evaluation.signals.means import Row
-from qa_pipeline.text.references import normalise_path
+from qa_pipeline.evaluation.metrics.means import RULES, Means, Row
+from qa_pipeline.evaluation.metrics.statements import SCORES_DECIDE, Verified, by_contexts, verify
+from qa_pipeline.text.references import (
+    NUMBER_MARK,
+    is_same_path,
+    locate_quote,
+    marked_numbers,
+    normalise_path,
+)
+from qa_pipeline.verification.splitting import Claim, split_claims, with_references
 
 _ALCE = "Gao et al. 2023, ALCE, arXiv:2305.14627"
 _BY_SUPPORT = {"decided_by": ("citation_support",), "version": STATEMENTS_VERSION}
 _BY_BOTH = {"decided_by": ("citation_support", "statements"), "version": STATEMENTS_VERSION}
+
+
+@signal("answer", "contexts", decided_by=RULES)
+def find_cited(rows: list[Row], _means: Means) -> list[list[Row] | None]:
+    """Return the citations of each answer; None without entries and marks.
+
+    A citation has its `document`, the indices of its `contexts` (those with its quote, if it has a quote),
+    `exists` (True if it names a known document), `quote_found` (None without a quote, or without text to
+    search), the `marks` that name it, and the number of its `mentions` in the answer.
+    """
+    return [_citations(row) for row in rows]
+
+
+def _citations(row: Row) -> list[Row] | None:
+    entries = [
+        _citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
+    ]
+    citations = [*entries]
+    answer = row["answer"]
+    marks = Counter(_marks(with_references([Claim(answer, 0, len(answer))], answer)[0]))
+    for mark, mentions in marks.items():
+        if numbers := _numbers(mark):
+            entries_named = entries[max(0, numbers[0] - 1) : numbers[0]]
+        else:
+            entries_named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
+        if not entries_named:
+            entries_named = [_citation(mark)]
+            citations += entries_named
+        entries_named[0]["marks"].append(mark)
+        entries_named[0]["mentions"] += mentions
+    is_unknown = row["citations"] is None and not citations
+    return None if is_unknown else [_looked_up(citation, row) for citation in citations]
+
+
+def _citation(reference: str | None, quote: str | None = None) -> Row:
+    return {"reference": reference, "quote": quote, "marks": [], "mentions": 0}
+
+
+def _marks(claim: Claim) -> list[str]:
+    """Return the marks of a claim; [1-3] is three."""
+    marks = [[f"[{number}]" for number in _numbers(name)] or [name] for name in claim.references]
+    return [mark for of_reference in marks for mark in of_reference]
+
+
+def _numbers(reference: str) -> list[int]:
+    return marked_numbers(reference) if NUMBER_MARK.fullmatch(reference.strip()) else []
+
+
+def _looked_up(citation: Row, row: Row) -> Row:
+    """Return a citation with the document and contexts that it names."""
+    documents = [context["document"] or "" for context in row["contexts"]]
+    texts = [context["text"] for context in row["contexts"]]
+    reference, quote = citation["reference"], citation["quote"]
+    if reference is None:
+        contexts, exists = [*range(len(texts))], quote is not None
+    elif numbers := _numbers(reference):
+        contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
+        reference, exists = None, len(contexts) == len(numbers)
+    else:
+        sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
+        annotated = [
+            name for name in (row["relevant_documents"] or []) + sources if is_same_path(reference, name)
+        ]
+        contexts = [index for index, name in enumerate(documents) if is_same_path(reference, name)]
+        reference, exists = [*annotated, reference][0], bool(contexts or annotated)
+    quote_found = None
+    if quote and quote.strip():
+        readable = [index for index in contexts if texts[index] is not None]
+        quoting = [index for index in readable if locate_quote(quote, texts[index])]
+        quote_found = bool(quoting) if readable else None
+        contexts = quoting or contexts
+    document = (documents[contexts[0]] if contexts else None) or reference
+    columns = {"document": document, "contexts": contexts, "exists": exists, "quote_found": quote_found}
+    return citation | columns
+
+
+@signal("cited", "statements")
+def find_citation_support(rows: list[Row], means: Means) -> list[list[Row]]:
+    """Return the support of each citation for its statements.
+
+    `score` is the best of its statements against its contexts alone (None if unknown), `proves` has the
+    positions of the statements it proves. A mark belongs to the statement it is in or behind, and to the
+    statements of its sentence without a mark; a citation without marks belongs to all statements.
+    """
+    owned_of_rows = [_owned(row) for row in rows]
+    texts = [
+        by_contexts(statement["claim"], row, [row["contexts"][index] for index in cited["contexts"]])
+        for row, owned in zip(rows, owned_of_rows, strict=True)
+        for cited, statements in owned
+        for statement in statements
+    ]
+    # a model never decides a statement twice, and its figures may be in several contexts
+    local = replace(means, verifier=None, splitter=None, undecided="similarity")
+    alone = iter(verify(texts, local, compare_figures=False))
+    return [
+        [_support(cited, statements, [*islice(alone, len(statements))]) for cited, statements in owned]
+        for owned in owned_of_rows
+    ]
+
+
+def _owned(row: Row) -> list[tuple[Row, list[Row]]]:
+    """Return each citation with its statements."""
+    sentences = split_claims(row["answer"], row["language"])
+    claims = []
+    for statement in row["statements"]:
+        start = statement["start"]
+        around = (sentence.references for sentence in sentences if sentence.start <= start < sentence.end)
+        claims.append(Claim(statement["text"], start, statement["end"], next(around, ())))
+    marks = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
+    marked = [*zip(row["statements"], marks, strict=True)]
+    return [
+        (
+            cited,
+            [statement for statement, names in marked if not cited["marks"] or names & {*cited["marks"]}],
+        )
+        for cited in row["cited"]
+    ]
+
+
+def _support(cited: Row, statements: list[Row], alone: list[Verified]) -> Row:
+    """Return the support of a citation; a statement that a step or model denied has 0 everywhere."""
+    if not cited["exists"] or cited["quote_found"] is False:
+        return {"score": 0.0, "proves": [], "decided_by": RULES}
+    support: Row = {"score": None, "proves": [], "decided_by": None}
+    for statement, verified in zip(statements, alone, strict=True):
+        if statement["verdict"] == "undecided" or not verified:
+            continue
+        scored, is_proof = verified[0], verified[0]["verdict"] == "supported"
+        if statement["verdict"] != "supported":
+            is_proof = False
+            scored = scored if statement["decided_by"] in SCORES_DECIDE else statement
+        elif statement["context"] in cited["contexts"]:
+            scored, is_proof = statement, True
+        support["proves"] += [statement["position"]] if is_proof else []
+        if support["score"] is None or scored["score"] > support["score"]:
+            support |= {"score": scored["score"], "decided_by": scored["scored_by"]}
+    return support
 
 
 def _band(support: float | None) -> float | None:
@@ -36,7 +189,7 @@ def _is_known(row: Row) -> bool:
     **_BY_SUPPORT,
 )
 def citation_accuracy(row: Row) -> float | None:
-    """Return how far what is cited states what it is cited for."""
+    """Return the mean support of the citations for their statements, in bands."""
     return share(_band(support["score"]) for support in row["citation_support"])
 
 
@@ -56,27 +209,18 @@ def citation_quality(row: Row) -> float | None:
     return WEIGHT_EXISTENCE * existence + WEIGHT_ACCURACY * accuracy + WEIGHT_GROUNDING * grounded
 
 
-@metric(
-    "citation_support",
-    source=f"{_ALCE}, citation precision",
-    **_BY_SUPPORT,
-)
+@metric("citation_support", source=f"{_ALCE}, citation precision", **_BY_SUPPORT)
 def citation_precision(row: Row) -> float | None:
-    """Return the share of the citations that prove a statement they stand for."""
+    """Return the share of the citations that prove one of their statements."""
     return share(bool(support["proves"]) for support in row["citation_support"]) if _is_known(row) else None
 
 
-@metric(
-    "citation_support",
-    "statements",
-    source=f"{_ALCE}, citation recall",
-    **_BY_BOTH,
-)
+@metric("citation_support", "statements", source=f"{_ALCE}, citation recall", **_BY_BOTH)
 def citation_completeness(row: Row) -> float | None:
-    """Return the share of the statements that what they cite proves."""
+    """Return the share of the statements that their citations prove."""
     if not _is_known(row) or faithfulness(row) is None:
         return None
-    proved = {place for support in row["citation_support"] for place in support["proves"]}
+    proved = {position for support in row["citation_support"] for position in support["proves"]}
     return len(proved) / len(row["statements"])
 
 
@@ -101,7 +245,6 @@ def source_coverage(row: Row) -> float | None:
     source=f"{SPECIFIED}: citations that name nothing known, or whose quote is not there",
     range=(0.0, None),
     direction="lower",
-    decided_by=("cited",),
 )
 def fabricated_citations(row: Row) -> float | None:
     """Return the number of citations of documents or quotes that do not exist."""
@@ -113,13 +256,12 @@ def fabricated_citations(row: Row) -> float | None:
     "relevant_documents",
     source="GRACE, https://helvia.ai/labs/rag-with-citations-and-grace: claims whose cited document is an "
     "annotated one / claims with a citation",
-    decided_by=("cited",),
     version=2,
 )
 def annotated_citation_accuracy(row: Row) -> float | None:
     """Return the share of the claims with a citation that cite a document people annotated."""
     annotated = {*map(normalise_path, row["relevant_documents"])}
-    # the marks of a citation stand for a claim each
+    # each mark of a citation counts as a claim
     claims = [(citation["document"], max(1, citation["mentions"])) for citation in row["cited"]]
     if not claims or not annotated or any(document is None for document, _ in claims):
         return None

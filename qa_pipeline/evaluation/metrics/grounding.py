@@ -1,20 +1,73 @@
-"""Metrics of grounding: how far the statements of an answer rest on its contexts, and where these deny it."""
+"""Metrics of grounding: the support of an answer by its contexts, and their contradictions."""
 
 import math
 from collections.abc import Sequence
+from itertools import islice
 
-from qa_pipeline.evaluation.metrics.base import RAGAS, SPECIFIED, STATEMENTS_VERSION, metric, share
-from qa_pipeline.evaluation.signals.means import Row
-
-ALL_SUPPORTED = {"decided_by": ("statements",), "version": STATEMENTS_VERSION}
-SCORED = {"decided_by": ("statements.scored_by",), "version": STATEMENTS_VERSION}
-
-
-@metric(
-    "statements",
-    source=RAGAS,
-    **ALL_SUPPORTED,
+from qa_pipeline.evaluation.metrics import statements as statements
+from qa_pipeline.evaluation.metrics.base import (
+    RAGAS,
+    SPECIFIED,
+    STATEMENTS_VERSION,
+    metric,
+    share,
+    signal,
 )
+from qa_pipeline.evaluation.metrics.means import MODEL, Means, Row, ask, judge_request
+from qa_pipeline.records import ContextReply, GroundednessReply
+from qa_pipeline.verification.deciding import QUOTATION
+
+_BY_SCORES = {"decided_by": ("statements.scored_by",), "version": STATEMENTS_VERSION}
+
+
+@signal("contexts", "statements", decided_by=QUOTATION, judged=True)
+def find_contradictions(rows: list[Row], means: Means) -> list[list[bool | None] | None]:
+    """Return for each context True if it contradicts the answer.
+
+    Without a judge it does if it denies a statement. That is a lower bound, and unknown if every statement
+    is undecided.
+    """
+    if means.judge is None:
+        return [_denied_contexts(row) for row in rows]
+    requests = [
+        judge_request(row, "contradicts", ContextReply, means, [context])
+        for row in rows
+        for context in row["contexts"]
+    ]
+    verdicts = {"yes": True, "no": False}
+    flags = (None if reply is None else verdicts.get(reply.contradicts) for reply in ask(requests, means))
+    return [[*islice(flags, len(row["contexts"]))] for row in rows]
+
+
+def _denied_contexts(row: Row) -> list[bool | None] | None:
+    verdicts = [(statement["verdict"], statement["context"]) for statement in row["statements"]]
+    if all(verdict == "undecided" for verdict, _ in verdicts):
+        return None
+    return [("contradicted", index) in verdicts for index in range(len(row["contexts"]))]
+
+
+@signal("contexts", "statements", decided_by=MODEL)
+def find_groundedness(rows: list[Row], means: Means) -> list[list[float | None] | None]:
+    """Return for each statement the judge's best rating of a context as its support, from 0 to 1."""
+    if means.judge is None:
+        return [None] * len(rows)
+    claims = [(row, statement["claim"]) for row in rows for statement in row["statements"]]
+    requests = [
+        judge_request({**row, "answer": claim}, "groundedness", GroundednessReply, means, [context])
+        for row, claim in claims
+        for context in row["contexts"]
+    ]
+    replies = ask(requests, means)
+    best: list[float | None] = []
+    for row, _ in claims:
+        of_contexts = [*islice(replies, len(row["contexts"]))]
+        ratings = [reply.groundedness for reply in of_contexts if reply is not None]
+        best.append(max(ratings) if ratings and len(ratings) == len(of_contexts) else None)
+    of_statements = iter(best)
+    return [[*islice(of_statements, len(row["statements"]))] for row in rows]
+
+
+@metric("statements", source=RAGAS, version=STATEMENTS_VERSION)
 def faithfulness(row: Row) -> float | None:
     """Return the share of the statements of an answer that its passages support."""
     return _weighted(row, [1.0] * len(row["statements"]))
@@ -30,53 +83,41 @@ def _weighted(row: Row, weights: Sequence[float]) -> float | None:
     return math.fsum(supported) / total
 
 
-@metric(
-    "statements",
-    source=f"{RAGAS}, every statement alike",
-    **ALL_SUPPORTED,
-)
+@metric("statements", source=f"{RAGAS}, every statement alike", version=STATEMENTS_VERSION)
 def weighted_faithfulness_uniform(row: Row) -> float | None:
     """Return the share of supported statements, every statement counting alike."""
     return faithfulness(row)
 
 
-@metric(
-    "statements",
-    source=f"{RAGAS}, weight 1/position",
-    **ALL_SUPPORTED,
-)
+@metric("statements", source=f"{RAGAS}, weight 1/position", version=STATEMENTS_VERSION)
 def weighted_faithfulness_position(row: Row) -> float | None:
-    """Return the share of supported statements, the first ones counting most."""
+    """Return the share of supported statements, the first statements counting most."""
     return _weighted(row, [1 / (statement["position"] + 1) for statement in row["statements"]])
 
 
 @metric(
     "statements",
     source=f"{RAGAS}, weight cosine of statement and question, at least 0",
-    **ALL_SUPPORTED,
+    version=STATEMENTS_VERSION,
 )
 def weighted_faithfulness_semantic(row: Row) -> float | None:
-    """Return the share of supported statements, those nearest to the question counting most."""
+    """Return the share of supported statements, weighted by similarity to the question."""
     return _weighted(row, [max(0.0, statement["relevance"]) for statement in row["statements"]])
 
 
 @metric(
     "statements",
     source="mean over statements of the best single passage (max as in SummaC, Laban et al. 2022)",
-    **SCORED,
+    **_BY_SCORES,
 )
 def grounding(row: Row) -> float | None:
-    """Return the mean over statements of how well the best single passage states each."""
+    """Return the mean over statements of the score of the best single passage."""
     return share(statement["score"] for statement in row["statements"])
 
 
-@metric(
-    "statements",
-    source="as grounding, or two passages together where these say more",
-    **SCORED,
-)
+@metric("statements", source="as grounding, or two passages together where these say more", **_BY_SCORES)
 def multi_document_grounding(row: Row) -> float | None:
-    """Return grounding, with two passages together where none alone is enough."""
+    """Return the mean over statements of the score of the best passage or pair of passages."""
     return share(statement["pair_score"] for statement in row["statements"])
 
 
@@ -84,18 +125,16 @@ def multi_document_grounding(row: Row) -> float | None:
     "contradictions",
     source="DeepEval HallucinationMetric: contradicted contexts / contexts",
     direction="lower",
-    decided_by=("contradictions",),
     version=STATEMENTS_VERSION,
 )
 def hallucination(row: Row) -> float | None:
-    """Return the share of the passages that the answer contradicts; from 0.5 on it is flagged."""
+    """Return the share of the passages that the answer contradicts, flagged from 0.5."""
     return share(row["contradictions"])
 
 
 @metric(
     "groundedness",
     source=f"{SPECIFIED}: mean over statements of the model's best rating G(statement, passage)",
-    decided_by=("groundedness",),
     version=2,
 )
 def llm_groundedness(row: Row) -> float | None:
@@ -104,7 +143,7 @@ def llm_groundedness(row: Row) -> float | None:
 
 
 def supporting_contexts(row: Row) -> list[Row]:
-    """Return the contexts that supported statements rest on, in their order."""
+    """Return the contexts that prove a statement, in their order."""
     supported = (statement for statement in row["statements"] if statement["verdict"] == "supported")
-    places = {statement["context"] for statement in supported} - {None}
-    return [row["contexts"][place] for place in sorted(places)]
+    indices = {statement["context"] for statement in supported} - {None}
+    return [row["contexts"][index] for index in sorted(indices)]

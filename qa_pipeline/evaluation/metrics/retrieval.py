@@ -1,11 +1,13 @@
-"""Metrics of retrieval: rankings held against the relevant documents, and contexts against what was needed.
+"""Metrics of retrieval: rankings against the relevant documents, and contexts against the question.
 
-Rankings are of documents: one that stands at several ranks counts at its first. `ir-measures` computes them,
-as trec_eval does: precision at k divides by k however few were retrieved.
+Rankings are of documents: a document at several ranks counts at its first. `ir-measures` computes them as
+trec_eval does: precision at k divides by k even if fewer documents were retrieved.
 """
 
 import re
+from collections.abc import Iterator
 from functools import partial
+from itertools import chain, islice
 
 from qa_pipeline.evaluation.metrics.base import (
     METRICS,
@@ -15,13 +17,16 @@ from qa_pipeline.evaluation.metrics.base import (
     entropy,
     metric,
     share,
+    signal,
 )
-from qa_pipeline.evaluation.signals.means import Row
+from qa_pipeline.evaluation.metrics.means import SIMILARITY, Means, Row, ask, judge_request
+from qa_pipeline.models.vector_cache import TextVectors
+from qa_pipeline.records import RelevanceReply
 from qa_pipeline.text.references import normalise_path
+from qa_pipeline.text.sentences import sentence_spans
 
 CUTOFFS = (5, 10)
-"""Depths that are always measured: about what an answer is drawn from, and twice that. `metric_at` gives the
-metrics of any other."""
+"""Depths of the registry; `metric_at` has the metrics of any other depth."""
 _AT_CUTOFF = re.compile(r"(precision|recall|f1|ndcg)_at_([1-9]\d{0,3})")
 _TREC = "Manning, Raghavan and Schütze 2008, ch. 8; trec_eval"
 _NEEDS = ("contexts", "relevant_documents")
@@ -39,19 +44,17 @@ _AT = {
         "Järvelin and Kekäläinen 2002; the gain is the grade of a document, 1 where none is given",
     ),
 }
-"""By family its name in ir-measures, meaning and source."""
+"""Name in ir-measures, meaning and source of each family."""
 
 
 def _ranking(row: Row) -> tuple[dict[str, int], list[str]] | None:
-    """Return grades by document, and the documents in order; None if either is unknown or none relevant."""
-    relevant, documents = (
-        row["relevant_documents"],
-        [context["document"] for context in row["contexts"] or ()],
-    )
-    if not relevant or row["contexts"] is None or None in documents:
+    """Return grades by document, and the documents in order; None if unknown or without relevant ones."""
+    relevant, contexts = row["relevant_documents"], row["contexts"]
+    if not relevant or contexts is None or any(context["document"] is None for context in contexts):
         return None
     grades = zip(map(normalise_path, relevant), row["relevance_grades"] or [1] * len(relevant), strict=True)
-    return dict(grades), list(dict.fromkeys(map(normalise_path, documents)))
+    documents = [normalise_path(context["document"]) for context in contexts]
+    return dict(grades), list(dict.fromkeys(documents))
 
 
 def _measured(row: Row, measure: str) -> float | None:
@@ -60,7 +63,7 @@ def _measured(row: Row, measure: str) -> float | None:
     if (ranking := _ranking(row)) is None:
         return None
     grades, documents = ranking
-    # scores are those of the ranks alone: ties would be broken by name
+    # ranks as scores, since ir-measures breaks ties by name
     scores = {document: float(-rank) for rank, document in enumerate(documents)}
     values = ir_measures.iter_calc([ir_measures.parse_measure(measure)], {"row": grades}, {"row": scores})
     return float(next(iter(values)).value)
@@ -74,7 +77,7 @@ def _f1(row: Row, k: str) -> float | None:
 
 
 def metric_at(name: str) -> Metric | None:
-    """Return the metric of a ranking at any depth, by its name; None for another name."""
+    """Return the metric of a ranking at any depth, such as `recall_at_3`; None for another name."""
     if (match := _AT_CUTOFF.fullmatch(name)) is None:
         return None
     measure, meaning, source = _AT[match[1]]
@@ -87,20 +90,17 @@ METRICS |= {
 }
 
 
-@metric(
-    *_NEEDS,
-    source=f"{_TREC}; its mean is MRR",
-)
+@metric(*_NEEDS, source=f"{_TREC}; its mean is MRR")
 def reciprocal_rank(row: Row) -> float | None:
     """Return 1 divided by the rank of the first relevant passage; its mean is the MRR."""
     return _measured(row, "RR")
 
 
 def micro_f1_parts(row: Row, k: int) -> tuple[int, int]:
-    """Return the hits of a row among its first k documents, and k + its relevant documents.
+    """Return the relevant documents among the first k of a row, and k + its relevant documents.
 
-    Micro F1 of a data set is twice the sum of the first / the sum of the second: every document counts
-    alike. Its counterpart, macro F1, is the mean of `f1_at_K`.
+    Micro F1 of a data set is twice the sum of the first / the sum of the second. Macro F1 is the mean of
+    `f1_at_K`.
     """
     if (ranking := _ranking(row)) is None:
         return 0, 0
@@ -108,23 +108,62 @@ def micro_f1_parts(row: Row, k: int) -> tuple[int, int]:
     return sum(document in grades for document in documents[:k]), k + len(grades)
 
 
+@signal("contexts", decided_by=SIMILARITY, judged=True)
+def find_relevant_sentences(rows: list[Row], means: Means) -> list[list[list[bool | None]]]:
+    """Return for each sentence of each context True if it helps to answer; [None] without a text.
+
+    The judge decides, or else the cosine of the sentence to the question or the reference.
+    """
+    sentences: list[tuple[Row, list[str] | None]] = []
+    for row in rows:
+        for text in (context["text"] for context in row["contexts"]):
+            spans = [] if text is None else sentence_spans(text, row["language"])
+            sentences.append((row, None if text is None else [text[start:end] for start, end in spans]))
+    flags = _near(sentences, means) if means.judge is None else _helpful(sentences, means)
+    return [[*islice(flags, len(row["contexts"]))] for row in rows]
+
+
+def _near(sentences: list[tuple[Row, list[str] | None]], means: Means) -> Iterator[list[bool | None]]:
+    aims = [[row["query"], row["reference"] or row["query"]] for row, _ in sentences]
+    vectors = TextVectors(chain(*aims, *(texts or () for _, texts in sentences)), means.resources.embedder)
+    limit = means.resources.settings.verification.similarity_fail
+    for (_, texts), row_aims in zip(sentences, aims, strict=True):
+        cosines = (vectors.cosines(aim, texts or ()) for aim in row_aims)
+        near = [max(pair) >= limit for pair in zip(*cosines, strict=True)]
+        yield [None] if texts is None else [*near]
+
+
+def _helpful(sentences: list[tuple[Row, list[str] | None]], means: Means) -> Iterator[list[bool | None]]:
+    requests = [
+        judge_request(row, "relevant_sentences", RelevanceReply, means, sentences=texts)
+        for row, texts in sentences
+        if texts
+    ]
+    replies = ask(requests, means)
+    for _, texts in sentences:
+        numbers = range(1, len(texts or ()) + 1)
+        reply = next(replies) if texts else None
+        if reply is None or not {*reply.relevant} <= {*numbers}:
+            yield [None] * (1 if texts is None else len(texts))
+        else:
+            yield [number in reply.relevant for number in numbers]
+
+
 @metric(
     "relevant_sentences",
     source=f"{RAGAS}, context relevance: relevant sentences / sentences",
-    decided_by=("relevant_sentences",),
 )
 def context_precision(row: Row) -> float | None:
     """Return the share of the sentences of the passages that the question needs."""
-    return share(flag for of_context in row["relevant_sentences"] for flag in of_context)
+    return share(chain(*row["relevant_sentences"]))
 
 
 @metric(
     "relevant_sentences",
     source="Ragas 0.2 ContextPrecision: average precision over the contexts in order",
-    decided_by=("relevant_sentences",),
 )
 def context_precision_ranked(row: Row) -> float | None:
-    """Return 1 if the relevant passages stand before all others, and less if they do not."""
+    """Return 1 if the relevant passages come before all others, and less if they do not."""
     if not row["relevant_sentences"] or any(None in flags for flags in row["relevant_sentences"]):
         return None
     precisions, relevant = [], 0
@@ -138,7 +177,6 @@ def context_precision_ranked(row: Row) -> float | None:
 @metric(
     "attributed",
     source="Ragas 0.2 ContextRecall: true statements that the contexts hold / true statements",
-    decided_by=("attributed",),
     version=STATEMENTS_VERSION,
 )
 def context_recall(row: Row) -> float | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from qa_pipeline import verify
-from qa_pipeline.evaluation.datasets.grounding_items import draw
+from qa_pipeline.evaluation.labelled_files import draw
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.evaluation.labelled_files import read_labelled
 

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS, read_rag_rows
+from qa_pipeline.evaluation.metrics.base import SIGNALS, add_signals
+from qa_pipeline.evaluation.metrics.means import Means
 from qa_pipeline.evaluation.metrics.registry import METRICS
-from qa_pipeline.evaluation.reports.report import LACKS
 from qa_pipeline.evaluation.running import evaluate
-from qa_pipeline.evaluation.signals.means import Means
-from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals
-from qa_pipeline_tests.evaluation.labelled_files import read_rag_rows
 from qa_pipeline_tests.evaluation.metrics.frames import (
     NOBODY,
     Row,
@@ -178,7 +177,7 @@ def test_what_a_metric_needs_and_lacks_makes_it_unknown_and_is_explained(metric:
     rows = with_signals({"query": "Who?"})
     assert metric.scores(rows, NOBODY) == [None]
     assert metric.lacking(rows[0]) == [*metric.needs]
-    assert {*metric.needs} <= {*LACKS}
+    assert {*metric.needs} <= {*RAG_ROWS, *SIGNALS}
     assert metric.meaning.endswith(".")
 
 

@@ -1,0 +1,223 @@
+"""Answered questions to evaluate: our own layout, exports of Ragas, DeepEval and TruLens, and releases."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.exports import MOST_HEADINGS, read_list, with_our_names
+from qa_pipeline.evaluation.labelled_files import (
+    Labelled,
+    LabelledRow,
+    Row,
+    Text,
+    labelled_files,
+    read_file,
+)
+from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.text.language import languages_of
+from qa_pipeline.text.refusals import is_refusal
+
+CONTEXT = pl.Struct(
+    {
+        **dict.fromkeys(("text", "document", "date"), pl.String()),
+        **dict.fromkeys(("score", "authority"), pl.Float64()),
+        "rank": pl.Int64(),
+        "headings": pl.List(pl.String()),
+    }
+)
+CITATION = pl.Struct(dict.fromkeys(("raw", "document", "quote"), pl.String()))
+TRUE_CLAIM = pl.Struct(dict.fromkeys(("claim", "source"), pl.String()))
+RAG_ROWS = pl.Schema(
+    {
+        **dict.fromkeys(("file", "id", "dataset", "group", "query", "answer", "language"), pl.String()),
+        "contexts": pl.List(CONTEXT),
+        "citations": pl.List(CITATION),
+        "reference": pl.String(),
+        "relevant_documents": pl.List(pl.String()),
+        "relevance_grades": pl.List(pl.Int64()),
+        "true_claims": pl.List(TRUE_CLAIM),
+        "must_refuse": pl.Boolean(),
+        "samples": pl.List(pl.String()),
+        "confidences": pl.List(pl.Float64()),
+        **dict.fromkeys(("category", "difficulty"), pl.String()),
+        "seconds": pl.Float64(),
+    }
+)
+"""A row for each answered question; all but id, group, query and language may be null, which is unknown.
+
+`group` is the document of a row, the unit of resampling: as named, or else the first relevant document, that
+of the first context, or the query. `contexts` are in the order of their ranks. `samples` are further answers
+to the same question, `relevance_grades` the gains of `relevant_documents` (1 each if null), `confidences`
+those of the steps of a chain of evidence.
+"""
+LONGEST = 1_000_000
+"""Characters of an answer and its contexts together, more than models read at once."""
+_MOST_TEXTS = 1000
+"""Contexts or citations of a row, far more than a search returns."""
+
+
+def _number(value: object) -> object:
+    """Return a score, unknown unless finite; a cell of CSV is parsed."""
+    if isinstance(value, str):
+        value = float(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _yes_or_no(value: object) -> object:
+    return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _texts_as(name: str) -> BeforeValidator:
+    """Return a validator that turns texts into objects with this field."""
+
+    def read(value: object) -> object:
+        value = read_list(value)
+        if isinstance(value, str):
+            value = [value]
+        if isinstance(value, list):
+            return [{name: item} if isinstance(item, str) else item for item in value]
+        return value
+
+    return BeforeValidator(read)
+
+
+Number = Annotated[float | None, BeforeValidator(_number)]
+_LIST = BeforeValidator(read_list)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class Context(_Part):
+    """A passage that the answer could rest on; `headings` are those above it, the title first."""
+
+    text: str | None = None
+    document: str | None = None
+    rank: int | None = None
+    score: Number = None
+    date: str | None = None
+    authority: Annotated[Annotated[float, Field(ge=0, le=1)] | None, BeforeValidator(_number)] = None
+    headings: Annotated[list[str], Field(max_length=MOST_HEADINGS)] | None = None
+
+
+class Citation(_Part):
+    """A source that an answer cites."""
+
+    raw: str | None = None
+    document: str | None = None
+    quote: str | None = None
+
+
+class TrueClaim(_Part):
+    """A statement of the right answer, and the document that states it."""
+
+    claim: str
+    source: str | None = None
+
+
+class RagRow(LabelledRow):
+    """An answered question."""
+
+    columns = RAG_ROWS
+    id: Text | None = None
+    query: Text = Field(description="the question that was asked")
+    answer: str | None = None
+    language: str | None = None
+    group: str | None = None
+    dataset: Text | None = None
+    contexts: Annotated[list[Context], _texts_as("text"), Field(max_length=_MOST_TEXTS)] | None = None
+    citations: Annotated[list[Citation], _texts_as("raw"), Field(max_length=_MOST_TEXTS)] | None = None
+    reference: str | None = None
+    relevant_documents: Annotated[list[str] | None, _LIST] = None
+    relevance_grades: list[Annotated[int, Field(gt=0, le=1000)]] | None = None
+    true_claims: Annotated[list[TrueClaim], _texts_as("claim")] | None = None
+    must_refuse: Annotated[bool | None, BeforeValidator(_yes_or_no)] = None
+    samples: Annotated[list[str] | None, _LIST] = None
+    confidences: Annotated[list[float] | None, _LIST] = None
+    category: str | None = None
+    difficulty: str | None = None
+    seconds: Number = None
+
+    @classmethod
+    def from_values(cls, values: Row) -> Row:
+        """Return the fields under our names, whichever system wrote them."""
+        return super().from_values(with_our_names(values))
+
+    def row(self) -> Row | Fault:
+        """Return the row with its contexts ranked, its language, group and `must_refuse` filled in."""
+        row = self.model_dump()
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return Fault("broken_text", "a text contains half a character (a lone surrogate)")
+        contexts = row["contexts"] or []
+        length = len(row["answer"] or "") + sum(len(context["text"] or "") for context in contexts)
+        if length > LONGEST:
+            return Fault(
+                "too_long", f"answer and contexts have {length:,} characters; the most is {LONGEST:,}"
+            )
+        ranks = [context["rank"] for context in contexts if context["rank"] is not None]
+        if len(set(ranks)) < len(ranks):
+            return Fault("repeated_rank", "two contexts have the same rank; give each its own")
+        if ranks and len(ranks) < len(contexts):
+            return Fault("missing_rank", "some contexts have a rank and others have none; rank all or none")
+        if ranks:
+            contexts.sort(key=lambda context: context["rank"])
+        for rank, passage in enumerate(contexts, start=1):
+            passage["rank"] = rank
+        # en-US and EN are English: rules are chosen by the code alone
+        code = re.split(r"[-_]", (row["language"] or "").strip().lower())[0]
+        if not code:
+            guesses = languages_of(f"{row['query']} {row['answer'] or ''}")
+            code = next((language.language for language in guesses), "en")
+        row["language"] = code
+        if row["must_refuse"] is None and row["reference"]:
+            row["must_refuse"] = is_refusal(row["reference"])
+        documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
+        query_hash = hash_text(row["query"])[:16]
+        row["group"] = row["group"] or next((document for document in documents if document), query_hash)
+        return row
+
+
+def read_rag_rows(places: Sequence[Path]) -> Labelled:
+    """Read answered questions (`RAG_ROWS`) of files, folders and releases.
+
+    The contexts of released rows are the quotes of their evidence.
+
+    Raises:
+        InputError: a file cannot be read as a whole or has no usable row, or two files use an id.
+    """
+    paths = labelled_files([part for place in places for part in _release_files(place)])
+    read = [read_file(path, RagRow) for path in paths]
+    items = pl.concat([file.items for file in read])
+    twice = items.filter(pl.col("id").is_duplicated())
+    if twice.height:
+        row_id, file = twice.select("id", "file").row(-1)
+        raise InputError(f"id {row_id!r} is in {file} and in another file; make ids unique")
+    return Labelled(items, pl.concat([file.left_out for file in read]))
+
+
+def _release_files(place: Path) -> list[Path]:
+    """Return the files of a release whose splits have rows; any other path is returned as it is."""
+    if not (place / "manifest.json").is_file():
+        return [place]
+    files = sorted((place / "data" if (place / "data").is_dir() else place).iterdir())
+    return [path for path in files if not _is_empty(path)] or files
+
+
+def _is_empty(path: Path) -> bool:
+    if path.suffix != ".parquet":
+        return path.stat().st_size == 0
+    try:
+        return not pl.scan_parquet(path).select(pl.len()).collect().item()
+    except (pl.exceptions.PolarsError, OSError):  # its reader reports the damage
+        return False

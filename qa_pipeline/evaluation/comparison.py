@@ -1,0 +1,228 @@
+"""Comparisons of two evaluations: the size of each difference, and its probability by chance.
+
+Differences are those of the second run, `current`, minus the first, `baseline`. Paired figures use the rows
+known in both. Their interval, `p` and `p_holm` treat the rows of a document as one unit; tests of unpaired
+runs treat rows as independent.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.metrics.registry import SUMMARY
+from qa_pipeline.evaluation.report_folder import MetricFacts, StoredReport, dataset_labels
+from qa_pipeline.evaluation.summaries import describe_deciders, group_sums
+from qa_pipeline.statistics import (
+    SIGNIFICANCE,
+    compare_independent,
+    holm,
+    number,
+    pooled_deviation,
+    quotient,
+    t_bounds,
+    t_p,
+)
+
+Document = dict[str, Any]
+LEAST_EFFECT = 0.1
+"""Cohen's d above which a gain is worth a change: half of Cohen's small effect."""
+_NOW = " of current"
+
+
+def compare_paired(
+    baseline: StoredReport, current: StoredReport, *, critical: Collection[str] = SUMMARY
+) -> Document:
+    """Compare two runs over one data set row by row.
+
+    The `critical` metrics are a family of their own in the adjustment of p values.
+
+    Returns:
+        baseline, current: place, data set and its hash.
+        rows: counts of the rows in `both`, and in one alone.
+        excluded: metrics that are not compared, with the reason.
+        measured_otherwise: settings that differ between the runs, such as a stricter model.
+        metrics: of each metric direction, `decided_by` (of current), `baseline` and `current` (means over the
+        rows known in both), `difference` with `low` and `high` (95 %, t by document) and `error` (standard
+        error by document), `gain` (positive if current is better), `relative` (gain / mean of the baseline;
+        None if that is zero), `rows` and `groups` compared, `lost` and `found` (rows known only in baseline,
+        and only in current), `p` (of the same t), `p_holm` (Holm over the family), `cohens_d` (gain by the
+        pooled deviation), and `better`: None unless p_holm is below 0.05.
+
+    Raises:
+        InputError: the data sets differ, they share no row, or no metric can be compared.
+    """
+    if baseline.dataset_sha256 != current.dataset_sha256:
+        labels = dataset_labels([(run.dataset, run.dataset_sha256) for run in (current, baseline)])
+        raise InputError(
+            f"{current.place} is of the data set {labels[0]} and {baseline.place} of {labels[1]}; evaluate "
+            "both on one data set, or compare them as independent samples (--unpaired)"
+        )
+    names, excluded = _comparable(baseline, current)
+    both = baseline.rows.join(current.rows.drop("group"), on="id", suffix=_NOW, maintain_order="left")
+    if not both.height:
+        raise InputError(f"{baseline.place} and {current.place} share no row id; evaluate the same rows")
+    # rounded, so that 0.3 less 0.1 + 0.2 is no difference
+    gaps = (pl.col(name + _NOW).sub(pl.col(name)).round(12).alias(name) for name in names)
+    sums = group_sums(both.select("group", *gaps), names)
+    ranges = [current.metrics[name].range for name in names]
+    widest = np.array([np.inf if high is None else high - low for low, high in ranges])
+    low, high = (np.clip(end, -widest, widest) for end in t_bounds(sums))
+    p_values = t_p(sums)
+    metrics = {}
+    for index, name in enumerate(names):
+        before, after = both[name], both[name + _NOW]
+        is_shared = before.is_not_null() & after.is_not_null()
+        metrics[name] = {
+            **_means(before.filter(is_shared), after.filter(is_shared), current.metrics[name]),
+            "rows": int(is_shared.sum()),
+            "groups": int((sums.counts[:, index] > 0).sum()),
+            "lost": int((before.is_not_null() & after.is_null()).sum()),
+            "found": int((before.is_null() & after.is_not_null()).sum()),
+            "low": number(low[index]),
+            "high": number(high[index]),
+            "error": number(sums.errors[index]),
+            "p": number(p_values[index]),
+        }
+    return {
+        **_sides(baseline, current),
+        "paired": True,
+        "rows": {
+            "both": both.height,
+            "baseline_only": baseline.rows.height - both.height,
+            "current_only": current.rows.height - both.height,
+        },
+        "excluded": excluded,
+        "metrics": _decided(metrics, critical),
+    }
+
+
+def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
+    """Compare two runs over different rows as independent samples.
+
+    Returns:
+        As `compare_paired`, with `rows` of each run. Of a metric: `difference` with `low` and `high` and `p`
+        of Welch's t test, `mann_whitney_p`, `cohens_d`, and `rows` of each run.
+
+    Raises:
+        InputError: no metric can be compared.
+    """
+    names, excluded = _comparable(baseline, current)
+    metrics = {}
+    for name in names:
+        before, after = baseline.rows[name].drop_nulls(), current.rows[name].drop_nulls()
+        metrics[name] = {
+            **_means(before, after, current.metrics[name]),
+            "rows": {"baseline": len(before), "current": len(after)},
+            **compare_independent(before.to_numpy(), after.to_numpy()),
+        }
+    return {
+        **_sides(baseline, current),
+        "paired": False,
+        "rows": {"baseline": baseline.rows.height, "current": current.rows.height},
+        "excluded": excluded,
+        "metrics": _decided(metrics, SUMMARY),
+    }
+
+
+def ab_decision(compared: Document) -> Document:
+    """Decide to deploy if one metric improves with p < 0.05 and Cohen's d > 0.1.
+
+    Choose the metric of a comparison before looking at the figures: p is not adjusted for other metrics. d is
+    the gain by the pooled deviation, equal for paired and unpaired runs (Lakens 2013). Returns decision
+    (`deploy` or `keep`), p, cohens_d, and why in words.
+    """
+    p, effect = compared["p"], compared["cohens_d"]
+    decision = "keep"
+    if p is None or effect is None:
+        why = "no test: too few scores are known, or all are equal"
+    elif effect <= 0:
+        why = "it is not better"
+    elif p >= SIGNIFICANCE:
+        why = f"chance alone would do this: p is {p:.3g}, {SIGNIFICANCE} or more"
+    elif effect <= LEAST_EFFECT:
+        why = f"it is better by too little: d is {effect:.3f}, {LEAST_EFFECT} or less"
+    else:
+        decision = "deploy"
+        why = f"p is {p:.3g}, below {SIGNIFICANCE}, and d is {effect:.3f}, above {LEAST_EFFECT}"
+    return {"decision": decision, "p": p, "cohens_d": effect, "why": why}
+
+
+def _sides(baseline: StoredReport, current: StoredReport) -> Document:
+    before, now = baseline.settings, current.settings
+    names = [name for name in dict.fromkeys((*before, *now)) if name != "limit"]  # it changes no score
+    differ = [name for name in names if before.get(name) != now.get(name)]
+    return {
+        "baseline": described(baseline),
+        "current": described(current),
+        "measured_otherwise": {
+            name: f"{before.get(name)} in baseline, {now.get(name)} in current" for name in differ
+        },
+    }
+
+
+def described(report: StoredReport) -> Document:
+    """Return place, data set and hash of a run."""
+    return {
+        "place": str(report.place),
+        "dataset": report.dataset,
+        "dataset_sha256": report.dataset_sha256,
+    }
+
+
+def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str], dict[str, str]]:
+    """Return the metrics of equal meaning in the order of current, and the others with the reason."""
+    excluded = {}
+    for name in dict.fromkeys((*current.metrics, *baseline.metrics)):
+        before, now = baseline.metrics.get(name), current.metrics.get(name)
+        if before is None or now is None:
+            excluded[name] = f"only in {'current' if before is None else 'baseline'}"
+        elif before.version != now.version:
+            excluded[name] = f"version {before.version} in baseline, {now.version} in current"
+        elif (before.direction, before.range) != (now.direction, now.range):
+            excluded[name] = "other direction or range"
+    names = [name for name in current.metrics if name not in excluded]
+    if not names:
+        first, why = next(iter(excluded.items()))
+        raise InputError(
+            f"no metric of {current.place} can be compared with {baseline.place} ({first}: {why}); "
+            "evaluate the baseline anew"
+        )
+    return names, excluded
+
+
+def _means(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Document:
+    """Return both means and their difference, None if a side has no value, with its effect size."""
+    first, second = before.to_numpy(), after.to_numpy()
+    baseline = current = difference = gain = None
+    if len(first) and len(second):
+        baseline, current = float(first.mean()), float(second.mean())
+        difference = current - baseline
+        gain = difference * (1 if facts.direction == "higher" else -1) + 0.0  # no -0.0
+    return {
+        "direction": facts.direction,
+        "baseline": baseline,
+        "current": current,
+        "difference": difference,
+        "gain": gain,
+        "relative": quotient(gain, abs(baseline or 0)),
+        "decided_by": describe_deciders(facts.decided_by),
+        "cohens_d": quotient(gain, pooled_deviation(first, second)),
+    }
+
+
+def _decided(metrics: Mapping[str, Document], critical: Collection[str]) -> dict[str, Document]:
+    """Add the adjusted p value of each metric, and the decision which run is better."""
+    adjusted: dict[str, float | None] = {}
+    for is_critical in (True, False):
+        adjusted |= holm(
+            {name: metric["p"] for name, metric in metrics.items() if (name in critical) == is_critical}
+        )
+    decided = {}
+    for name, change in metrics.items():
+        p = adjusted[name]
+        real = p is not None and p < SIGNIFICANCE and change["gain"]
+        decided[name] = {**change, "p_holm": p, "better": change["gain"] > 0 if real else None}
+    return decided

@@ -1,0 +1,185 @@
+"""Rows as other evaluators and releases write them, translated to our names."""
+
+import ast
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+
+from qa_pipeline.curation.training import HEADING_JOINT
+from qa_pipeline.evaluation.labelled_files import Row
+
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": ("pair_id", "record_id", "request_id"),
+    "query": ("question", "user_input", "input"),
+    "answer": ("response", "actual_output", "output"),
+    "contexts": ("retrieved_contexts", "retrieval_context", "context"),
+    "reference": ("expected_output", "ground_truths", "expected_response"),
+    "category": ("question_type",),
+    "seconds": ("completion_time", "latency"),
+    "group": ("group_id",),
+}
+"""Names of fields in exports of Ragas (user_input, response, retrieved_contexts, reference and, before 0.2,
+question, contexts, ground_truth), DeepEval (input, actual_output, retrieval_context, context,
+expected_output) and TruLens (record_id, input, output)."""
+UNANSWERABLE = "UNANSWERABLE"
+"""The answer of a golden row whose question must be refused."""
+MOST_HEADINGS = 20
+"""Headings of a passage; documents have about six levels."""
+_QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+_PYTHON_LIST = re.compile(rf"\[\s*+(?:(?:{_QUOTED})[\s,]*+)*+\]", re.DOTALL)
+"""A list of texts as Python and NumPy write it into a cell; NumPy omits commas."""
+_LIST_OF_LISTS = re.compile(r"""\[\s*\[\s*['"]""")
+_DEEPEVAL_SEPARATOR = re.compile(r"(?<! )\|(?! )")
+"""Separator of contexts in CSV and JSONL of DeepEval; between spaces it is part of a table."""
+
+
+def read_list(value: object) -> object:
+    """Return the list in a cell of CSV, as JSON, Python or NumPy write it; other values stay.
+
+    Raises:
+        ValueError: it begins like such a list but is malformed, or it is a list of lists.
+    """
+    if isinstance(value, str) and _LIST_OF_LISTS.match(value):
+        raise ValueError(f"{value[:40]!r} is a list of lists; write one list of texts")
+    if not isinstance(value, str) or not re.match(r"""\[\s*(?:['"\]{\d-]|null)""", value):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        if not _PYTHON_LIST.fullmatch(value.strip()):
+            if re.match(r"""\[\s*['"{]""", value):
+                raise ValueError(
+                    f"{value[:40]!r} begins a list and is none; write it as a JSON list"
+                ) from None
+            return value
+    return [ast.literal_eval(text) for text in re.findall(_QUOTED, value, re.DOTALL)]
+
+
+def with_our_names(values: Row) -> Row:
+    """Return the fields of a row under our names, including those of `ground_truth`."""
+    fields = dict(values)
+    if _is_released(fields):
+        fields |= _from_release(fields)
+    truth = fields.pop("ground_truth", None)
+    if isinstance(truth, Mapping):
+        fields |= _from_ground_truth(truth, fields)
+    elif truth is not None:
+        fields.setdefault("reference", truth)
+    if "retrieval_context" in fields:
+        fields = _from_deepeval(fields)
+    for name, others in OTHER_NAMES.items():
+        if fields.get(name) is None:
+            present = (fields[other] for other in others if fields.get(other) is not None)
+            fields[name] = next(present, None)
+    if isinstance(fields["reference"], list) and fields["reference"]:
+        fields["reference"] = fields["reference"][0]
+    fields |= _graded(fields.get("relevant_documents"))
+    if is_unanswerable(fields["reference"]):
+        fields |= {"reference": None, "must_refuse": True}
+    return _with_documents(fields)
+
+
+def _is_released(values: Row) -> bool:
+    evidence = values.get("evidence")
+    if not {"messages", "answer"} <= values.keys() or not isinstance(evidence, list):
+        return False
+    if not all(
+        isinstance(proof, Mapping) and {"claim", "path", "quote"} <= proof.keys() for proof in evidence
+    ):
+        return False
+    return all(isinstance(proof[name], str) for proof in evidence for name in ("path", "quote"))
+
+
+def _from_release(values: Row) -> Row:
+    """Return a released row: its distinct quotes are the contexts, and its claims are true."""
+    evidence: list[Row] = values["evidence"]
+    passages = values.get("passages")
+    headings = {
+        passage.get("chunk_id"): str(passage.get("heading", "")).split(HEADING_JOINT)[:MOST_HEADINGS]
+        for passage in (passages if isinstance(passages, list) else [])
+        if isinstance(passage, Mapping)
+    }
+    quotes = {(proof["path"], proof["quote"]): proof.get("chunk_id") for proof in evidence}
+    return {
+        "contexts": [
+            {"text": quote, "document": path, "headings": headings.get(chunk_id)}
+            for (path, quote), chunk_id in quotes.items()
+        ],
+        "citations": [
+            {"raw": proof["path"], "document": proof["path"], "quote": proof["quote"]} for proof in evidence
+        ],
+        "reference": values["answer"],
+        "relevant_documents": list(dict.fromkeys(proof["path"] for proof in evidence)),
+        "true_claims": [{"claim": proof["claim"], "source": proof["path"]} for proof in evidence],
+    }
+
+
+def _from_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
+    """Return the right answer of a golden row, and the relevant documents or else those it cites."""
+    relevant = truth.get("relevant_documents", truth.get("relevant_docs", row.get("relevant_docs")))
+    cited = truth.get("citations")
+    if relevant is None and isinstance(cited, list):
+        names = [entry.get("document") if isinstance(entry, Mapping) else entry for entry in cited]
+        relevant = list(dict.fromkeys(name for name in names if isinstance(name, str))) or None
+    return {
+        "reference": truth.get("answer"),
+        "relevant_documents": relevant,
+        "true_claims": truth.get("claims"),
+        "must_refuse": truth.get("must_refuse", row.get("must_refuse")),
+    }
+
+
+def _graded(relevant: object) -> Row:
+    """Return documents and grades of `{document: grade}` or `[{document, grade}]`; grade 0 is irrelevant."""
+    if isinstance(relevant, list) and relevant and all(isinstance(entry, Mapping) for entry in relevant):
+        relevant = {entry.get("document"): entry.get("grade") for entry in relevant}
+    if not isinstance(relevant, Mapping):
+        return {}
+    grades = {name: grade for name, grade in relevant.items() if grade != 0}
+    return {"relevant_documents": list(grades), "relevance_grades": list(grades.values())}
+
+
+def is_unanswerable(answer: object) -> bool:
+    """Return True if the answer of a golden row says that the question has no answer."""
+    return isinstance(answer, str) and answer.strip().upper() == UNANSWERABLE
+
+
+def _from_deepeval(values: Row) -> Row:
+    """Return a row of DeepEval; its `context` has the texts that should be retrieved."""
+    lists = {}
+    for name in ("retrieval_context", "context"):
+        value = read_list(values.get(name))
+        lists[name] = _DEEPEVAL_SEPARATOR.split(value) if isinstance(value, str) else value
+    return {
+        **{name: value for name, value in values.items() if name != "context"},
+        "retrieval_context": lists["retrieval_context"],
+        "reference_contexts": values.get("reference_contexts") or lists["context"],
+    }
+
+
+def _with_documents(values: Row) -> Row:
+    """Return the contexts with the ids of Ragas as documents, or else with hashes of their texts."""
+    contexts = read_list(values.get("contexts"))
+    if not isinstance(contexts, list) or not all(isinstance(context, str) for context in contexts):
+        return values
+    ids, relevant, references = (
+        read_list(values.get(name))
+        for name in ("retrieved_context_ids", "reference_context_ids", "reference_contexts")
+    )
+    if isinstance(ids, list) and len(ids) == len(contexts):
+        context_ids = [str(context_id) for context_id in ids]
+        relevant_ids = [str(relevant_id) for relevant_id in relevant] if isinstance(relevant, list) else []
+    elif isinstance(references, list):
+        context_ids, relevant_ids = (
+            [hashlib.sha256(str(text).encode(errors="replace")).hexdigest()[:16] for text in texts]
+            for texts in (contexts, references)
+        )
+    else:
+        return values
+    documents = zip(contexts, context_ids, strict=True)
+    return {
+        **values,
+        "contexts": [{"text": text, "document": document} for text, document in documents],
+        "relevant_documents": values.get("relevant_documents") or relevant_ids,
+    }

@@ -1,0 +1,353 @@
+"""The regression gate: losses against the last evaluation, thresholds, and a golden set.
+
+A golden set has rows that state the scores which a good answer must reach.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.comparison import compare_paired, described
+from qa_pipeline.evaluation.exports import is_unanswerable
+from qa_pipeline.evaluation.labelled_files import LabelledRow, Row, Text, read_file
+from qa_pipeline.evaluation.report_folder import StoredReport
+from qa_pipeline.evaluation.summaries import describe_deciders, is_undecided, summarise
+from qa_pipeline.settings.base import read_settings_file
+from qa_pipeline.storage.hashes import hash_file
+from qa_pipeline.storage.row_files import Fault
+
+Document = dict[str, Any]
+CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
+PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
+_BY_LIKENESS = "not decided: likeness stands behind too much"
+MOST_NAMED = 20
+"""Golden rows that are reported one by one; all are counted."""
+_FIGURES = ("baseline", "current", "relative", "low", "high", "p", "p_holm", "rows", "groups")
+
+
+REFUSAL = "refusal_correct"
+"""The metric of rightly refused or answered questions."""
+Bounds = Mapping[str, float]
+"""The bound of each metric: the least score if higher is better, else the greatest."""
+
+
+class Limits(BaseModel):
+    """The limits of a gate.
+
+    Attributes:
+        drop: loss, relative to the mean of the baseline, that fails; and the share of rows that may become
+            unknown.
+        critical_drop: the same for critical metrics.
+        critical: names of critical metrics.
+        thresholds: the worst mean allowed by metric: the least if higher is better, else the greatest.
+        accept_likeness: let figures that likeness alone decided pass and fail critical checks.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    drop: Annotated[float, Field(ge=0, le=1)] = 0.05
+    critical_drop: Annotated[float, Field(ge=0, le=1)] = 0.02
+    critical: tuple[str, ...] = CRITICAL
+    thresholds: dict[str, FiniteFloat] = Field(default_factory=dict)
+    accept_likeness: bool = False
+
+
+def read_limits(path: Path | None, options: Mapping[str, Any], thresholds: Mapping[str, float]) -> Limits:
+    """Return the limits of a YAML file, overridden by options of the command line that are not None.
+
+    Raises:
+        InputError: the file does not exist, or contains anything but limits.
+    """
+    if path is not None and not path.is_file():
+        raise InputError(f"--limits {path} is no file; name a YAML file of limits")
+    values = {} if path is None else read_settings_file(path)
+    values |= {name: value for name, value in options.items() if value is not None}
+    try:
+        limits = Limits.model_validate(values)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise InputError(
+            f"{path}: {where}: {problem['msg']}; it may hold {', '.join(Limits.model_fields)}"
+        ) from error
+    return limits.model_copy(update={"thresholds": {**limits.thresholds, **thresholds}})
+
+
+class GoldenRow(LabelledRow):
+    """The criteria of a row of a golden set; the columns of a data set are ignored."""
+
+    columns = pl.Schema(
+        {
+            **dict.fromkeys(("file", "id", "dataset", "version"), pl.String()),
+            "criteria": pl.List(pl.Struct({"metric": pl.String(), "bound": pl.Float64()})),
+        }
+    )
+    id: Text = Field(description="a text that no other row of the file has")
+    dataset: Text | None = None
+    version: Annotated[Text | None, Field(max_length=100)] = None
+    criteria: dict[str, Annotated[float, Field(allow_inf_nan=False)] | None] = Field(
+        default_factory=dict, max_length=100
+    )
+    must_refuse: bool | None = None
+
+    @classmethod
+    def from_values(cls, values: Row) -> Row:
+        """Return the fields of a row; the ground truth only decides if the question must be refused."""
+        truth, answer = values.get("ground_truth"), values.get("reference")
+        if isinstance(truth, Mapping):
+            answer = truth.get("answer")
+            values = {**values, "must_refuse": truth.get("must_refuse", values.get("must_refuse"))}
+        elif truth is not None:
+            answer = truth
+        if values.get("must_refuse") is None and isinstance(answer, str) and answer.strip():
+            values = {**values, "must_refuse": is_unanswerable(answer)}
+        return super().from_values(values)
+
+    def row(self) -> Row | Fault:
+        """Return the row with its criteria; a row without criteria would pass with any answer."""
+        bounds = {name: bound for name, bound in self.criteria.items() if bound is not None}
+        if self.must_refuse or (self.must_refuse is False and not bounds):
+            bounds[REFUSAL] = 1.0
+        if not bounds:
+            return Fault("missing_field", "criteria is empty; name what the row must reach, or must_refuse")
+        criteria = [{"metric": name, "bound": float(bounds[name])} for name in sorted(bounds)]
+        return {"id": self.id, "dataset": self.dataset, "version": self.version, "criteria": criteria}
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenSet:
+    """A golden set: name, version (None if its rows have none), hash of the file, and criteria by row id."""
+
+    name: str
+    version: str | None
+    sha256: str
+    criteria: Mapping[str, Bounds]
+
+    def document(self) -> dict[str, Any]:
+        """Return the facts of the set for reports."""
+        about = {"name": self.name, "version": self.version, "sha256": self.sha256}
+        return {**about, "rows": len(self.criteria)}
+
+
+def read_golden(path: Path) -> GoldenSet:
+    """Read a golden set: id, criteria, must_refuse or ground_truth, dataset (its name) and version.
+
+    `criteria` maps metrics to bounds (`{"faithfulness": 0.95, "fabricated_citations": 0}`). `must_refuse`
+    requires a score of 1 of `refusal_correct`, as does the ground truth UNANSWERABLE. A row with another
+    ground truth and no criteria must be answered.
+
+    Raises:
+        InputError: the file or a row of it cannot be used, or rows name different sets or versions.
+    """
+    read = read_file(path, GoldenRow)
+    if read.left_out.height:
+        first = read.left_out.row(0, named=True)
+        raise InputError(
+            f"{path}, row {first['first_row']}: {first['detail']}; each row of a golden set counts"
+        )
+    for column in ("dataset", "version"):
+        values = read.items[column].unique(maintain_order=True).to_list()
+        if len(values) > 1:
+            raise InputError(
+                f"{path} has rows of more than one {column}: {values[0]!r} and {values[1]!r}; split it"
+            )
+    criteria = {
+        name: {bound["metric"]: bound["bound"] for bound in bounds}
+        for name, bounds in read.items.select("id", "criteria").iter_rows()
+    }
+    name, version = read.items.select("dataset", "version").row(0)
+    return GoldenSet(name, version, hash_file(path), criteria)
+
+
+def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:
+    """Check the rows of a golden set in a run. A missing row, metric or score fails as not measured.
+
+    Returns:
+        A row for each row of the set: id, `passed`, `measured` (True if every score is known), and `failed`
+        (a sentence for each failed criterion).
+    """
+    scores = {row["id"]: row for row in report.rows.iter_rows(named=True)}
+    outcomes = []
+    for name, bounds in golden.criteria.items():
+        row = scores.get(name)
+        failed = ["not in the run"] if row is None else list(_failed(row, bounds, report))
+        measured = row is not None and all(row.get(metric) is not None for metric in bounds)
+        outcomes.append((name, not failed, measured, failed))
+    schema = {"id": pl.String(), "passed": pl.Boolean(), "measured": pl.Boolean()}
+    return pl.DataFrame(outcomes, {**schema, "failed": pl.List(pl.String())}, orient="row")
+
+
+def _failed(row: Row, bounds: Bounds, report: StoredReport) -> Iterator[str]:
+    for metric, bound in bounds.items():
+        score = row.get(metric) if metric in report.metrics else None
+        if score is None:
+            yield f"{metric} not measured"
+        elif report.metrics[metric].direction == "higher" and score < bound:
+            yield f"{metric} is {score:.4g}, should be at least {bound:g}"
+        elif report.metrics[metric].direction == "lower" and score > bound:
+            yield f"{metric} is {score:.4g}, should be at most {bound:g}"
+
+
+def gate(
+    current: StoredReport,
+    baseline: StoredReport | None = None,
+    limits: Limits | None = None,
+    golden: GoldenSet | None = None,
+) -> Document:
+    """Check a run against the run before, thresholds and a golden set.
+
+    A loss fails only if its `p_holm` is below 0.05, so at most one gate in twenty fails by chance; else it is
+    `within_noise`. A golden row fails the gate unless it was measured and failed in the baseline. A critical
+    metric, a threshold or a golden criterion is undecided if likeness alone decided most of the figure.
+
+    Returns:
+        outcome (passed, failed or undecided), passed, current, baseline, golden, limits, rows, excluded and
+        measured_otherwise (as `compare_paired`), and checks: each with kind (drop, unknown, threshold or
+        golden), name, outcome (passed, failed, within_noise or undecided), detail, decided_by and figures.
+
+    Raises:
+        InputError: the runs cannot be compared, a critical metric has another version, a threshold names an
+            unknown metric, or there is nothing to check.
+    """
+    limits = limits or Limits()
+    reports = [current, *([baseline] if baseline else [])]
+    checks: list[Document] = []
+    compared: Document = {"rows": None, "excluded": {}, "measured_otherwise": {}}
+    if baseline is not None:
+        compared = compare_paired(baseline, current, critical=limits.critical)
+        for name, why in compared["excluded"].items():
+            measured_rows = baseline.rows[name].count() if name in baseline.rows.columns else 0
+            if name in limits.critical and measured_rows and why != "only in current":
+                raise InputError(
+                    f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
+                )
+        for name, metric in compared["metrics"].items():
+            checks += _unless_likeness(_metric_checks(name, metric, limits), reports, limits)
+    checks += _unless_likeness(_thresholds(current, limits.thresholds), [current], limits)
+    if golden is not None:
+        checks += _golden(current, baseline, golden, limits)
+    if not checks:
+        raise InputError(
+            f"nothing of {current.place} can be checked: no score is known in both runs, and there is no "
+            "threshold and no golden set; give --baseline, --threshold or --golden"
+        )
+    outcomes = {check["outcome"] for check in checks}
+    outcome = FAILED if FAILED in outcomes else UNDECIDED if UNDECIDED in outcomes else PASSED
+    return {
+        "outcome": outcome,
+        "passed": outcome == PASSED,
+        "current": described(current) | {"rows": current.rows.height},
+        "baseline": described(baseline) | {"rows": baseline.rows.height} if baseline else None,
+        "golden": golden.document() if golden else None,
+        "limits": limits.model_dump(mode="json", exclude={"thresholds"}),
+        **{name: compared[name] for name in ("rows", "excluded", "measured_otherwise")},
+        "checks": checks,
+    }
+
+
+def _unless_likeness(
+    checks: Iterable[Document], reports: Sequence[StoredReport], limits: Limits
+) -> Iterator[Document]:
+    """Yield the checks with their deciders; strict checks over likeness alone are undecided."""
+    for check in checks:
+        by = [report.metrics[check["name"]].decided_by for report in reports]
+        decided = {**check, "decided_by": describe_deciders(by[0])}
+        strict = check["kind"] == "threshold" or (check["kind"] == "drop" and check["critical"])
+        if strict and not limits.accept_likeness and any(map(is_undecided, by)):
+            decided |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} of it"}
+        yield decided
+
+
+def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Document]:
+    is_critical = name in limits.critical
+    limit = limits.critical_drop if is_critical else limits.drop
+    about = {"name": name, "critical": is_critical, "limit": limit}
+    figures = {key: metric[key] for key in _FIGURES}
+    rows_before = metric["rows"] + metric["lost"]
+    if metric["lost"] > limit * rows_before:
+        detail = f"{metric['lost']} of {rows_before} rows that the baseline knew are unknown now"
+        yield {"kind": "unknown", **about, "outcome": FAILED, "detail": detail, **figures}
+    if not metric["rows"]:
+        return
+    relative, low, high = metric["relative"], metric["low"], metric["high"]
+    change = "" if relative is None else f" ({relative:+.1%})"
+    between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
+    detail = f"{metric['baseline']:.3f} → {metric['current']:.3f}{change}, {between}"
+    outcome = PASSED
+    # from a mean of zero any loss is more than allowed
+    if metric["gain"] < 0 and (relative is None or -relative >= limit - 1e-9):
+        if metric["better"] is False:
+            outcome, detail = FAILED, f"{detail}; more than {limit:.0%} worse, and not by chance"
+        else:
+            outcome = WITHIN_NOISE
+            detail = f"{detail}; chance alone would do this in {metric['rows']:,} rows"
+    yield {"kind": "drop", **about, "outcome": outcome, "detail": detail, **figures}
+
+
+def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
+    for name in thresholds:
+        if name not in current.metrics:
+            raise InputError(
+                f"--threshold {name}: {current.place} has no such metric; it has {', '.join(current.metrics)}"
+            )
+    ranges = {name: current.metrics[name].range for name in thresholds}
+    measured = summarise(current.rows.select("group", *thresholds), ranges)["metrics"]
+    for name, bound in thresholds.items():
+        mean, low, high = (measured[name][key] for key in ("mean", "low", "high"))
+        outcome, detail = FAILED, "not measured: no row has a score"
+        if mean is not None:
+            is_higher = current.metrics[name].direction == "higher"
+            outcome = PASSED if (mean >= bound if is_higher else mean <= bound) else FAILED
+            detail = f"{mean:.3f}, should be {'at least' if is_higher else 'at most'} {bound:g}"
+            if low is not None and low <= bound <= high:
+                detail += f"; the interval {low:.3f} to {high:.3f} holds both"
+        figures = {"current": mean, "low": low, "high": high, "rows": measured[name]["known"]}
+        about = {"kind": "threshold", "name": name, "limit": bound}
+        yield {**about, "outcome": outcome, "detail": detail, **figures}
+
+
+def _golden(
+    current: StoredReport, baseline: StoredReport | None, golden: GoldenSet, limits: Limits
+) -> Iterator[Document]:
+    """Yield a check of all golden rows together, and a check of each of the first that newly fail.
+
+    Criteria over figures that likeness alone decided are a separate, undecided check.
+    """
+    about = {"kind": "golden", "name": golden.name}
+    likeness = {name for name, metric in current.metrics.items() if is_undecided(metric.decided_by)}
+    doubtful = likeness & {name for bounds in golden.criteria.values() for name in bounds}
+    if doubtful and not limits.accept_likeness:
+        rows, would_pass = len(golden.criteria), golden_outcomes(current, golden)["passed"].sum()
+        detail = f"{would_pass} of {rows} rows would pass; {_BY_LIKENESS} of {', '.join(sorted(doubtful))}"
+        yield {**about, "outcome": UNDECIDED, "detail": detail}
+        decided = {
+            key: {name: bound for name, bound in bounds.items() if name not in likeness}
+            for key, bounds in golden.criteria.items()
+        }
+        golden = replace(golden, criteria={key: bounds for key, bounds in decided.items() if bounds})
+        if not golden.criteria:
+            return
+    failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
+    seen = pl.DataFrame(schema={"id": pl.String()})
+    if baseline is not None:
+        seen = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
+    new = failing.join(seen, on="id", how="anti", maintain_order="left")
+    rows, still = len(golden.criteria), failing.height - new.height
+    passing = rows - failing.height
+    detail = f"{passing} of {rows} rows pass, {new.height} newly fail"
+    yield {
+        **about,
+        "outcome": FAILED if new.height else PASSED,
+        "detail": f"{detail}, {still} fail as before" if still else detail,
+        "passing": passing,
+        "new": new.height,
+        "still": still,
+    }
+    for row in new.head(MOST_NAMED).iter_rows(named=True):
+        failed = "; ".join(row["failed"])
+        yield {"kind": "golden", "name": row["id"], "outcome": FAILED, "detail": failed}

@@ -1,0 +1,232 @@
+"""Labelled files (tables, JSON or CSV), read within limits: each row is used, or counted with a reason.
+
+A `LabelledRow` describes the rows of a kind of file, such as `Item`: a text, its context and a label.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import polars as pl
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.generation.pair_entries import COLUMNS
+from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.row_files import Fault, FileRow, Limits, open_rows
+
+Row = dict[str, Any]
+SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".arrow")
+_SAVED = ("state.json", "dataset_info.json", "dataset_dict.json")
+"""Files that `save_to_disk` of `datasets` writes in addition to the rows."""
+LEFT_OUT = pl.Schema(
+    {
+        **dict.fromkeys(("file", "reason"), pl.String()),
+        **dict.fromkeys(("rows", "first_row"), pl.Int64()),
+        "detail": pl.String(),
+    }
+)
+"""A row for each file and reason: the number of omitted rows, and the first of them, from 1."""
+ITEMS = pl.Schema(
+    {
+        **dict.fromkeys(("file", "id", "dataset", "language", "question", "answer", "group_id"), pl.String()),
+        "context": pl.List(pl.String()),
+        "label": pl.Int8(),
+    }
+)
+"""A row for each usable `Item`. `label` is 1 if the context supports the answer, else 0."""
+LIMITS = Limits()
+_BLOCK = 256
+"""Rows stored as objects at a time; a frame takes a tenth of the memory."""
+
+
+def _not_empty(value: object) -> object:
+    if isinstance(value, str) and not value.strip():
+        raise ValueError("is empty")
+    return value
+
+
+Text = Annotated[str, Field(min_length=1), BeforeValidator(_not_empty)]
+
+
+def _label(value: object) -> object:
+    """Return 0.0 and 1.0 as integers, as frames with gaps write them."""
+    return int(value) if isinstance(value, float) and value in (0.0, 1.0) else value
+
+
+class LabelledRow(BaseModel):
+    """A row of a kind of file; values are never converted, and further fields are ignored.
+
+    The description of a required field says what it should contain. `columns` is the schema of usable rows,
+    with file, id and dataset among them.
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    columns: ClassVar[pl.Schema]
+
+    @classmethod
+    def from_values(cls, values: Row) -> Row:
+        """Return the known fields of a row as it is written, without nulls."""
+        return {name: values[name] for name in cls.model_fields if values.get(name) is not None}
+
+    @classmethod
+    def needed(cls) -> dict[str, str]:
+        """Return the descriptions of the required fields."""
+        return {name: of.description or "" for name, of in cls.model_fields.items() if of.is_required()}
+
+    def row(self) -> Row | Fault:
+        """Return a row of the columns without its file, or a fault of the values in combination."""
+        return self.model_dump()
+
+
+class Item(LabelledRow):
+    """An answer with its context and label, or a premise and a hypothesis.
+
+    Without `id` it is the index in the file; without `dataset` it is the name of the file.
+    """
+
+    columns = ITEMS
+    id: Text | None = None
+    language: Text = Field(description="en, sv, de or another language code")
+    context: list[str] = Field(description="a list of texts: the passages the answer should rest on")
+    answer: Text = Field(description="the text to check (of a premise, the hypothesis)")
+    label: Annotated[int, Field(ge=0, le=1), BeforeValidator(_label)] = Field(
+        description="1 where the context supports the answer, 0 where it does not"
+    )
+    group_id: Text = Field(description="a text that items of the same source share")
+    dataset: Text | None = None
+    question: str | None = None
+
+    @classmethod
+    def from_values(cls, values: Row) -> Row:
+        """Return the fields of an item; a premise becomes context and group, a hypothesis the answer."""
+        if "premise" in values:
+            premise = values["premise"]
+            pair = {"context": [premise], "answer": values.get("hypothesis"), "group_id": premise}
+            values = {**values, **pair, "id": None}
+        return super().from_values(values)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows in the order of files, and the omitted rows (`LEFT_OUT`)."""
+
+    items: pl.DataFrame
+    left_out: pl.DataFrame
+
+
+def labelled_files(places: Sequence[Path]) -> list[Path]:
+    """Return the named files, the matches of a pattern (`runs/*.jsonl`), and the files in folders, by name.
+
+    Raises:
+        InputError: a path does not exist, a pattern has no match, or a folder has no labelled files.
+    """
+    files: list[Path] = []
+    for place in places:
+        matches = [place]
+        if not place.exists() and has_magic(str(place)):
+            matches = sorted(map(Path, glob(str(place), recursive=True)))  # noqa: PTH207 may be absolute
+            if not matches:
+                raise InputError(f"no file matches {place}; give a pattern such as runs/*.jsonl")
+        for match in matches:
+            files += _files_in(match) if match.is_dir() else [match]
+    for file in files:
+        if not file.is_file():
+            raise InputError(f"{file} does not exist; name a file or folder of labelled items")
+    return list(dict.fromkeys(files))
+
+
+def _files_in(folder: Path) -> list[Path]:
+    # the splits of a saved dataset are folders
+    splits = folder.glob("*/*.arrow") if (folder / "dataset_dict.json").is_file() else ()
+    candidates = [*folder.iterdir(), *splits]
+    inside = [path for path in candidates if path.suffix.lower() in SUFFIXES and path.name not in _SAVED]
+    if not inside:
+        raise InputError(f"{folder} holds no file of {', '.join(SUFFIXES)}; name a folder of labelled files")
+    return sorted(inside)
+
+
+def read_file(path: Path, shape: type[LabelledRow], limits: Limits = LIMITS) -> Labelled:
+    """Read a file; raises `InputError` if it cannot be read as a whole, or has no usable row."""
+    return usable_rows(open_rows(path, limits, SUFFIXES, columns_known=COLUMNS).rows(), shape, path)
+
+
+def usable_rows(reads: Iterable[FileRow], shape: type[LabelledRow], path: Path) -> Labelled:
+    """Return the usable rows of a file; other rows, and rows with an earlier id, are counted by reason.
+
+    Raises:
+        InputError: there is no usable row.
+    """
+    frames, block, ids, faults = [], list[Row](), set[str](), dict[str, Row]()
+    for index, read in enumerate(reads):
+        row = check(read.value, shape)
+        if not isinstance(row, Fault):
+            row["id"] = row.get("id") or str(index)
+            if row["id"] in ids:
+                row = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
+        if isinstance(row, Fault):
+            first = {"file": path.name, "reason": row.reason, "rows": 0, "first_row": read.place}
+            faults.setdefault(row.reason, {**first, "detail": row.detail})["rows"] += 1
+            continue
+        ids.add(row["id"])
+        block.append({"file": path.name, **row, "dataset": row.get("dataset") or path.stem})
+        if len(block) == _BLOCK:
+            frames.append(pl.DataFrame(block, schema=shape.columns))
+            block.clear()
+    if not ids:
+        problems = [f"row {fault['first_row']}: {fault['detail']}" for fault in faults.values()]
+        problem = f" that can be used; {problems[0]}" if problems else "; name a file of labelled items"
+        raise InputError(f"{path} holds no row{problem}")
+    frames.append(pl.DataFrame(block, schema=shape.columns))
+    # in one chunk, since blocks of nested columns take several times their size
+    items = pl.concat(frames, rechunk=True)
+    return Labelled(items, pl.DataFrame(list(faults.values()), schema=LEFT_OUT))
+
+
+def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
+    """Return a row of a kind, or its first problem as a reason code and a sentence."""
+    if isinstance(values, Fault):
+        return values
+    if not isinstance(values, dict):
+        return Fault("broken_line", f"expected an object, found {type(values).__name__}")
+    try:
+        fields = shape.from_values(values)
+    except ValueError as error:
+        return Fault("wrong_type", str(error))
+    try:
+        return shape.model_validate(fields).row()
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_context=False)[0]
+    field, needed = str(problem["loc"][0]), shape.needed()
+    advice = f"; it should hold {needed[field]}" if field in needed else ""
+    if problem["type"] == "missing":
+        return Fault("missing_field", f"{field} is missing{advice}")
+    if problem["type"] == "string_unicode":
+        return Fault("broken_text", f"{field} contains half a character (a lone surrogate)")
+    if field == "label":
+        return Fault("bad_label", f"label should hold {needed['label']}")
+    if field in needed and problem["type"] in ("value_error", "string_too_short"):
+        return Fault("empty_field", f"{field} is empty{advice}")
+    path = ".".join(map(str, problem["loc"]))
+    return Fault("wrong_type", f"{path}: {problem['msg']}{advice}")
+
+
+def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
+    """Return at most `limit` items of each data set, spread over as many groups as possible.
+
+    Groups are in the order of a hash, and each gives one item in turn. The sample depends only on ids, and a
+    smaller sample is part of a larger one.
+    """
+    if limit is None:
+        return items
+    hashes = {
+        f"{name}_hash": pl.col(name).map_elements(hash_text, return_dtype=pl.String())
+        for name in ("group_id", "id")
+    }
+    hashed = items.with_columns(row=pl.int_range(pl.len()), **hashes)
+    turn = pl.col("id_hash").rank("ordinal").over("dataset", "group_id")
+    ordered = hashed.with_columns(turn=turn).sort("turn", "group_id_hash", "id_hash")
+    drawn = ordered.filter(pl.int_range(pl.len()).over("dataset") < limit)
+    return drawn.sort("row").select(items.columns)

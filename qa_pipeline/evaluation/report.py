@@ -1,0 +1,216 @@
+"""The document of a report (`report.json`), from which the Markdown and the page are rendered."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.metrics.base import Metric
+from qa_pipeline.evaluation.running import Counts
+from qa_pipeline.evaluation.summaries import (
+    LIKENESS,
+    MOSTLY,
+    Document,
+    decider_shares,
+    has_model,
+    is_undecided,
+    rests_on_likeness,
+    rounded,
+    summarise,
+)
+from qa_pipeline.text.rendering import figure, first_names, plural, shorten, words
+
+FORMAT = 1
+"""Version of the layout of `report.json`."""
+WORST_BY = "faithfulness"
+FEW_ROWS, FEW_GROUPS = 30, 10
+"""Fewer rows or documents are reported as few."""
+_MISSING: Mapping[str, str] = {
+    "must_refuse": "a right answer",
+    "statements": "statements (a refusal, or an empty text)",
+    "contradictions": "statements (a refusal, or an empty text)",
+    "groundedness": "ratings of a model",
+    "refused": "an answer",
+    "cited": "citations",
+    "citation_support": "citations or statements",
+    "attributed": "a right answer or passages",
+    "covered": "true claims or an answer",
+    "relevance": "an answer",
+    "reference_statements": "a right answer or an answer",
+    "reference_similarity": "a right answer or an answer",
+    "meanings": "samples",
+    "conflicts": "passages or an answer",
+}
+"""Inputs that a row lacks, if their names do not say it."""
+_NARROW = 0.02
+"""Width of an interval below which its ends have three decimals."""
+_LONGEST_NAME, _MOST_NAMES = 80, 5
+"""Characters of the name of a data set, and names in a title."""
+_MOST_LISTED = 4
+"""Metrics that a sentence names."""
+
+
+@dataclass(frozen=True)
+class About:
+    """Facts of a report in addition to its figures.
+
+    The hash is `report_folder.dataset_sha256`, `left_out` has the unusable rows, `settings` are those that
+    decide, and `laws` is the result of `categorical_correctness`, if checked.
+    """
+
+    dataset: str
+    dataset_sha256: str
+    left_out: pl.DataFrame
+    settings: dict[str, Any]
+    laws: dict[str, float] | None = None
+
+
+def dataset_name(rows: pl.DataFrame, name: str | None = None) -> str:
+    """Return the name of a data set on one line; the default is the first names in the rows.
+
+    Raises:
+        InputError: the name is blank.
+    """
+    if name is not None:
+        if not (line := shorten(name, _LONGEST_NAME)):
+            raise InputError("the name of the data set is blank; give it a name, or none")
+        return line
+    names = [dataset[:_LONGEST_NAME] for dataset in rows["dataset"].unique(maintain_order=True)]
+    return first_names(names, _MOST_NAMES)
+
+
+def report_document(
+    rows: pl.DataFrame, statements: pl.DataFrame, metrics: Sequence[Metric], counts: Counts, about: About
+) -> Document:
+    """Return the content of `report.json` for the rows and statements as stored.
+
+    Raises:
+        InputError: a value is outside the range of its metric.
+    """
+    summaries = summarise(rows, {metric.name: metric.range for metric in metrics})
+    for metric in metrics:
+        by = counts.decided_by.get(metric.name, Counter())
+        summaries["metrics"][metric.name] |= {
+            "version": metric.version,
+            "direction": metric.direction,
+            "range": list(metric.range),
+            "meaning": metric.meaning,
+            "source": metric.source,
+            "decided_by": dict(sorted(by.items(), key=lambda item: (-item[1], item[0]))),
+            "missing": dict(counts.missing.get(metric.name, {})),
+        }
+    verdicts = statements.group_by("verdict").len().sort("verdict")
+    micro = {f"micro_f1_at_{k}": 2 * counts.hits[k] / total for k, total in counts.listed.items() if total}
+    document: Document = rounded(
+        {
+            "format": FORMAT,
+            "dataset": about.dataset,
+            "dataset_sha256": about.dataset_sha256,
+            "total_queries": rows.height,
+            "groups": rows["group"].n_unique(),
+            "left_out": about.left_out.to_dicts(),
+            "settings": about.settings,
+            "statements": dict(verdicts.iter_rows()),
+            **({} if about.laws is None else {"categorical_correctness": about.laws}),
+            **summaries,
+            "of_all_rows": micro,
+        }
+    )
+    return document
+
+
+def ranked_by(document: Document, preferred: str | None = None) -> str | None:
+    """Return the metric of the worst rows: the preferred metric, faithfulness, or the first known.
+
+    None if every metric is unknown.
+    """
+    measured = [name for name, metric in document["metrics"].items() if metric["known"]]
+    return next((name for name in (preferred, WORST_BY, *measured) if name in measured), None)
+
+
+def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, direction: str) -> pl.DataFrame:
+    """Return the rows with a value of a metric, the worst first.
+
+    Rows with equal values are sorted by the number of their unsupported statements (`against`), then by
+    their order in the data set (`index`).
+    """
+    against = pl.col("verdict").is_in(["unsupported", "contradicted"]).sum().alias("against")
+    counted = statements.group_by("id").agg(against)
+    scored = rows.with_row_index("index").filter(pl.col(name).is_not_null())
+    joined = scored.join(counted, on="id", how="left").with_columns(pl.col("against").fill_null(0))
+    return joined.sort(name, "against", "index", descending=[direction == "lower", True, False])
+
+
+def what_to_know(document: Document) -> list[str]:
+    """Return cautions about the figures, the most important first."""
+    notes, metrics = [], document["metrics"]
+    by = {name: metric["decided_by"] for name, metric in metrics.items()}
+    if any(by.values()) and not any(map(has_model, by.values())):
+        doubtful = [name for name, steps in by.items() if metrics[name]["known"] and is_undecided(steps)]
+        rest = f" Not decided: {first_names(doubtful, _MOST_LISTED)}." if doubtful else ""
+        notes.append(f"No model decided anything here: rules, likeness and arithmetic did.{rest}")
+    count, groups = document["total_queries"], document["groups"]
+    if groups < 2:
+        notes.append("All rows are about one document: nothing is known of how another would do.")
+    elif count < FEW_ROWS or groups < FEW_GROUPS:
+        notes.append(
+            f"Only {plural(count, 'row')} about {plural(groups, 'document')}: the intervals are wide."
+        )
+    if left_out := document["left_out"]:
+        lost = sum(entry["rows"] for entry in left_out)
+        why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
+        notes.append(f"Left out: {plural(lost, 'row')} that could not be used ({why}).")
+    if laws := document.get("categorical_correctness"):
+        parts = ", ".join(f"{name} {share:.3f}" for name, share in laws.items() if name != "score")
+        notes.append(f"Categorical correctness is {laws['score']:.3f} ({parts}).")
+    if unsplit := document["settings"].get("unsplit"):
+        why = ", ".join(f"{reason.replace('_', ' ')} {rows:,}" for reason, rows in sorted(unsplit.items()))
+        answers = plural(sum(unsplit.values()), "answer")
+        notes.append(f"The model failed to split {answers} into statements ({why}).")
+    known = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
+    if rare := [f"{name} ({values:,})" for name, values in known.items() if values < MOSTLY * count]:
+        listed = first_names(rare, _MOST_LISTED)
+        notes.append(f"Known of less than half of the {plural(count, 'row')}: {listed}.")
+    if mostly := [
+        f"{name} ({decider_shares(steps)[LIKENESS]:.0%})"
+        for name, steps in by.items()
+        if rests_on_likeness(steps)
+    ]:
+        notes.append(
+            f"Likeness alone decided most of {first_names(mostly, _MOST_LISTED)}: cosines and shared words. "
+            "It overlooks a swapped number, name or negation, and rejects right answers in other words."
+        )
+    return notes
+
+
+def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
+    """Return the reasons of unknown values, each with its metrics."""
+    alike: dict[str, list[str]] = {}
+    for name, metric in metrics.items():
+        if metric["unknown"]:
+            alike.setdefault(_why_unknown(metric), []).append(name)
+    return list(alike.items())
+
+
+def _why_unknown(metric: Document) -> str:
+    """Return the input that all unknown rows lack, or else every missing input."""
+    every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
+    missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
+    why = [
+        f"{plural(count, 'row')} without {_MISSING.get(name, words(name))}" for name, count in missing.items()
+    ]
+    rest = metric["unknown"] - sum(missing.values())
+    if rest > 0:
+        why.append(f"{plural(rest, 'row')} with an undecided statement or passage, or nothing to count")
+    return "; ".join(why)
+
+
+def with_bounds(metric: Document) -> str:
+    """Return the mean of a metric with its interval, if known."""
+    if metric["low"] is None or metric["high"] is None:
+        return figure(metric["mean"])
+    decimals = 3 if metric["high"] - metric["low"] < _NARROW else 2
+    return f"{metric['mean']:.3f} ({metric['low']:.{decimals}f}–{metric['high']:.{decimals}f})"
