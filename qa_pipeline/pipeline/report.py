@@ -37,27 +37,27 @@ KNOWN_ANSWERS = pl.Schema({"expected_verdict": pl.String(), "verdict": pl.String
 def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Count the rows of every stage of a batch, in pipeline order: a `STEPS` frame.
 
-    The first row of a stage is its total, and the other rows add up to it. Without training examples, as
-    after a failed gate, all accepted pairs count as left out.
+    The first row of a stage is its total, and the other rows add up to it. Pairs with a known answer are not
+    counted (`known_answers` counts them). Without training examples, as after a failed gate, all accepted
+    pairs count as left out.
     """
+    is_counted = pl.col("expected_verdict").is_null()
+    pairs, verdicts = frames["pairs"].filter(is_counted), frames["verdicts"].filter(is_counted)
     drafted = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
-    verdicts, examples = frames["verdicts"], frames.get("training_examples")
+    examples = frames.get("training_examples")
     trained = [] if examples is None else examples["pair_id"].to_list()
     trains = pl.col("pair_id").is_in(trained)
     left_out = "failed_gate" if examples is None else "over_document_cap_or_too_long"
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select(
         what=pl.when(trains).then(pl.lit("example")).otherwise(pl.lit("left_out")),
-        reason=pl.when(pl.col("expected_verdict").is_not_null())
-        .then(pl.lit("known_answer"))
-        .when(~trains)
-        .then(pl.lit(left_out)),
+        reason=pl.when(~trains).then(pl.lit(left_out)),
     )
     return pl.concat(
         [
             stage_counts("documents", "found", frames["documents"], "status"),
             _total("chunks", "cut", frames["chunks"]),
             stage_counts("questions", "planned", frames["questions"], "status"),
-            stage_counts("pairs", "made", frames["pairs"].with_columns(drafted), "status"),
+            stage_counts("pairs", "made", pairs.with_columns(drafted), "status"),
             stage_counts("verdicts", "decided", verdicts, "verdict"),
             stage_counts("training_examples", "accepted", accepted, "what"),
         ]

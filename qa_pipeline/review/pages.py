@@ -1,6 +1,7 @@
 """The pages: queue, overview, a pair next to its source, and documents."""
 
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -16,6 +17,7 @@ from qa_pipeline.review.pair import Quote, pair_view
 from qa_pipeline.review.queue import LISTS, Filters, nothing_to_show, queue_page
 from qa_pipeline.review.responses import page, posted, review_of, who_of
 from qa_pipeline.review.source import SourceView, find_document, number_in, source_view, span_in
+from qa_pipeline.text.rendering import words
 
 _PICTURE_SECONDS = 600
 """Time that a browser may keep a picture; its address contains the hash of the file."""
@@ -34,18 +36,27 @@ def show_overview(request: Request) -> Response:
     """Show the input and output of each stage over all batches."""
     layout = review_of(request).layout
     counted = report(layout, finished_batches(layout))
-    steps = counted.steps.partition_by("stage", maintain_order=True)
+    stages = []
+    for steps in counted.steps.partition_by("stage", maintain_order=True):
+        total, *parts = steps.to_dicts()
+        bars = [(_label(part), part["count"]) for part in parts]
+        if total["count"]:
+            stages.append((total, sorted(bars, key=lambda bar: -bar[1])))
     return page(
         request,
         "overview.html.j2",
-        stages=[
-            [{**row, "reason": in_words(row["reason"] or "")} for row in stage.to_dicts()] for stage in steps
-        ],
+        stages=stages,
         incomplete=counted.incomplete,
         hint=nothing_to_show(layout),
         decisions=counted.decisions.get("recorded since the last run", 0),
         out=layout.out,
     )
+
+
+def _label(part: Mapping[str, Any]) -> str:
+    """Return a part of a stage in words, with its reason."""
+    name = words(part["what"])
+    return f"{name}: {in_words(part['reason'])}" if part["reason"] else name
 
 
 def show_pair(request: Request) -> Response:
