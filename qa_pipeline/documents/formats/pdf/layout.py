@@ -137,7 +137,7 @@ def lay_out_pages(
     margin = sorted([*running.heads, *margin], key=lambda line: (line.page, -line.top))
     notes = group_lines(margin, shape, plain=True)
     placed = insert_notes(groups, notes, group_lines(running.feet, shape, plain=True))
-    blocks = _order_by_page(list(_blocks(placed, spelling, left_out)))
+    blocks = list(_blocks(placed, spelling, left_out))
     left_out.count("line_hyphen", spelling.joined, spelling.joined)
     return blocks
 
@@ -252,67 +252,47 @@ def _torn_places(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
     return ends, begins
 
 
-def _order_by_page(blocks: list[Block]) -> list[Block]:
-    """Return the blocks in the order of their pages, in a damaged file too; torn blocks become two."""
-    ordered = sorted(blocks, key=lambda block: block.page or 0)
-    before = {id(block): above for above, block in pairwise(blocks)}
-    return [
-        replace(block, continues=False) if block.continues and before[id(block)] is not above else block
-        for above, block in zip([None, *ordered], ordered, strict=False)
-    ]
-
-
-_PAGE_NUMBER = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
+_PAGE_NUMBER = re.compile(r"(?:\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
-_FEWEST_ENTRIES = 3  # fewer numbers count up by chance in forms and lists of prices
-_OUT_OF_ORDER = 0.1  # of the entries: one in ten may be misread
-_BELOW_TITLE = 2  # lines between a title and the first entry, such as a chapter without dots
-_MOST_BETWEEN = 3  # lines between two entries, such as one of several lines or the head of a page
-_LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
+_FEWEST_ENTRIES = 3  # forms and lists of prices have fewer below such a title
+_MOST_BETWEEN = 3  # lines between two entries, such as an entry over several lines or the head of a page
+_LONGEST_ENTRY = 300  # characters: a paragraph is longer, and slow to search
 
 
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
-    """Leave out tables of contents: entries below their title, whose page numbers count up.
-
-    Forms and lists of prices have dots too, but not its title.
-    """
+    """Leave out tables of contents: entries with dots and page numbers below their title."""
     remaining: list[PageContent] = []
     goes_on = False  # from the page before
     for page in pages:
-        lines = page.lines
-        begin, end, entries = _find_contents(lines, goes_on=goes_on)
+        begin, end, entries = _find_contents(page.lines, goes_on=goes_on)
         goes_on = entries >= (1 if goes_on else _FEWEST_ENTRIES)
-        if goes_on:
-            for line in lines[begin:end]:
-                left_out.add("table_of_contents", printed_text(line))
-            page = replace(page, lines=lines[:begin] + lines[end:])  # noqa: PLW2901
-        remaining.append(page)
+        for line in page.lines[begin:end] if goes_on else ():
+            left_out.add("table_of_contents", printed_text(line))
+        kept = page.lines[:begin] + page.lines[end:]
+        remaining.append(replace(page, lines=kept) if goes_on else page)
     return remaining
 
 
 def _find_contents(lines: Sequence[Line], *, goes_on: bool) -> tuple[int, int, int]:
-    """Return where the contents begin and end on a page, and how many entries they have there."""
-    begin = end = entries = last = steps_back = 0
-    for place, line in enumerate(lines):
-        is_title = line.text.strip(" .:").casefold() in _TITLES
-        number = _number_of(line)
-        if is_title and not entries:
-            begin, end, goes_on = place, place + 1, True
-        elif is_title:  # of a list of figures
-            last = 0
-        elif number is not None and goes_on:
-            begin = begin if end else place
-            steps_back += number < last
-            end, last, entries = place + 1, number, entries + 1
-        elif end and place - end >= (_MOST_BETWEEN if entries else _BELOW_TITLE):
-            if entries:
-                break
-            end, goes_on = 0, False  # the title of something else
-    return begin, end, entries if steps_back <= _OUT_OF_ORDER * entries else 0
+    """Return the begin and end of the contents on a page, and the number of their entries."""
+    titles = (at for at, line in enumerate(lines) if line.text.strip(" .:").casefold() in _TITLES)
+    title = next(titles, None)
+    if title is None and not goes_on:
+        return 0, 0, 0
+    begin = 0 if goes_on or title is None else title
+    end, entries = begin + 1, 0
+    for at, line in enumerate(lines[begin:], start=begin):
+        if _is_entry(line):
+            begin = begin if entries or title is not None else at
+            end, entries = at + 1, entries + 1
+        elif line.text.strip(" .:").casefold() in _TITLES:  # of a list of figures
+            end = at + 1
+        elif at - end >= _MOST_BETWEEN:
+            break
+    return begin, end, entries
 
 
-def _number_of(line: Line) -> int | None:
-    """Return the page number of an entry, which dots lead to; Roman numbers come first."""
+def _is_entry(line: Line) -> bool:
+    """Return True if dots lead to a page number."""
     *_, dots = [None, *LEADER.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
-    pages = _PAGE_NUMBER.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
-    return pages and (int(pages[1]) if pages[1].isdecimal() else 0)
+    return dots is not None and _PAGE_NUMBER.fullmatch(line.text[dots.end() :].strip(" .")) is not None

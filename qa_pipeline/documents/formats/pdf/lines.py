@@ -16,7 +16,6 @@ _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
 """Dots that lead from one thing to another, in a table of contents, a form or a list of prices."""
-_RETURN = 2.0  # type sizes to the left: a step back as far is a new line, and no raised mark
 _LONE_HYPHEN = "-"
 _TURN_TOLERANCE = 0.05  # quarter turns, about 5 degrees, as uneven as scanned pages are
 
@@ -60,11 +59,12 @@ def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
         line = _measure(glyphs, *run.span(), number)
         if line is None:
             continue
-        for part in _split_turned(glyphs, line, run.end()) if line.turned else (line,):
-            if lines and _is_same_line(lines[-1], part):
-                lines[-1] = _join_runs(lines[-1], part)
-            else:
-                lines.append(part)
+        if line.turned:
+            line = line._replace(turned=glyphs.turns(line.start) > 0)
+        if lines and _is_same_line(lines[-1], line):
+            lines[-1] = _join_runs(lines[-1], line)
+        else:
+            lines.append(line)
     return lines
 
 
@@ -111,22 +111,6 @@ def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
             glyph_box, last = last, glyph_box
         words.append(Word(match[0], glyph_box[0], last[2]))
     return tuple(words)
-
-
-def _split_turned(glyphs: Glyphs, line: Line, end: int) -> Iterator[Line]:
-    """Yield a line cut where it turns or goes back to the left, since PDFium joins some lines."""
-    cuts = [line.start]
-    turns, (left, bottom, _, top) = glyphs.turns(line.start), glyphs.box(line.start)
-    for place in range(line.start + 1, line.end):
-        if glyphs.text[place].isspace():
-            continue
-        turned, box = glyphs.turns(place), glyphs.box(place)
-        returns = box[0] < left - _RETURN * line.size and not bottom < (box[1] + box[3]) / 2 < top
-        if abs(turned - turns) >= _TURN_TOLERANCE or (not turns and returns):
-            cuts.append(place)
-        turns, (left, bottom, _, top) = turned, box
-    parts = (_measure(glyphs, *span, line.page) for span in pairwise([*cuts, end]))
-    yield from (part._replace(turned=glyphs.turns(part.start) > 0) for part in parts if part is not None)
 
 
 def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
