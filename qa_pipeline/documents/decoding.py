@@ -3,11 +3,9 @@
 import codecs
 import re
 from contextlib import suppress
-from operator import itemgetter
 from typing import NoReturn
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.text.lexicon.languages import of_all
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -26,20 +24,10 @@ _DECLARATION = re.compile(
     re.IGNORECASE,
 )
 _DECLARED_WITHIN = 4096  # bytes in which a file declares its encoding
-_GUESSED_FROM = 200_000  # bytes or characters from which an encoding is guessed
-_SINGLE_BYTE = ("cp1252", "mac_roman", "cp850")
-"""The encodings of files in the handled languages that are not Unicode, the likeliest first."""
-_FOREIGN = "èêëàáâóòôíîïúûñçæøœ"  # as in names, and in what is read in a wrong code page
-_SMALL = "é" + _FOREIGN + "".join(of_all("letters"))
-_LARGE = _SMALL.replace("ß", "").upper()
-_PROSE = "“”„‘‚«»‹›–—…•·€£§°²³±×½¼¾µ®©™¨¿¡"
-_ODD = re.compile(r"[^\t\n\r\f -\x7f]")
-_FITTING = re.compile(
-    rf"[{_SMALL}](?![A-Z])|(?<![a-z])[{_LARGE}]|(?<![^\W\d_])[{_PROSE}]|[{_PROSE}](?![^\W\d_])|[’´\xa0\xad]"
+_GARBLED = re.compile(
+    r"[^\W\d_][\x80-\x9f\xa1-\xac\xae-\xb3\xb5\xb6\xb8-\xbf„”†‡ˆ‰‹›•˜](?=[^\W\d_])|[a-z][ŒŠŽŸÀ-Þ]"
 )
-"""A letter of the languages handled here, without a change of case inside a word, or a mark beside one."""
-_LEAST_PLAUSIBLE = 0.5  # of the characters beyond ASCII; where fewer fit, no text is better than a wrong one
-_MOST_FOREIGN = 0.5  # of the letters: Latin text has fewer beyond ASCII, and text of other alphabets more
+"""A sign amid a word, or a capital behind a small letter, as in text of another code page."""
 # Browsers read these labels as their Windows superset, and pages rely on it (WHATWG Encoding, 4.2).
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 
@@ -47,7 +35,7 @@ _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 def decode(content: bytes, *, declared: bool = False, charset: str | None = None) -> str:
     """Decode a text: byte order mark, then its declaration, then UTF-8, then a guess.
 
-    Encodings of one byte a character fit any bytes, and UTF-16 most; what is UTF-8 is in none of them.
+    Encodings of one byte a character fit any bytes, so bytes that are UTF-8 are read as such.
 
     Args:
         content: the text.
@@ -82,10 +70,7 @@ def _refuse_binary(content: bytes) -> None:
     start = content[:8192]
     if start.startswith(_BINARY_STARTS):
         raise DocumentFailure("binary_content", "the content is of a binary format, despite the file name")
-    zeros = start.count(0)
-    # UTF-16 without a mark holds a zero in every other byte of Latin text, and only there.
-    half = max(start[::2].count(0), start[1::2].count(0))
-    if zeros and (half < zeros or half < len(start) // 4):
+    if 0 in start:
         raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
 
 
@@ -98,33 +83,16 @@ def _try_decoding(content: bytes, encoding: str) -> str | None:
 
 
 def _guess(content: bytes) -> str:
-    """Read undeclared bytes that are no UTF-8.
-
-    Encodings of one byte a character fit almost any bytes, so the one counts whose text looks most like
-    prose of the languages handled here. General detectors take a short Windows text for another code page
-    and turn every umlaut into a sign, unseen; no text is better than that.
-    """
-    start = content[:_GUESSED_FROM]
-    if 0 in start:  # UTF-16, where in Latin text the high bytes are the zeros
-        order = "le" if start[1::2].count(0) > start[::2].count(0) else "be"
-        return _try_decoding(content, f"utf-16-{order}") or _refuse(content)
-    texts = [_try_decoding(content, encoding) for encoding in _SINGLE_BYTE]
-    weighed = [(_plausibility(text[:_GUESSED_FROM]), text) for text in texts if text is not None]
-    share, best = max(weighed, key=itemgetter(0), default=(0.0, ""))  # of equals the first
-    return best if share >= _LEAST_PLAUSIBLE else _refuse(content)
+    """Read undeclared text that is not UTF-8 as Windows text, unless its words look garbled."""
+    text = _try_decoding(content, "cp1252")
+    if text is None or _GARBLED.search(text) or _is_foreign(text):
+        return _refuse(content)
+    return text
 
 
-def _plausibility(text: str) -> float:
-    """Return the share of the characters beyond ASCII that prose would have in their places.
-
-    Text whose letters are mostly beyond ASCII is of another alphabet, and all of it is implausible.
-    """
+def _is_foreign(text: str) -> bool:
     letters = [character for character in text if character.isalpha()]
-    foreign = sum(not letter.isascii() for letter in letters)
-    odd = len(_ODD.findall(text))
-    is_foreign = foreign > _MOST_FOREIGN * len(letters)
-    fitting = len(_FITTING.findall(text)) - sum(map(text.lower().count, _FOREIGN)) / 2
-    return 0.0 if is_foreign or not odd else fitting / odd
+    return 2 * sum(not letter.isascii() for letter in letters) > len(letters)
 
 
 def _refuse(content: bytes) -> NoReturn:
