@@ -18,12 +18,13 @@ _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
 _COMMON_NAMES = frozenset(of_all("layout.columns"))
 
 
-def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_be_keys: bool = False) -> bool:
     """Return True if `first` holds the names of the columns, judged by the rows below it.
 
     It must look like names: most places filled, short, no two alike, none repeated as a value of its column.
     And something must speak for it: a column of figures under a word, words that tables use as names, names
-    written like a program's over values that are not, or long values under short names.
+    written like a program's over values that are not, or long values under short names. Where the first
+    column `may_be_keys`, only common names of both columns and figures count.
     """
     columns = {
         name: [row[place] for row in below if place < len(row) and row[place]]
@@ -39,7 +40,11 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     words = [name.casefold() for name in columns]
     common = [word for word in words if not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_")))]
     over_figures = (_share_of(column, _is_figure) >= _MOSTLY for column in columns.values())
-    if 2 * len(common) >= count or any(over_figures):
+    if any(over_figures):
+        return True
+    if may_be_keys:
+        return len(common) == count and len(below) > 1
+    if 2 * len(common) >= count:
         return True
     filled = {name: column for name, column in columns.items() if column}
     are_identifiers = all(map(_is_identifier, columns))

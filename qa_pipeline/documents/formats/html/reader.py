@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from lxml.html import fragment_fromstring
 
-from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
+from qa_pipeline.documents.assembly import Omissions, OrderedList, Style, visible
+from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle, write_formula
 from qa_pipeline.documents.formats.rows import Cell, counted_lines, inside_cell
 from qa_pipeline.records import Block
@@ -311,6 +312,8 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
         if part.tag == "thead":
             read = [[replace(cell, header=True) for cell in row] for row in read]
             heads = len(read)
+    if _has_unmarked_names(table, read):
+        read[0] = [replace(cell, header=True) for cell in read[0]]
     rows: list[list[Cell]] = []
     width = max((sum(cell.columns for cell in row) for row in read), default=0)
     below = heads > 0  # whether a row of data may come next
@@ -323,6 +326,21 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
         rows.append([replace(cell, header=False) for cell in row] if is_data else row)
         below = below or is_head
     return [*blocks, *(Block("table_row", line) for line in counted_lines(rows, omissions))]
+
+
+def _has_unmarked_names(table: "LexborNode", rows: Sequence[Sequence[Cell]]) -> bool:
+    """Return True if no cell is a header, and the first row is set in bold or reads like names."""
+    if len(rows) < 2 or len(rows[0]) < 2 or any(cell.header for row in rows for cell in row):
+        return False
+    if [_is_bold(row) for row in table.css("tr")[:2]] == [True, False]:
+        return True
+    first, *below = [[cell.text for cell in row] for row in rows[: SAMPLE_ROWS + 1]]
+    return names_columns(first, below, may_be_keys=len(first) == 2)
+
+
+def _is_bold(row: "LexborNode") -> bool:
+    marked = sum(visible(part.text()) for part in row.css("b, strong"))
+    return marked > 0 and marked == visible(row.text())
 
 
 def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:

@@ -5,6 +5,7 @@ So it gets plain paragraphs, runs and tables, and nothing else of the file: no m
 """
 
 import io
+import re
 import zipfile
 from collections.abc import Mapping
 from itertools import repeat
@@ -16,17 +17,6 @@ from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import looks_alike
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.docx_styles import VALUE, Numbering, Styles, is_on, value_of
-from qa_pipeline.documents.formats.office.docx_tables import (
-    CELL,
-    PARAGRAPH,
-    ROW,
-    RUN,
-    TABLE,
-    TEXT,
-    new_run,
-    set_property,
-    shape_table,
-)
 from qa_pipeline.documents.formats.office.package import (
     CHART,
     DIAGRAM,
@@ -48,6 +38,8 @@ from qa_pipeline.settings.documents import DocumentSettings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+TEXT, RUN, PARAGRAPH = f"{WORD}t", f"{WORD}r", f"{WORD}p"
+TABLE, ROW, CELL = f"{WORD}tbl", f"{WORD}tr", f"{WORD}tc"
 _VML = "{urn:schemas-microsoft-com:vml}"
 _CONTROL, _BOX, _MARK = f"{WORD}sdt", f"{WORD}txbxContent", f"{WORD}rPr"
 _NOTES = (f"{WORD}footnoteReference", f"{WORD}endnoteReference")
@@ -68,7 +60,7 @@ _PLAIN |= {
     f"{WORD}{name}"
     for name in (
         "document", "body", "br", "tab", "sym", "pStyle", "vertAlign", "gridSpan", "vMerge",
-        "tblHeader",
+        "tblHeader", "b",
     )
 }  # fmt: skip
 _BOXES = str.maketrans("🞏🞎🗹🗷🗶", "☐☐☑☒✗")
@@ -170,7 +162,7 @@ class _Reduction:
         for paragraph in list(root.iter(PARAGRAPH)):
             self._name(paragraph)
         for table in reversed(list(root.iter(TABLE))):
-            shape_table(table)
+            _shape_table(table)
 
     def _style(self, paragraph: "_Element | None") -> str:
         return value_of(paragraph, f"pPr/{WORD}pStyle") or self.styles.default
@@ -193,7 +185,7 @@ class _Reduction:
                 look = self.styles.look(style, element.find(_MARK))
                 what = self._run_lost_as(element, look, shade, paper)
                 if (shift := _shift_of(look)) and not what:
-                    set_property(element, _MARK, "vertAlign", shift)
+                    _set_property(element, _MARK, "vertAlign", shift)
             lost += [(element, what)] if what else []
         removed: set[_Element] = set()
         for element, what in lost:
@@ -248,7 +240,7 @@ class _Reduction:
         name = "" if about is None else about.get("descr", "").strip()
         cell, run = (next(element.iterancestors(tag), None) for tag in (CELL, RUN))
         if name and cell is not None and run is not None and not text_of(cell, TEXT).strip():
-            run.addprevious(new_run(run, name))  # an icon in a table, such as a tick
+            run.addprevious(_new_run(run, name))  # an icon in a table, such as a tick
         else:
             texts = [text_of(element, TEXT, f"{WORD}delText"), element.get("string", ""), name]
             self.omissions.add(what, "".join(texts))
@@ -260,7 +252,7 @@ class _Reduction:
     def _write_signs(self, root: "_Element") -> None:
         """Write as text what is none in the file: formulas, signs and the states of boxes."""
         for formula in list(root.iter(f"{MATH}oMath")):
-            formula.addprevious(new_run(formula, write_formula(formula, self.omissions)))
+            formula.addprevious(_new_run(formula, write_formula(formula, self.omissions)))
             formula[:] = []
         for element in root.iter(f"{WORD}ptab", f"{WORD}cr", f"{WORD}br", f"{WORD}noBreakHyphen"):
             element.attrib.clear()
@@ -326,9 +318,9 @@ class _Reduction:
         name = "heading" if name == "title" else name
         if name != "p":
             style_name = f"{name}{min(level, _DEEPEST_ITEM)}" if name in ("heading", "item") else name
-            set_property(paragraph, f"{WORD}pPr", "pStyle", style_name)
+            _set_property(paragraph, f"{WORD}pPr", "pStyle", style_name)
         if number and any((text.text or "").strip() for text in paragraph.iter(TEXT)):
-            paragraph.insert(int(name != "p"), new_run(paragraph, f"{number} "))
+            paragraph.insert(int(name != "p"), _new_run(paragraph, f"{number} "))
 
 
 def _value(look: "Mapping[str, _Element]", name: str) -> str:
@@ -359,27 +351,22 @@ def _form_state(field: "_Element") -> str:
 
 
 def _place_notes(document: "_Element", parts: "list[_Element]", omissions: Omissions) -> None:
-    """Put each note at the end of the section that refers to it; notes refer to others, too."""
+    """Put each note after the paragraph or table that refers to it first."""
     notes = {
         (f"{note.tag}Reference", note.get(f"{WORD}id", "")): note
         for part in parts
         for note in part.iterchildren(f"{WORD}footnote", f"{WORD}endnote")
-        if note.get(f"{WORD}type", "normal") == "normal"  # others are the lines that part notes from text
+        if note.get(f"{WORD}type", "normal") == "normal"  # others are lines between notes and text
     }
-    waiting: list[_Element] = []
     body = document.find(f"{WORD}body")
-    end = document.makeelement(PARAGRAPH)
-    (document if body is None else body).append(end)
     for element in list(document if body is None else body):
-        if element is end or value_of(element, f"pPr/{WORD}pStyle").startswith("heading"):
-            for note in waiting:  # grows while it is read
-                waiting += _referred(note, notes)
-                for style in note.iter(f"{WORD}pStyle"):
-                    style.set(VALUE, style.get(VALUE, "").replace("heading", "p"))
-                for child in list(note):
-                    element.addprevious(child)
-            waiting.clear()
-        waiting += _referred(element, notes)
+        referred = _referred(element, notes)
+        for note in referred:  # grows, as notes refer to notes
+            referred += _referred(note, notes)
+            for style in note.iter(f"{WORD}pStyle"):
+                style.set(VALUE, style.get(VALUE, "").replace("heading", "p"))
+        for child in reversed([child for note in referred for child in note]):
+            element.addnext(child)
     for note in notes.values():
         omissions.add("unreferenced_note", text_of(note, TEXT))
 
@@ -388,3 +375,65 @@ def _referred(element: "_Element", notes: "dict[tuple[str, str], _Element]") -> 
     """Return the notes that an element is the first to refer to."""
     keys = ((str(mark.tag), mark.get(f"{WORD}id", "")) for mark in element.iter(*_NOTES))
     return [notes.pop(key) for key in keys if key in notes]
+
+
+def _shape_table(table: "_Element") -> None:
+    """Mark the rows that name columns; a table that only lays out a page becomes its content.
+
+    Such a table is one cell, or one row or column with more than a paragraph in a cell.
+    """
+    rows = list(table.iterchildren(ROW))
+    cells = [list(row.iterchildren(CELL)) for row in rows]
+    one_way = len(rows) == 1 or all(len(row) <= 1 for row in cells)
+    if sum(map(len, cells)) == 1 or (one_way and any(_is_long(cell) for row in cells for cell in row)):
+        for content in [child for row in cells for cell in row for child in cell]:
+            if content.tag != f"{WORD}tcPr":
+                table.addprevious(content)
+        table[:] = []
+        return
+    for style_name in table.iter(f"{WORD}pStyle"):
+        style_name.set(VALUE, re.sub("heading.", "p", style_name.get(VALUE, "")))
+    for span in table.iter(f"{WORD}gridSpan"):
+        span.set(VALUE, str(max(read_number(span.get(VALUE), 1), 1)))
+    for merged in table.iter(f"{WORD}vMerge"):
+        if text_of(next(merged.iterancestors(CELL)), TEXT).strip():  # shown alone
+            merged.set(VALUE, "restart")
+    is_head = len(rows) > 1
+    for row in rows:
+        is_head = is_head and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
+        _straighten(row, is_head=is_head)
+
+
+def _straighten(row: "_Element", *, is_head: bool) -> None:
+    """Give a row its missing cells, and only the property of naming columns."""
+    if ahead := read_number(value_of(row, f"trPr/{WORD}gridBefore"), 0):
+        cell = row.makeelement(CELL)
+        _set_property(cell, f"{WORD}tcPr", "gridSpan", str(ahead))
+        row.insert(next((at for at, child in enumerate(row) if child.tag == CELL), len(row)), cell)
+    for properties in row.findall(f"{WORD}trPr"):
+        row.remove(properties)
+    if is_head:
+        _set_property(row, f"{WORD}trPr", "tblHeader", "1")
+
+
+def _is_long(cell: "_Element") -> bool:
+    return sum(bool(text_of(paragraph, TEXT).strip()) for paragraph in cell.iter(PARAGRAPH)) > 1
+
+
+def _set_property(element: "_Element", holder_name: str, name: str, value: str) -> None:
+    """Set a property of an element, in the child that holds its properties."""
+    holder = element.find(holder_name)
+    if holder is None:
+        holder = element.makeelement(holder_name)
+        element.insert(0, holder)
+    for old in holder.findall(WORD + name):
+        holder.remove(old)
+    holder.append(holder.makeelement(WORD + name, {VALUE: value}))
+
+
+def _new_run(beside: "_Element", text: str) -> "_Element":
+    """Return a run with this text."""
+    run = beside.makeelement(RUN)
+    run.append(run.makeelement(TEXT))
+    run[0].text = text
+    return run

@@ -139,7 +139,7 @@ def test_a_paragraph_whose_end_was_deleted_goes_on_in_the_next() -> None:
     assert outline(parsed) == [("paragraph", "one piece")]
 
 
-def test_notes_stand_at_the_end_of_the_section_that_refers_to_them() -> None:
+def test_notes_follow_the_paragraph_that_refers_to_them() -> None:
     mark = '<w:r><w:footnoteReference w:id="{}"/></w:r>'
     feet = {"1": paragraph(run("Foot.") + mark.format(2)), "2": paragraph(run("Deeper."))}
     ends = {"1": paragraph(run("End.")), "9": paragraph(run("Nobody refers to me."))}
@@ -154,7 +154,7 @@ def test_notes_stand_at_the_end_of_the_section_that_refers_to_them() -> None:
         paragraph(run("Last.")),
         prepare=prepare,
     )
-    assert [text for _, text in outline(parsed)] == ["Text", "Foot.", "Deeper.", "Next", "Last.", "End."]
+    assert [text for _, text in outline(parsed)] == ["Text", "Foot.", "Deeper.", "Next", "End.", "Last."]
     assert left_out(parsed) == {"unreferenced_note": (1, len("Nobodyreferstome."))}
 
 
