@@ -82,10 +82,7 @@ class _Work:
         previous: pl.DataFrame | None,
         forgotten: Set[str],
     ) -> None:
-        self.settings = settings
-        self.forgotten = forgotten
-        self.description = description
-        self.files = files
+        self.settings, self.description, self.files, self.forgotten = settings, description, files, forgotten
         self.version = parser_version(settings)
         self.earlier = _earlier_rows(previous, self.version)
         self.bare_mask = bare_mask(settings.masking)
@@ -176,7 +173,7 @@ class _Work:
             "status": "parsed",
             "parsed_by": self.version,
             "title": title or PurePosixPath(self.shown_paths[number][0]).stem,
-            "source_uri": self._source_uri(file, _web_address(declared["source_uri"])),
+            "source_uri": self._source_uri(file, declared["source_uri"]),
             "licence": self._licence(file, declared["licence"]),
         }
 
@@ -188,6 +185,8 @@ class _Work:
         address = self.description.address_of(file.raw)
         if address and self.bare_mask(address)[0] != address:
             address = None
+        if declared and (" " in declared or not declared.startswith(("https://", "http://"))):
+            declared = None  # not safe to show as a link
         alone = self.description.stated_of(file.path).source_uri
         return alone or declared or address or self.description.source_uri
 
@@ -229,8 +228,3 @@ def _document_id(content_sha256: str | None, path: str, raw: bytes, ids: set[str
     name = next((key[:_ID_LENGTH] for key in known if key[:_ID_LENGTH] not in ids), known[-1][:_ID_LENGTH])
     ids.add(name)
     return name
-
-
-def _web_address(address: str | None) -> str | None:
-    """Return the address a document names for itself, if it is safe to show as a link."""
-    return address if address and address.startswith(("https://", "http://")) and " " not in address else None

@@ -20,10 +20,7 @@ from qa_pipeline.text.doubt import SIGNS
 
 _NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which no text holds
 _SAMPLE = 500_000  # characters from which the delimiter is chosen
-_LEAST_FIT = 0.5  # of the lines: a sign that parts fewer of them alike is no delimiter
-_WELL_FORMED = 0.9  # of the lines: fewer with the width of the first row, and that row is no measure
-_ALIKE = 0.02  # of the lines: delimiters that differ in fewer fit equally well
-_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
+_LEAST_FIT = 0.5  # of the rows: a delimiter gives at least as many the same width
 _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
@@ -40,12 +37,13 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     delimiter = hint[1] if hint else _choose_delimiter(text[:_SAMPLE])
     quoted = True
     try:
-        _measure(_records(text, delimiter, strict=True))
+        for _ in _records(text, delimiter, strict=True):
+            pass
     except csv.Error:  # quotes that do not pair up may be inches
-        plain, paired = (_measure(_records(text, delimiter, quoted=way)) for way in (False, True))
+        plain, paired = (_fit(_records(text, delimiter, quoted=way)) for way in (False, True))
         quoted = paired > plain
     cells: list[list[Cell]] = []
-    for row, _ in _records(text, delimiter, quoted=quoted):
+    for row in _records(text, delimiter, quoted=quoted):
         if len(cells) >= limits.rows:
             raise too_many_rows(limits)
         if any(stripped := [cell.strip() for cell in row]):
@@ -64,47 +62,28 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _choose_delimiter(sample: str) -> str:
-    """Return the delimiter under which the first rows fit together best."""
-    fits: dict[str, tuple[float, int]] = {}
+    """Return the sign that parts most of the first rows alike; commas come last, as they may be decimal."""
+    delimiter, best = _NO_DELIMITER, _LEAST_FIT
     for sign in "\t;|,":
         ways = (_records(sample, sign, quoted=quoted) for quoted in (True, False))
-        fit, width = max(_measure(islice(way, SAMPLE_ROWS)) for way in ways)
-        if width > 1 and fit >= _LEAST_FIT:
-            fits[sign] = (fit, width)
-    best = max(fits.values(), default=(0.0, 0))[0]
-    alike = {sign: width for sign, (fit, width) in fits.items() if fit >= best - _ALIKE}
-    delimiter = max(alike, key=alike.__getitem__, default=_NO_DELIMITER)
-    # Commas may be those of numbers, as Swedes and Germans write them.
-    if delimiter == "," and ";" in alike and 2 * len(_DECIMAL_COMMA.findall(sample)) > sample.count(","):
-        return ";"
+        fit = max(_fit(islice(way, SAMPLE_ROWS)) for way in ways)
+        if fit > best or (fit == best and delimiter == _NO_DELIMITER):
+            delimiter, best = sign, fit
     return delimiter
 
 
-def _records(
-    text: str, delimiter: str, *, quoted: bool = True, strict: bool = False
-) -> Iterator[tuple[list[str], int]]:
-    """Yield each row with the number of its lines."""
-    reader = csv.reader(
+def _records(text: str, delimiter: str, *, quoted: bool = True, strict: bool = False) -> Iterator[list[str]]:
+    return csv.reader(
         io.StringIO(text),
         delimiter=delimiter,
         quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
         skipinitialspace=True,
         strict=strict,
     )
-    before = 0
-    for row in reader:
-        yield row, reader.line_num - before
-        before = reader.line_num
 
 
-def _measure(records: Iterable[tuple[list[str], int]]) -> tuple[float, int]:
-    """Return the share of lines in rows of one width, and this width; rows may lack their last cells."""
-    widths: Counter[int] = Counter()
-    first = 0
-    for row, lines in records:
-        first = first or len(row)
-        widths[len(row)] += lines if row else 0
-    total = max(widths.total(), 1)
-    shorter = sum(lines for width, lines in widths.items() if 1 < width <= first)
+def _fit(rows: Iterable[list[str]]) -> float:
+    """Return the share of rows with the usual number of cells, 0 where that is one."""
+    widths = Counter(len(row) for row in rows if row)
     ((width, count),) = widths.most_common(1) or [(0, 0)]
-    return (shorter / total, first) if shorter >= _WELL_FORMED * total else (count / total, width)
+    return count / widths.total() if width > 1 else 0.0
