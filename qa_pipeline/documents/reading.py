@@ -7,9 +7,9 @@ from typing import cast
 
 import polars as pl
 
+from qa_pipeline.documents.corpus.corpora import open_folder
 from qa_pipeline.documents.corpus.description import BatchDescription
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.formats.registry import ROWS, SAVE_AS, SUFFIXES, format_of
 from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask

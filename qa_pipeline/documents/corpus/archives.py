@@ -15,8 +15,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, cast
 
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, Opener, stored_path
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
+from qa_pipeline.documents.corpus.files import (
+    LIMITS,
+    DocumentFailure,
+    FoundFile,
+    Opener,
+    ReaderLimits,
+    stored_path,
+)
 from qa_pipeline.errors import CorpusError
 
 ZIP_START = b"PK\x03\x04"

@@ -1,10 +1,23 @@
 """From the location of a corpus to the place that opens it."""
 
 import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
-from qa_pipeline.documents.corpus.folders import FolderCorpus
-from qa_pipeline.documents.corpus.places import Corpus, is_archive, without_suffix
+from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, stored_path
+from qa_pipeline.documents.corpus.places import (
+    BatchFiles,
+    Corpus,
+    Entry,
+    archive_batch,
+    is_archive,
+    missing_batch,
+    without_suffix,
+)
 from qa_pipeline.documents.corpus.remote import RemoteCorpus, is_remote_file
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.location import is_remote, location_of
@@ -64,3 +77,170 @@ def _check_location(location: str | Path) -> str:
         return location_of(location)
     except ValueError as error:
         raise CorpusError(f"the location cannot be opened: {error}") from error
+
+
+_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+)
+_LINKED = "is a link that leads out of the corpus; replace it with the documents themselves"
+
+
+class FolderCorpus(Corpus):
+    """A local folder that holds batches."""
+
+    def address(self, name: str) -> str:
+        """Return the address of a batch."""
+        return str(self._place(name))
+
+    def entries(self) -> list[Entry]:
+        """Return all direct entries of the folder."""
+        if not Path(self.location).is_dir():
+            raise CorpusError(
+                f"corpus folder {self.location} does not exist or is not a folder; name a folder of batches"
+            )
+        base = os.path.realpath(self.location)
+        try:
+            with os.scandir(self.location) as entries:
+                return [_check_entry(entry, base) for entry in entries]
+        except OSError as error:
+            raise CorpusError(f"corpus folder {self.location} cannot be read: {error.strerror}") from error
+
+    def files_of(self, name: str) -> BatchFiles:
+        """Return the files of a batch."""
+        place = self._place(name)
+        if not (place.is_dir() or place.is_file()):
+            raise missing_batch(str(place))
+        if not _is_inside(os.path.realpath(place), os.path.realpath(self.location)):
+            raise CorpusError(f"{place.name} {_LINKED}")
+        if place.is_dir():
+            return open_folder(place)
+        if is_archive(place.name):
+            opener = partial(_open_file, os.path.realpath(place))
+            return archive_batch(place.name, opener, _seen(place.stat()))
+        return BatchFiles(name, lambda: [_look_at(str(place.parent), str(place), None)])
+
+    def _place(self, name: str) -> Path:
+        """Return the folder or file of a batch, or its archive, whatever the case of its suffix."""
+        place = Path(self.location) / name
+        if place.exists() or not place.parent.is_dir():
+            return place
+        archives = sorted(path for path in place.parent.iterdir() if without_suffix(path.name) == name)
+        return next((path for path in archives if path.is_file()), place)
+
+
+def open_folder(folder: Path) -> BatchFiles:
+    """Return the files below a local folder.
+
+    What cannot be opened or leads out of the folder is listed with its failure.
+    """
+    return BatchFiles(folder.name, partial(_files_below, str(folder)))
+
+
+def _check_entry(entry: os.DirEntry[str], base: str) -> Entry:
+    problem = None
+    if entry.is_symlink() and not _is_inside(os.path.realpath(entry.path), base):
+        problem = _LINKED
+    elif is_archive(entry.name) and not (entry.is_dir() or entry.is_file()):
+        problem = "is not a regular file"
+    return Entry(os.fsencode(entry.name), entry.is_dir(), problem)
+
+
+def _files_below(folder: str) -> Iterator[FoundFile]:
+    if not Path(folder).is_dir():
+        raise missing_batch(folder)
+    base = os.path.realpath(folder)
+    pending = [folder]
+    while pending:
+        inside = pending.pop()
+        try:
+            with os.scandir(inside) as entries:
+                visible = [entry for entry in entries if not entry.name.startswith(".")]
+        except OSError as error:
+            detail = f"the folder cannot be listed, so no file in it is read: {error.strerror}"
+            yield _located(folder, inside, None, None, DocumentFailure("unreadable", detail))
+            continue
+        for entry in visible:
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            else:
+                yield _look_at(folder, entry.path, base if entry.is_symlink() else None)
+
+
+def _look_at(folder: str, location: str, base: str | None) -> FoundFile:
+    """Check an entry without opening it; `base` is the real batch folder where the entry is a link."""
+    status = failure = None
+    try:
+        status = os.lstat(_target(location, base))
+        failure = _check_regular(status)
+        if base and stat.S_ISDIR(status.st_mode):
+            failure = DocumentFailure("linked_folder", "folders are not read through links")
+    except OSError as error:  # a link that leads to itself among them
+        failure = _unreadable(error)
+    except DocumentFailure as error:
+        failure = error
+    return _located(folder, location, base, status, failure)
+
+
+def _target(location: str, base: str | None) -> str:
+    """Return the file to open; with `base`, the target of a link, if it is inside."""
+    target = os.path.realpath(location, strict=True) if base else location
+    if base and not _is_inside(target, base):
+        raise DocumentFailure("outside_corpus", "the link leads out of the batch folder")
+    return target
+
+
+def _check_regular(status: os.stat_result) -> DocumentFailure | None:
+    if stat.S_ISREG(status.st_mode):
+        return None
+    return DocumentFailure("not_a_file", "a folder, pipe, socket or device is not read")
+
+
+def _is_inside(target: str, base: str) -> bool:
+    return target == base or target.startswith(base.rstrip(os.sep) + os.sep)
+
+
+def _located(
+    folder: str,
+    location: str,
+    base: str | None,
+    status: os.stat_result | None,
+    failure: DocumentFailure | None,
+) -> FoundFile:
+    relative = location[len(folder) :].lstrip(os.sep) or "."
+    raw = os.fsencode(relative).replace(os.sep.encode(), b"/")
+    opener = partial(_open_unchanged, location, base)
+    size = 0 if failure or status is None else status.st_size
+    return FoundFile(stored_path(raw), raw, size, opener, failure, seen=_seen(status) if status else "")
+
+
+def _seen(status: os.stat_result) -> str:
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+
+
+@contextmanager
+def _open_unchanged(location: str, base: str | None = None) -> Iterator[BinaryIO]:
+    """Open a regular file to read it as it is: half of an old and half of a new content is no document."""
+    with _open_file(location, base) as file:
+        before = os.fstat(file.fileno())
+        yield file
+        after = os.fstat(file.fileno())
+        if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            detail = "the file was written to while it was read; run again when it is complete"
+            raise DocumentFailure("unreadable", detail)
+
+
+@contextmanager
+def _open_file(location: str, base: str | None = None) -> Iterator[BinaryIO]:
+    try:
+        descriptor = os.open(_target(location, base), _FLAGS)
+        if failure := _check_regular(os.fstat(descriptor)):
+            os.close(descriptor)
+            raise failure
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            yield file
+    except OSError as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: OSError) -> DocumentFailure:
+    return DocumentFailure("unreadable", error.strerror or "the file cannot be opened")

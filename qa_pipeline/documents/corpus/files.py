@@ -119,3 +119,24 @@ def stored_path(raw: bytes) -> str:
     """Return a path as it is stored and shown: valid UTF-8, NFC, nothing invisible."""
     text = unicodedata.normalize("NFC", raw.decode("utf-8", "backslashreplace"))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderLimits:
+    """Bound the size of a file that a reader takes; tests pass smaller bounds.
+
+    Attributes:
+        page_objects: drawn objects of a page of a PDF.
+        rows: rows of a table or file.
+        archive_members: members of a ZIP container, such as DOCX and EPUB.
+        decompressed_bytes: bytes of a container after decompression.
+    """
+
+    page_objects: int = 200_000
+    rows: int = 200_000
+    archive_members: int = 10_000
+    decompressed_bytes: int = 500_000_000
+
+
+LIMITS = ReaderLimits()
+"""The limits of all runs."""

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.corpus.files import LIMITS, ReaderLimits
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS
 from qa_pipeline.documents.formats.row_files import too_many_rows
-from qa_pipeline.documents.formats.rows import Cell
+from qa_pipeline.documents.formats.rows import SAMPLE_ROWS, Cell
 from qa_pipeline.documents.formats.spreadsheet import write_table
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.doubt import SIGNS

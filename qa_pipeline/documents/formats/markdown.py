@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.drawn_tables import read_bars, read_ruled
 from qa_pipeline.documents.formats.html.parser import close_elements, read_fragment
+from qa_pipeline.documents.formats.rows import read_bars, read_ruled
 from qa_pipeline.documents.front_matter import split_front_matter
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings

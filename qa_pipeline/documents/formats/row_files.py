@@ -10,10 +10,9 @@ from itertools import groupby
 from typing import Literal
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.row_files import is_too_deep

@@ -9,12 +9,16 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 
 from qa_pipeline.documents.assembly import Omissions, check_length
-from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.row_files import too_many_rows
-from qa_pipeline.documents.formats.rows import LONGEST_REPEATED, Cell, counted_lines
+from qa_pipeline.documents.formats.rows import (
+    LONGEST_REPEATED,
+    SAMPLE_ROWS,
+    Cell,
+    counted_lines,
+    names_columns,
+)
 from qa_pipeline.documents.formats.workbooks import Sheet, read_sheets
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 

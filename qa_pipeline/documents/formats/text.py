@@ -8,8 +8,7 @@ import re
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.drawn_tables import read_aligned, read_bars, read_ruled
-from qa_pipeline.documents.formats.rows import counted_lines
+from qa_pipeline.documents.formats.rows import counted_lines, read_aligned, read_bars, read_ruled
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from qa_pipeline.documents.corpus.corpora import FolderCorpus, open_folder
 from qa_pipeline.documents.corpus.files import read_bytes
-from qa_pipeline.documents.corpus.folders import FolderCorpus, open_folder
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import refusal, write_files
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.documents.corpus.folders import open_folder
+from qa_pipeline.documents.corpus.corpora import open_folder
 from qa_pipeline.documents.masking.masking import (
     bare_mask,
     description_and_masking,

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from lxml.html import fragment_fromstring
 
 from qa_pipeline.documents.assembly import Omissions, OrderedList, Style, visible
-from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle, write_formula
-from qa_pipeline.documents.formats.rows import Cell, counted_lines, inside_cell
+from qa_pipeline.documents.formats.rows import SAMPLE_ROWS, Cell, counted_lines, inside_cell, names_columns
 from qa_pipeline.records import Block
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import looks_alike
 from qa_pipeline.documents.formats.html.parser import read_fragment
@@ -31,7 +31,6 @@ from qa_pipeline.documents.formats.office.package import (
     unwrap_alternatives,
 )
 from qa_pipeline.documents.formats.row_files import too_many_rows
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 

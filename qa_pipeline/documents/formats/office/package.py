@@ -15,8 +15,7 @@ from urllib.parse import unquote
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
-from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.text.language import declared_language
 

@@ -14,7 +14,6 @@ from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.office.package import (
     CHART,
     DIAGRAM,
@@ -31,6 +30,7 @@ from qa_pipeline.documents.formats.office.package import (
     text_of,
     unwrap_alternatives,
 )
+from qa_pipeline.documents.formats.workbooks import show_moment, show_number
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 

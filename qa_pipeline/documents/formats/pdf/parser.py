@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, paper_of
 from qa_pipeline.documents.formats.pdf.groups import NUMBER, OutlineEntry, letters_of
@@ -32,7 +32,6 @@ from qa_pipeline.documents.formats.pdf.lines import (
     turn_of,
 )
 from qa_pipeline.documents.formats.pdf.visibility import find_hidden
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
-from qa_pipeline.documents.formats.column_names import names_columns
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.grids import (
@@ -26,7 +25,7 @@ from qa_pipeline.documents.formats.pdf.grids import (
     strips_of,
 )
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, join_text, part_of, rows_of
-from qa_pipeline.documents.formats.rows import Cell, render_table
+from qa_pipeline.documents.formats.rows import Cell, names_columns, render_table
 from qa_pipeline.text.doubt import SIGNS
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")

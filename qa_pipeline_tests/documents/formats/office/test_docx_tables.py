@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.documents.corpus.files import ReaderLimits
 from qa_pipeline.documents.formats.office import docx
-from qa_pipeline.documents.limits import ReaderLimits
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
 from qa_pipeline_tests.documents.formats.office.builders import docx_of, left_out, paragraph, read_docx, run
 

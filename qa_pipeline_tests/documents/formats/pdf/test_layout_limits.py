@@ -4,11 +4,10 @@ import pytest
 from fpdf import FPDF
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.pdf import layout
 from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, lay_out_pages
 from qa_pipeline.documents.formats.pdf.lines import Line
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
