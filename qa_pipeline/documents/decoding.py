@@ -33,14 +33,14 @@ _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 
 
 def decode(content: bytes, *, declared: bool = False, charset: str | None = None) -> str:
-    """Decode a text: byte order mark, then its declaration, then UTF-8, then a guess.
+    """Decode a text by its byte order mark, its declaration, as UTF-8, or by a guess.
 
-    Encodings of one byte a character fit any bytes, so bytes that are UTF-8 are read as such.
+    Bytes that are UTF-8 are read as such, as encodings of one byte a character fit any bytes.
 
     Args:
         content: the text.
         declared: believe an encoding named in an XML declaration or HTML meta element.
-        charset: an encoding that is named beside the text, as in the head of an e-mail.
+        charset: an encoding named elsewhere, as in the header of an e-mail.
 
     Raises:
         DocumentFailure: `binary_content` or `undecodable`.

@@ -45,9 +45,9 @@ class FrontMatter:
 
 
 def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
-    """Return a file's front matter as written, what it says, and the rest of the file.
+    """Return a file's front matter as written, its fields, and the rest of the file.
 
-    It is YAML between `---` or TOML between `+++`; if it cannot be read, it says nothing.
+    It is YAML between `---` or TOML between `+++`.
     """
     match = _FRONT.match(text)
     if match is None or not (_FIELD.match(match["fields"]) or not match["fields"].strip()):

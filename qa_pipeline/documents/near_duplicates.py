@@ -1,8 +1,8 @@
-"""Documents of a batch with nearly the same text: found by MinHash, confirmed by counting.
+"""Find documents of a batch with nearly the same text.
 
 Texts are compared as sets of five-word sequences by their Jaccard similarity (Broder, On the resemblance and
-containment of documents, 1997). MinHash with locality-sensitive hashing proposes candidates, so that a batch
-is not compared pair by pair; the similarity stored is the exact one.
+containment of documents, 1997). MinHash with locality-sensitive hashing proposes pairs; the stored similarity
+is exact.
 """
 
 import hashlib
@@ -35,13 +35,9 @@ Shingles = npt.NDArray[np.uint32]
 def mark_near_duplicates(
     documents: pl.DataFrame, threshold: float = NEAR_DUPLICATE_SIMILARITY
 ) -> pl.DataFrame:
-    """Fill `near_duplicate_of` and `near_duplicate_similarity` of the parsed documents of a batch.
+    """Fill `near_duplicate_of` and `near_duplicate_similarity` of parsed documents (DOCUMENTS frame).
 
-    Of documents that are nearly the same the longest represents the others, of equally long ones the first.
-
-    Args:
-        documents: DOCUMENTS frame.
-        threshold: least Jaccard similarity of two near duplicates, above 0 and at most 1.
+    Of near duplicates the longest represents the others. `threshold` is the least Jaccard similarity.
     """
     parsed = documents.filter(pl.col("status") == "parsed")
     texts = parsed.select("document_id", "text").iter_rows()
@@ -91,10 +87,7 @@ def _near_duplicates(
 
 
 def band_codes(shingled: Shingles, threshold: float) -> list[int]:
-    """Return codes of 64 bits: texts as similar as the threshold share one, but for rare misses.
-
-    For who compares more texts than fit into memory; a text that is too short has none.
-    """
+    """Return codes of 64 bits, at least one of which similar texts share; none for a short text."""
     if not len(shingled):
         return []
     bands, values = _choose_bands(threshold)

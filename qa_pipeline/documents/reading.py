@@ -72,7 +72,7 @@ def read_documents(
 
 
 class _Work:
-    """The files of a batch: read one by one, parsed only where nothing is known yet, then made rows."""
+    """The files of a batch on their way to rows; known contents are not parsed again."""
 
     def __init__(
         self,
@@ -143,7 +143,6 @@ class _Work:
             yield row
 
     def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> DocumentColumns:
-        """Return the outcome of a file; `parsed` maps the content of each document to its number."""
         columns: DocumentColumns = {}
         first_number, digest, name = number, "", ""
         if number in self.read:
@@ -178,10 +177,6 @@ class _Work:
         }
 
     def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
-        """Return the origin of a file: its line in the description, the document itself, or the batch.
-
-        Its address below that of the batch holds no personal data: masked, it would lead nowhere.
-        """
         address = self.description.address_of(file.raw)
         if address and self.bare_mask(address)[0] != address:
             address = None
@@ -221,7 +216,7 @@ def _format(file: FoundFile, settings: DocumentSettings) -> str:
 
 
 def _document_id(content_sha256: str | None, path: str, raw: bytes, ids: set[str]) -> str:
-    """Hash of the bytes; of bytes and path where those bytes were met before; of the path if unread."""
+    """Hash the bytes, with the path for repeated bytes, or the path alone of unread files."""
     content = content_sha256 or ""
     longer = ("\0".join(parts) for parts in ((content, path), (content, path, raw.hex())))
     known = [*filter(None, [content]), *(hashlib.sha256(parts.encode()).hexdigest() for parts in longer)]

@@ -24,21 +24,13 @@ from qa_pipeline.settings.location import is_remote, location_of
 
 
 def open_corpus(location: str | Path) -> Corpus:
-    """Return the corpus at a local folder, or at an address that fsspec can open.
-
-    Raises:
-        CorpusError: the location is none that can be used.
-    """
+    """Return the corpus at a local folder, or at an address that fsspec can open."""
     path = _check_location(location)
     return RemoteCorpus(path) if is_remote(path) else FolderCorpus(path)
 
 
 def split_batch(location: str | Path) -> tuple[str, str]:
-    """Return the corpus that holds a batch, and the batch's name in it.
-
-    Raises:
-        CorpusError: the location is none that can be used.
-    """
+    """Return the corpus that holds a batch, and the name of the batch in it."""
     place = _check_location(location)
     if not is_remote(place):
         path = Path(place).resolve()
@@ -52,10 +44,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
 def single_batch(location: str | Path) -> tuple[str, str] | None:
     """Return corpus and name of a batch that is given in place of a corpus; None for other locations.
 
-    That is a file, or a folder with files that holds neither folders nor archives.
-
-    Raises:
-        CorpusError: the location is none that can be used.
+    That is a file, or a folder of files without folders and archives.
     """
     place = _check_location(location)
     if is_remote(place):
@@ -120,7 +109,6 @@ class FolderCorpus(Corpus):
         return BatchFiles(name, lambda: [_look_at(str(place.parent), str(place), None)])
 
     def _place(self, name: str) -> Path:
-        """Return the folder or file of a batch, or its archive, whatever the case of its suffix."""
         place = Path(self.location) / name
         if place.exists() or not place.parent.is_dir():
             return place
@@ -129,10 +117,7 @@ class FolderCorpus(Corpus):
 
 
 def open_folder(folder: Path) -> BatchFiles:
-    """Return the files below a local folder.
-
-    What cannot be opened or leads out of the folder is listed with its failure.
-    """
+    """Return the files below a local folder; unreadable ones carry their failure."""
     return BatchFiles(folder.name, partial(_files_below, str(folder)))
 
 
@@ -219,7 +204,7 @@ def _seen(status: os.stat_result) -> str:
 
 @contextmanager
 def _open_unchanged(location: str, base: str | None = None) -> Iterator[BinaryIO]:
-    """Open a regular file to read it as it is: half of an old and half of a new content is no document."""
+    """Open a regular file; raises a DocumentFailure if it is written to meanwhile."""
     with _open_file(location, base) as file:
         before = os.fstat(file.fileno())
         yield file

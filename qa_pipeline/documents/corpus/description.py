@@ -1,6 +1,6 @@
-"""Origin, licence and masking of a batch and its documents, as their owner states them in `batch.yaml`.
+"""Read `batch.yaml`: origin, licence and masking of a batch and its documents.
 
-A line for one document wins over what the document states itself, and that over the lines for the batch.
+A line for a document takes precedence over the document itself, and that over the lines for the batch.
 """
 
 import re
@@ -55,10 +55,9 @@ SourceT = TypeVar("SourceT", bound=Source)
 class BatchDescription(Source):
     """The whole file: values for the batch, and for single documents by their path.
 
-    `base_uri` is the address of the folder that the batch is a copy of, such as a web site or the page of a
-    git commit: the path of each document is appended to it. `masking` is the action on personal data in this
-    batch. It may ask for more than the settings do, in the order off, flag, mask, drop; for less only
-    where `documents.masking.batches_may_loosen` is set.
+    `base_uri` is the address of the folder that the batch was copied from; the path of each document is
+    appended. `masking` may ask for more than the settings do, in the order off, flag, mask, drop; for less
+    only where `documents.masking.batches_may_loosen` is set.
     """
 
     base_uri: Annotated[str, AfterValidator(_check_base)] | None = None
@@ -92,14 +91,9 @@ def _mask_source(source: SourceT, mask: Mask) -> SourceT:
 
 
 def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
-    """Read the description of a batch; an empty one when there is no file.
+    """Read the description of a batch; an empty one if there is no file. Raises a CorpusError.
 
-    Args:
-        files: the files of the batch.
-        mask: masks the names of files in messages.
-
-    Raises:
-        CorpusError: the file is not readable YAML of the right shape.
+    `mask` masks the names of files in messages.
     """
     file = files.find(DESCRIPTION_FILE)
     name = f"{files.name}/{DESCRIPTION_FILE}"

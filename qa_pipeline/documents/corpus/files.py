@@ -10,12 +10,7 @@ from typing import Protocol
 
 
 class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an error of the run
-    """A file cannot be read or parsed; caught in `reading`, never leaves the package.
-
-    Args:
-        reason: snake_case code stored in the row.
-        detail: what happened, in words, without text of the document.
-    """
+    """Report a file that cannot be read or parsed; `detail` holds no text of the document."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -45,10 +40,9 @@ Opener = Callable[[], AbstractContextManager[Stream]]
 class FoundFile:
     """An entry of a batch.
 
-    `path` is its name as stored: relative, forward slashes, NFC, odd characters escaped. `raw` is the name
-    where it lies; no two entries of a batch have the same. `failure` is why the entry cannot be read as a
-    file at all. `stamp` is what its place lists of the content, equal only while that is, and `seen` what it
-    lists that changes with the content in most cases, such as times.
+    `path` is its name as stored: relative, forward slashes, NFC, odd characters escaped. `raw` is the name in
+    its folder or store, unique in a batch. `stamp` is a hash of the content that a store lists, and `seen`
+    other values, such as times, that change with it.
     """
 
     path: str
@@ -71,10 +65,9 @@ def sort_files(files: Iterable[FoundFile]) -> list[FoundFile]:
 
 
 def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
-    """Return the content of a file of at most `limit` bytes; `setting` is where that is set.
+    """Return the content of a file of at most `limit` bytes; raises a DocumentFailure.
 
-    Raises:
-        DocumentFailure: `too_large`, `unreadable`, or what was wrong with the entry.
+    `setting` is the name of the limit in messages.
     """
     if listed.failure is not None:
         raise listed.failure
@@ -100,7 +93,6 @@ def hash_files(files: Iterable[FoundFile]) -> str:
 
 
 def _content_hash(file: FoundFile) -> bytes:
-    """Hash of a file's bytes, of the stamp in their place, or of why there are none."""
     content = hashlib.sha256()
     try:
         if file.failure is not None:
@@ -123,14 +115,7 @@ def stored_path(raw: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReaderLimits:
-    """Bound the size of a file that a reader takes; tests pass smaller bounds.
-
-    Attributes:
-        page_objects: drawn objects of a page of a PDF.
-        rows: rows of a table or file.
-        archive_members: members of a ZIP container, such as DOCX and EPUB.
-        decompressed_bytes: bytes of a container after decompression.
-    """
+    """Bound the objects of a PDF page, the rows of a table, and the members and bytes of a container."""
 
     page_objects: int = 200_000
     rows: int = 200_000

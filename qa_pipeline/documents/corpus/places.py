@@ -16,11 +16,7 @@ _ZIP = ".zip"
 
 @dataclass(frozen=True, slots=True)
 class FoundBatches:
-    """The batches of a corpus, and what else is there.
-
-    `refused` holds why a folder or archive can be no batch, by its name as it can be shown; `loose` are the
-    files beside them, which belong to no batch.
-    """
+    """The batches of a corpus, refused folders and archives with their reasons, and loose files."""
 
     names: tuple[str, ...]
     refused: Mapping[str, str]
@@ -29,21 +25,14 @@ class FoundBatches:
 
 @dataclass(frozen=True, slots=True)
 class BatchFiles:
-    """The files of one batch, by the name that messages call it.
-
-    `list_files` lists the visible ones. `seen` is what the listing of an archive shows, such as times.
-    """
+    """The files of a batch; `seen` are the values, such as times, that are listed for an archive."""
 
     name: str
     list_files: Callable[[], Iterable[FoundFile]]
     seen: str = ""
 
     def list(self) -> list[FoundFile]:
-        """Return every visible file, the pairs and the description among them, in order.
-
-        Raises:
-            CorpusError: there is no such batch, or it cannot be read as a whole.
-        """
+        """Return every visible file in order, the pairs and the description among them."""
         return sort_files(self.list_files())
 
     def find(self, path: str) -> FoundFile | None:
@@ -52,11 +41,7 @@ class BatchFiles:
         return min(named, key=lambda file: file.failure is not None, default=None)
 
     def fingerprint(self) -> str:
-        """Hash of the names and contents of all files: equal when nothing was changed.
-
-        Raises:
-            CorpusError: there is no such batch.
-        """
+        """Hash the names and contents of all files."""
         try:
             return hash_files(self.list())
         except CorpusError:
@@ -75,7 +60,7 @@ class Entry:
 
     @property
     def batch(self) -> str:
-        """Return the name of the batch that it would be: an archive is named like its stem."""
+        """Return the files of a batch: a folder, an archive, or a single file."""
         name = self.raw.decode("utf-8", "surrogateescape")
         return name if self.is_folder else without_suffix(name)
 
@@ -87,11 +72,7 @@ class Corpus(ABC):
         self.location = location
 
     def find_batches(self) -> FoundBatches:
-        """Look through the corpus, hidden entries aside; what can be no batch takes no other one down.
-
-        Raises:
-            CorpusError: it is missing, cannot be read or holds no batch.
-        """
+        """Return the batches of the corpus; raises a CorpusError if there are none."""
         batches = sort_out(entry for entry in self.entries() if not entry.raw.startswith(b"."))
         if not batches.names and not batches.refused:
             raise CorpusError(
@@ -101,19 +82,12 @@ class Corpus(ABC):
         return batches
 
     def batch(self, name: str) -> BatchFiles:
-        """Return the files of a batch: a folder, an archive, or a file, which is a batch of its own.
-
-        Raises:
-            CorpusError: there is none of that name, or it leads out of the corpus.
-        """
+        """Return the files of a batch: a folder, an archive, or a single file."""
         check_batch_name(name)
         return self.files_of(name)
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
-        """Return a hash of what the listing of each batch shows: another text when files come, go or change.
-
-        No file is read for it. None when the batch cannot be looked at.
-        """
+        """Return a hash of the listing of each batch, without reading files; None for an unreadable batch."""
         prints: dict[str, str | None] = dict.fromkeys(names)
         for name in prints:
             with suppress(CorpusError):

@@ -1,7 +1,6 @@
-"""Places that fsspec opens, such as object stores: a corpus below an address, and the files of a batch there.
+"""Corpora in places that fsspec opens, such as object stores.
 
-Stores name keys as they like, and none of them leads anywhere but into the store. The message of an error of
-a store's library is not passed on: it may hold addresses that were signed.
+Messages of a store's library are not passed on: they may hold signed addresses.
 """
 
 from collections import defaultdict
@@ -122,7 +121,7 @@ def _open_file(files: Any, path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _name_faults(address: str) -> Iterator[None]:
-    """Turn what a store's library raises, whatever it is, into an error that names address and trouble."""
+    """Turn any exception of a store's library into a CorpusError."""
     try:
         yield
     except Exception as error:
@@ -139,7 +138,6 @@ def cause_of(error: Exception) -> str:
 
 
 def _stamp(info: Info) -> str | None:
-    """Return a fingerprint of a listing, equal only while its content is."""
     settings = info.get("content_settings")
     stamp = {**info, **settings} if isinstance(settings, Mapping) else info
     for name in _VOUCHERS:

@@ -24,11 +24,7 @@ _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one table file.
-
-    Raises:
-        DocumentFailure: the bytes cannot be decoded, or there are too many rows or characters.
-    """
+    """Parse one table file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
     hint = _EXCEL_HINT.match(text)  # the line that names the delimiter to spreadsheets
     text = text[hint.end() :] if hint else text

@@ -1,8 +1,7 @@
-"""Formulas, powers, indices and marks of notes on one line, where the place of a sign decides its meaning.
+"""Write formulas, powers and indices on one line, and remove marks of notes.
 
 Readers put raised, lowered and struck-out text between the signs `RAISED`, `LOWERED` or `STRUCK` and `LEVEL`;
-`settle` writes it once the text around it is known. No library does this: those for MathML write LaTeX or
-speech, and none reads the formulas of Office files.
+`settle` writes it once the text around it is known.
 """
 
 import re
@@ -45,10 +44,7 @@ _RAISABLE = frozenset({
 
 
 def settle(text: str, omissions: Omissions | None = None) -> str:
-    """Return a text with powers as `10^6` and indices as `x_1`, without marks of notes and struck-out text.
-
-    What is left out is counted in `omissions`, unless the text is only looked at.
-    """
+    """Return a text with powers as `10^6` and indices as `x_1`, without note marks and struck-out text."""
     if LEVEL not in text:
         return text
     for _ in range(_DEEPEST_SCRIPT):  # of raised text in raised text the inner one comes first
@@ -117,8 +113,8 @@ def _is_ending(base: str, inside: str) -> bool:
 def _is_power(inside: str, base: str, before: str, after: str) -> bool:
     """Return True if a raised number or letter is an exponent rather than the mark of a note.
 
-    It is behind 10 or 2, a small number, a variable, a unit of length or time, a function or a bracket with a
-    term, or beside an operator. What is raised to 1 stays the same without it.
+    Exponents follow 10 or 2, small numbers, variables, units, functions or bracketed terms, or meet an
+    operator.
     """
     if inside == "1" or not inside.isalnum():
         return False
@@ -172,14 +168,13 @@ _NONE = _Part("", "sign")
 
 
 class _UnwritableError(Exception):
-    """No line means the same as this formula."""
+    """Report a formula that no line can hold."""
 
 
 def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") -> str:
-    """Return a formula of MathML or Office (OMML) on one line that means the same: `(a+b)/(2c)`, `x^(n+1)`.
+    """Return a formula of MathML or Office (OMML) on one line: `(a+b)/(2c)`, `x^(n+1)`.
 
-    One that no line can hold is left out and counted, by its `signs` where these were more before; what
-    comes back is the sign of a doubt.
+    A formula without such a form is counted by its `signs`, and replaced by the sign of a doubt.
     """
     try:
         text = _INVISIBLE_TIMES.sub("·", _write(formula, 0).text)
@@ -206,7 +201,6 @@ def _write(element: "_Element", depth: int) -> _Part:
 
 
 def _compose(name: str, element: "_Element", parts: list[_Part]) -> _Part:
-    """Return an element by its parts, whose order both formats fix."""
     if name in _ROW_ENDS:
         return _Part(_ROW_ENDS[name].join(part.text for part in parts))
     if len(parts) == 1 + len(signs := _SHIFTED.get(name, "")) > 1:
@@ -251,7 +245,7 @@ def _token(text: str) -> _Part:
 
 
 def _join(parts: Sequence[_Part]) -> _Part:
-    """Return parts in a row; a fraction that touches an operand gets brackets, names and numbers a blank."""
+    """Return parts in a row, with brackets around a fraction that touches an operand."""
     parts = [part for part in parts if part.text]
     if len(parts) == 1:
         return parts[0]

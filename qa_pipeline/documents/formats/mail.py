@@ -1,8 +1,7 @@
-"""E-mail files: who wrote to whom about what, and the text of the message.
+"""Read e-mail: its head, and the text of the message.
 
-Of plain and HTML versions of a text the plain one is taken, unless it is cut or only names the other. Earlier
-mail that a reply quotes is marked by `>` on each line and is in doubt, so that nothing is asked about it.
-Attachments are counted and never opened.
+Of plain and HTML versions the plain one is taken, unless it is cut. Earlier mail in a reply is marked by `>`
+and is in doubt. Attachments are counted and never opened.
 """
 
 import base64
@@ -58,11 +57,7 @@ _NOTES = {
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one message.
-
-    Raises:
-        DocumentFailure: it is no e-mail, or its parts are nested too deep.
-    """
+    """Parse one message."""
     reader = _Reader(source.path, settings)
     try:
         message = email.message_from_bytes(source.content)
@@ -152,7 +147,6 @@ class _Reader:
         return lower_headings(tuple(self._plain(text)), by=level)
 
     def _plain(self, text: str) -> Iterator[Block]:
-        """Yield the blocks of a plain body, with its quotes, and its signature in lines of its own."""
         text, position = text.replace("\n-- \n", "\n\n"), 0
         for quote in _QUOTED.finditer(text):
             yield from self._inner(text[position : quote.start()], "text")
@@ -167,7 +161,6 @@ class _Reader:
 
 
 def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Yield blocks with earlier mail marked: quoted lines, and text below the head of a mail program."""
     is_earlier = False
     for block, following in zip_longest(blocks, blocks[1:]):
         is_attribution = _ATTRIBUTION.fullmatch(block.text) is not None
@@ -200,7 +193,6 @@ def _is_text(part: Message) -> bool:
 
 
 def _header(message: Message, name: str) -> str:
-    """Return a header as a reader sees it, repeats in one line."""
     values = (value[:_LONGEST_HEADER] for key, value in message.raw_items() if key.lower() == name.lower())
     return " ".join(", ".join(map(_decode_words, values)).split())
 

@@ -92,7 +92,7 @@ class Markup:
         return "".join(parts)
 
     def _look_of(self, element: "_Element") -> tuple[str, str]:
-        """Return the name of an element in HTML as its style and those above have it, and its CSS."""
+        """Return the HTML element and the CSS of a style and its parents."""
         names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
         name = next(filter(None, names), "")
         if name not in self.looks:
@@ -162,7 +162,6 @@ class Markup:
         return f'<{_NAMES[name]} style="{css}">{inside}</{_NAMES[name]}>' if name in _NAMES else inside
 
     def _paragraph(self, element: "_Element") -> str:
-        """Return a paragraph or heading with the number of its list item or chapter."""
         number, self.number = self.number, ""
         before, (name, css) = "", self._look_of(element)
         if element.tag == f"{TEXT}h":
@@ -174,7 +173,6 @@ class Markup:
         return f'{before}<{name} style="{css}">{escape(number)}{self._inside(element)}</{name}>'
 
     def _list(self, element: "_Element") -> str:
-        """Return a list; one that goes on with another of its style counts on."""
         self.lists.append(element.get(f"{TEXT}style-name") or (self.lists[-1] if self.lists else ""))
         style, level = self.lists[-1], len(self.lists)
         goes_on = element.get(f"{TEXT}continue-numbering") == "true" or element.get(f"{TEXT}continue-list")
@@ -216,7 +214,6 @@ class Markup:
 
 
 def _state_of(control: "_Element | None") -> str:
-    """Return what a field of a form shows: a box with its label, or a value."""
     if control is None:
         return ""
     if control.tag.endswith(("}checkbox", "}radio")):
@@ -229,12 +226,7 @@ def _state_of(control: "_Element | None") -> str:
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one OpenDocument text.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `nested_too_deep`, `unsupported_format` or
-            `too_long`.
-    """
+    """Parse one OpenDocument text."""
     archive = open_archive(source.content) if source.content.startswith(ZIP_START) else None
     trees = [parse_xml(source.content)] if archive is None else read_trees(archive)
     body = trees[0].find(f"{OFFICE}body/{OFFICE}text")

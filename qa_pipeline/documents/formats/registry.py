@@ -15,7 +15,7 @@ Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]
 
 
 def _rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Return the reStructuredText of a file; its slow library is imported at the first such file."""
+    """Parse reStructuredText; its slow library is imported at the first such file."""
     from qa_pipeline.documents.formats import rst
 
     return rst.parse(source, settings)
@@ -64,10 +64,7 @@ ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
 
 
 def format_of(path: str, readers: Mapping[str, str] = {}) -> str | None:
-    """Return the name of the format of a file's suffix; None when nothing reads it.
-
-    `readers` are formats of further suffixes, or others for those above.
-    """
+    """Return the format of a file's suffix, or None; `readers` are formats of further suffixes."""
     return {**SUFFIXES, **readers}.get(PurePosixPath(path).suffix.lower())
 
 

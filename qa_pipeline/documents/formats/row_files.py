@@ -47,11 +47,7 @@ _Rows = Mapping[int, _Fields]
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one JSONL file; a broken line costs that line only.
-
-    Raises:
-        DocumentFailure: no line can be read, or there are too many rows or characters.
-    """
+    """Parse one JSONL file; a broken line costs only that line."""
     rows: dict[int, _Fields] = {}
     problems: list[str] = []
     lost = 0
@@ -83,11 +79,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _read_value(line: str, settings: DocumentSettings) -> object:
-    """Return the JSON value of a line, its numbers as they are written.
-
-    Raises:
-        ValueError: it cannot be read; the message says why, without text of the line.
-    """
+    """Return the JSON value of a line, its numbers as written; raises ValueError with the reason."""
     if len(line) > settings.max_characters:
         raise ValueError("is longer than documents.max_characters")
     if not line.isascii() and _NO_CHARACTER.search(line):
@@ -113,11 +105,7 @@ def _to_fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def parse_parquet(
     source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS
 ) -> ParsedFile:
-    """Parse one Parquet file.
-
-    Raises:
-        DocumentFailure: it is damaged, encrypted, or holds too many rows or characters.
-    """
+    """Parse one Parquet file."""
     import pyarrow
     from pyarrow.parquet import ParquetFile
 
@@ -145,10 +133,7 @@ def parse_parquet(
 
 
 def _read_rows(rows: _Rows, path: str, settings: DocumentSettings) -> ParsedFile:
-    """Write each row as a section under its title, or under `Row N`.
-
-    A title, origin, licence or language that all rows share is said of the document, not of each row.
-    """
+    """Write each row as a section; a title, origin, licence or language of all rows is the document's."""
     about = [_find_shared(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
     title, source_uri, licence, language = (value for _, value in about)
     if len(rows) == 1:
@@ -191,7 +176,6 @@ def _find_shared(rows: _Rows, names: Sequence[str]) -> tuple[str, str | None]:
 
 
 def _filled_fields(fields: _Fields, names: Sequence[str]) -> list[str]:
-    """Return those of `names` that have a text in a row, in the order of `names`, as the row spells them."""
     texts = (name for name, value in fields.items() if isinstance(value, str) and value.strip())
     spelt = {name.strip().lower(): name for name in texts}
     return [spelt[name] for name in names if name in spelt]
@@ -219,7 +203,6 @@ def _section(
 def _read_body(
     name: str, content: str, omissions: Omissions, path: str, settings: DocumentSettings
 ) -> list[Block]:
-    """Return the text of a row in the format its name or look stands for, else as plain text."""
     kind: InnerFormat = "text"
     if name.strip().lower() == "html":
         kind = "html"
@@ -234,7 +217,6 @@ def _read_body(
 
 
 def _flatten(value: object, name: str, omissions: Omissions) -> Iterator[tuple[str, str]]:
-    """Yield every value with the names above it; lists of plain values on one line, other lists numbered."""
     if isinstance(value, list | tuple) and not any(
         isinstance(item, Mapping | list | tuple) for item in value
     ):
@@ -248,7 +230,6 @@ def _flatten(value: object, name: str, omissions: Omissions) -> Iterator[tuple[s
 
 
 def _write_value(value: object, omissions: Omissions) -> str:
-    """Return a single value as text; bytes, such as a picture's, are counted."""
     if isinstance(value, bytes):
         omissions.count("binary_value", 1, 0)
     if value is None or isinstance(value, bytes):

@@ -42,14 +42,11 @@ def inside_cell(lines: Sequence[str]) -> str:
 
 
 def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
-    """Write each data row as `Column: cell | Column: cell`, its header repeated.
+    """Write each data row as `Column: cell | Column: cell`; returns the lines and the names of empty columns.
 
-    Rows made of header cells only name the columns below them (two such rows are joined); one header
-    cell across the whole table is a caption. Without column names a row starting with a header cell, or
-    with one ending in a colon, is written `Key: value`.
-
-    Returns:
-        The lines, and the names of columns that are empty below, which no line holds.
+    Rows of header cells name the columns below them (two are joined). One header cell across the whole table
+    is a caption. Without column names a row that starts with a header cell or a colon is written `Key:
+    value`.
     """
     lines: list[str] = []
     names: list[str] = []
@@ -84,7 +81,6 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
 
 
 def _find_unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
-    """Return the names whose columns are all empty; none while no row is below them."""
     unused: list[str] = []
     for row in heads if used else []:
         for _, same in groupby(enumerate(row), key=lambda placed: id(placed[1])):
@@ -95,7 +91,7 @@ def _find_unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Lay spanning cells into every place they cover, so that columns line up; one over another is unsure."""
+    """Repeat spanning cells in all their columns and rows; a cell over another is in doubt."""
     grid: list[list[Cell]] = []
     hanging: dict[int, tuple[Cell, int]] = {}
     budget = _MOST_REPEATED
@@ -122,11 +118,10 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
 
 
 def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed: bool = False) -> str:
-    """Return one row as a line: its filled cells by their places, each with the name of its column.
+    """Return the filled cells of a row as a line, each with the name of its column.
 
-    A row with cells beyond the last name is in doubt: they may belong to other columns.
-
-    Where no column has a name, a first cell that is a key (`keyed`, or it ends in a colon) names the others.
+    A row with cells beyond the last name is in doubt. Without names a first cell that is a key names the
+    others.
     """
     if any(names):
         width = len(names)
@@ -155,10 +150,9 @@ _COMMON_NAMES = frozenset(of_all("layout.columns"))
 def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_be_keys: bool = False) -> bool:
     """Return True if `first` holds the names of the columns, judged by the rows below it.
 
-    It must look like names: most places filled, short, no two alike, none repeated as a value of its column.
-    And something must speak for it: a column of figures under a word, words that tables use as names, names
-    written like a program's over values that are not, or long values under short names. Where the first
-    column `may_be_keys`, only common names of both columns and figures count.
+    Names are short, different, fill most columns and do not return below. They also stand over figures, are
+    common names, are written like identifiers over other values, or are short over long values. Where the
+    first column `may_be_keys`, only figures and common names of both columns count.
     """
     columns = {
         name: [row[place] for row in below if place < len(row) and row[place]]
@@ -192,7 +186,6 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
 
 
 def _could_name(name: str, column: Sequence[str]) -> bool:
-    """Return True if a text is short, and no figure but a year over other values or a code over figures."""
     if len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) or name in column:
         return False
     if not _is_figure(name):
@@ -213,7 +206,6 @@ def _is_figure(text: str) -> bool:
 
 
 def _is_identifier(text: str) -> bool:
-    """Return True for a name as programs write it: `max_speed` or `speed`."""
     return _IDENTIFIER.fullmatch(text) is not None and (text[0].islower() or "_" in text)
 
 
@@ -223,10 +215,7 @@ _GAP = re.compile(r" {2,}")
 
 
 def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
-    """Return the rows of a table with borders, as databases print it; None if it is none.
-
-    Borders after each row part the rows; with one border of hyphens below the names each line is a row.
-    """
+    """Return the rows of a table with borders, as databases print it, or None."""
     groups: list[list[list[str]]] = []
     for line in map(str.strip, lines):
         if _BORDER.fullmatch(line):
@@ -262,7 +251,6 @@ def read_aligned(lines: Sequence[str]) -> list[list[Cell]] | None:
 
 
 def _joined(group: Sequence[Sequence[str]]) -> list[str]:
-    """Return the cells of a row that is drawn on several lines."""
     return [" ".join(" ".join(parts).split()) for parts in zip_longest(*group, fillvalue="")]
 
 

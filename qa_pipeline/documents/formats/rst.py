@@ -1,8 +1,7 @@
-"""reStructuredText files: docutils' parser and HTML writer, then the reader of HTML.
+"""Read reStructuredText: docutils parses it and writes HTML, and the HTML reader reads that.
 
-Directives and roles are looked up here and not in docutils: one that it does not know would become an error
-message, and one that it knows might read a file. Text of unknown directives is kept and their names are
-counted; what has no place in the text is counted, too.
+Directives and roles are looked up here: docutils would report unknown ones as errors, and read files for
+others. Text of unknown directives is kept and their names are counted.
 """
 
 import re
@@ -72,11 +71,7 @@ _COUNTED = {
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one reStructuredText file.
-
-    Raises:
-        DocumentFailure: the bytes cannot be decoded, or blocks are nested deeper than any writer means.
-    """
+    """Parse one reStructuredText file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
     check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
     omissions = Omissions()
@@ -101,7 +96,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 @cache
 def _load_settings() -> Any:
-    """Return settings of parser and writer, cached: docutils derives them from a command line, slowly."""
+    """Return docutils' settings, which it derives slowly from a command line."""
     settings = frontend.get_default_settings(Parser, html5_polyglot.Writer)
     vars(settings).update(_SETTINGS)
     return settings
@@ -109,7 +104,6 @@ def _load_settings() -> Any:
 
 @contextmanager
 def _look_up_here() -> Iterator[None]:
-    """Let docutils use the directives, roles and parsers of this module while entered."""
     own: list[tuple[Any, str, Any]] = [
         (directives, "directive", lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])),
         (roles, "role", lambda *_: (_role, [])),
@@ -136,7 +130,7 @@ class _SimpleTable(tableparser.SimpleTableParser):
 
 
 class _Options(dict[str, Any]):
-    """Options of a directive: any name is known, and its value text unless the directive wants it read."""
+    """Options of a directive: any name is known."""
 
     def __missing__(self, name: str) -> Any:
         return directives.unchanged
@@ -182,7 +176,6 @@ class _Any(Directive):
         return [*content, _left_out("option", rest)] if rest else content
 
     def _box(self, name: str, first: str, below: list[str]) -> list[nodes.Node]:
-        """Return what a directive holds, under the label of its kind or its own."""
         label, content = _BOXES.get(name, ""), []
         if name in _VERSIONS:
             version, _, first = first.partition(" ")
@@ -198,7 +191,6 @@ class _Any(Directive):
         return [*content, *([nodes.admonition("", nodes.title("", label), *inside)] if label else inside)]
 
     def _read(self, *above: str) -> list[nodes.Node]:
-        """Return the lines above the content, and the content, as blocks."""
         lines = [line for line in above if line.strip()]
         inside = nodes.container()
         head = StringList([*lines, ""] if lines else [], "document")
@@ -249,10 +241,7 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
 
 
 def _replace_messages(document: nodes.document, lines: list[str]) -> int:
-    """Put the markup that a message quotes in its place, as it is written; how many pieces there are.
-
-    A title out of order stays a heading. Other messages go: they are docutils' words, not the file's.
-    """
+    """Replace error messages by the markup that they quote, and return the number of pieces."""
     unread = 0
     for message in list(document.findall(nodes.system_message)):
         quoted = next(iter(message.findall(nodes.literal_block)), None)

@@ -1,6 +1,6 @@
-"""Spreadsheets (XLSX, XLSM, ODS): each sheet a section, each row a line that can be understood alone.
+"""Read spreadsheets (XLSX, XLSM, ODS): each sheet as a section, each row as a line.
 
-Formulas are read as the values last saved with them. Links to other files are never followed.
+Formulas are read as the values last saved. Links to other files are not followed.
 """
 
 import re
@@ -35,12 +35,7 @@ _MOST_CELLS = 20_000_000  # rows times columns of a table, each of which takes m
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one spreadsheet.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `unsupported_format`, `too_many_rows` or
-            `too_long`.
-    """
+    """Parse one spreadsheet."""
     omissions = Omissions()
     blocks: list[Block] = []
     sheets = read_sheets(source.content, settings, limits, omissions)
@@ -60,10 +55,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
-    """Yield the rows together between blank ones, tables beside each other apart, without blank columns.
-
-    A cell that is merged across stands in all its places, as one object.
-    """
+    """Yield the tables of a sheet: rows between blank ones, and tables side by side apart."""
     grid = _fill_merged(sheet)
     tables: list[list[int]] = []
     for number in sorted(sheet.rows):
@@ -115,10 +107,7 @@ def _are_apart(left: Sequence[int], right: Sequence[int], rows: Sequence[Mapping
 
 
 def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
-    """Return the cells of a sheet by row and column, merged ones in the places to their right as well.
-
-    The text of a merged cell goes into the rows it covers below, so that each is understood alone.
-    """
+    """Return the cells by row and column, with merged cells repeated below and to the right."""
     grid = {
         number: {column: Cell(text) for column, text in row.items()} for number, row in sheet.rows.items()
     }
@@ -136,11 +125,7 @@ def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
 
 
 def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Omissions) -> Iterator[Block]:
-    """Yield a table as lines; lines of one cell above a table, such as its caption, are paragraphs.
-
-    Raises:
-        DocumentFailure: `too_long`, since each row repeats the names of its columns.
-    """
+    """Yield a table as lines; lines of one cell above it, such as its caption, are paragraphs."""
     sample = table[: 2 * SAMPLE_ROWS]
     texts = [[cell.text for cell in row] for row in sample]
     once = [

@@ -65,12 +65,7 @@ class Sheet:
 def read_sheets(
     content: bytes, settings: DocumentSettings, limits: ReaderLimits, omissions: Omissions
 ) -> list[Sheet]:
-    """Return the sheets of a file; merged ranges are first row and column, last row and column.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `unsupported_format`, `too_many_rows` or
-            `too_long`.
-    """
+    """Return the sheets of an XLSX or ODS file."""
     archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
         root, *others = read_trees(archive)
@@ -158,13 +153,11 @@ def _read_layout(archive: Archive, part: str, sheet: Sheet) -> None:
 
 
 def _is_unseen(cell: "ReadOnlyCell") -> bool:
-    """Return True if text has the colour of its ground, white where a cell is not filled."""
     ground = _colour(cell.fill.fgColor) if cell.fill.fill_type == "solid" else "FFFFFF"
     return bool(ground) and _colour(cell.font.color) == ground
 
 
 def _colour(colour: "Color | None") -> str:
-    """Return a colour as RGB where it is known, text being black by default."""
     if colour is None:
         return "000000"
     if colour.type == "rgb":
@@ -188,7 +181,6 @@ def _show(cell: "ReadOnlyCell", omissions: Omissions) -> tuple[str, bool]:
 
 
 def _write_value(value: object, form: str) -> str:
-    """Return a value as its format shows it; without one whole numbers without a decimal point."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, int | float):
@@ -206,7 +198,7 @@ def _write_value(value: object, form: str) -> str:
 
 
 def _unseen_as(style: "_Element") -> str:
-    """Return as what a style leaves out its sheet, or text of the colour of its ground or struck out."""
+    """Return the kind that a style leaves its sheet or text out as, or an empty text."""
     table, ground, text = (
         style.find(f"{STYLE}{name}-properties") for name in ("table", "table-cell", "text")
     )
@@ -301,10 +293,7 @@ def fields_of(form: str) -> set[str]:
 
 
 def show_moment(moment: date | time | timedelta, form: str) -> str:
-    """Return a day, a time or both, in the order of ISO 8601, as far as a format shows them.
-
-    A day that is not shown is left out, for it is only the first of its month; a duration may pass 24 hours.
-    """
+    """Return a date, time or duration in the order of ISO 8601, as far as a format shows it."""
     fields = fields_of(form)
     day = clock = seconds = ""
     if isinstance(moment, timedelta):
@@ -322,9 +311,9 @@ def show_moment(moment: date | time | timedelta, form: str) -> str:
 
 
 def show_number(value: float, form: str) -> str | None:
-    """Return a number as its format shows it, "" if it hides it; None for an unknown format.
+    """Return a number as its format shows it (ECMA-376, 18.8.31), or None for an unknown format.
 
-    A minus that is shown by a colour alone is written.
+    An empty text is hidden by the format. Signs are those of English; colours and widths are ignored.
     """
     if not form or len(form) > _LONGEST or not abs(value) < _LARGEST or _CONDITION.search(form):
         return None
@@ -350,7 +339,6 @@ def _shapes(form: str) -> tuple[tuple[str, ...] | None, ...]:
 
 
 def _fill(value: float, shape: tuple[str, ...]) -> str:
-    """Return a number without its sign in the places of its format."""
     before, integer, scale, decimals, more, exponent, after = shape
     digits = ""
     if exponent:
@@ -371,7 +359,6 @@ def _set_apart(literal: re.Match[str]) -> str:
 
 
 def _digits(number: Decimal, integer: str, decimals: str) -> str:
-    """Return the digits of a number in the places of its format."""
     rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
     digits, _, behind = f"{rounded:f}".partition(".")
     least = len(decimals.rstrip("#?"))

@@ -1,7 +1,7 @@
-"""From the items found in a text to a text in which nobody can read them.
+"""Replace personal data in texts.
 
 A token is the kind and 8 hexadecimal digits of HMAC-SHA256 (RFC 2104) over kind and normal form: equal for
-the same item everywhere, and without the key neither to be reversed nor to be confirmed.
+the same item everywhere, and not reversible without the key.
 """
 
 import hashlib
@@ -96,10 +96,9 @@ def _token_writer(settings: MaskingSettings) -> Write:
 def _replace(
     text: str, rules: Sequence[Rule], write: Write, tokens: re.Pattern[str]
 ) -> tuple[str, Counter[str]]:
-    """Replace what is found until nothing is found any more.
+    """Replace items until none is found.
 
-    Meanwhile one character is in the place of each item found before, whatever will be written for it: so an
-    action changes nothing about what is found, and what is masked already stays as it is.
+    Meanwhile one character stands for each item, so actions find the same items, and tokens stay as they are.
     """
     counts: Counter[str] = Counter()
     written = tokens.findall(text)
@@ -115,7 +114,7 @@ def _replace(
 def _put_place_holders(
     work: str, written: list[str], items: Sequence[Item], write: Write
 ) -> tuple[str, list[str]]:
-    """Put a place holder for each item; `written` is what those of the text will become, in order."""
+    """Put a placeholder for each item; also returns the later text of all placeholders, in order."""
     parts, now, place, seen = [], list[str](), 0, 0
     for item in items:
         gap = work[place : item.start]
@@ -134,12 +133,7 @@ _STRICTER = get_args(MaskingAction)
 def description_and_masking(
     batch: str, files: BatchFiles, settings: MaskingSettings
 ) -> tuple[BatchDescription, MaskingSettings]:
-    """Return the description of a batch, and its masking.
-
-    Raises:
-        CorpusError: the description cannot be used, asks for less than the settings or for tokens that no key
-            is there for, or the batch's own name holds an item: tables and files are named by it.
-    """
+    """Return the description of a batch, and its masking; raises a CorpusError."""
     description = read_description(files, bare_mask(settings))
     masking = masking_of(settings, description.masking, batch)
     mask = bare_mask(masking)
@@ -152,11 +146,7 @@ def description_and_masking(
 
 
 def masking_of(settings: MaskingSettings, action: MaskingAction | None, batch: str) -> MaskingSettings:
-    """Return the settings with the action for one batch.
-
-    Raises:
-        CorpusError: the batch asks for less than the settings, or for tokens that no key is there for.
-    """
+    """Return the settings with the action of a batch; raises a CorpusError for a weaker one."""
     if action is None or action == settings.action:
         return settings
     if _STRICTER.index(action) < _STRICTER.index(settings.action) and not settings.batches_may_loosen:
@@ -176,14 +166,9 @@ _SUFFIXES = frozenset({*SUFFIXES, ".parquet", ".zip"})
 
 
 def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
-    """Return a path with forward slashes, or a reference as `[source:a/b.md#c]`, each name masked alone.
+    """Mask each name in a path, or in a reference such as `[source:a/b.md#c]`; also returns the counts.
 
-    Args:
-        path: the path.
-        mask: writes tokens without brackets (`bare_mask`).
-
-    Returns:
-        The path, and how many items of each kind were found in it.
+    `mask` writes tokens without brackets (`bare_mask`).
     """
     counts: Counter[str] = Counter()
     names = []

@@ -1,7 +1,6 @@
-"""Processes that read files which may hang, fill or crash their parser.
+"""Read files in processes, as a file may hang, fill or crash its parser.
 
-Whatever becomes of a worker is the outcome of its file. Where the worker had read other files before, those
-may have been to blame, so the file gets a second try in a new one.
+A file that ends a worker which had read others before gets a second try in a new one.
 """
 
 import json
@@ -47,7 +46,7 @@ _ALONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX
 class Worker:
     """A process that reads one file after another.
 
-    `multiprocessing` would pass all keys in the environment on to it, and run the caller's main module in it.
+    `multiprocessing` would pass on all keys in the environment, and run the caller's main module.
     """
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
@@ -121,10 +120,7 @@ class Worker:
 
 
 class ParsingPool:
-    """Workers that start when they are first needed and are kept between calls.
-
-    A worker without work ends by itself after a while, and when this process ends.
-    """
+    """Workers that start when needed and are kept between calls; idle ones end by themselves."""
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
         self.environ = environ
@@ -144,11 +140,8 @@ class ParsingPool:
     ) -> Iterator[ReplyT | DocumentFailure]:
         """Read files in up to `parse_workers` processes; outcomes come in the order of the jobs.
 
-        A job is taken when a worker is free for it, so that few contents are in memory. `read` reads a reply,
-        and raises ValueError where it cannot be one.
-
-        Raises:
-            SandboxError: a worker cannot be started.
+        A job is taken when a worker is free, so few contents are in memory. `read` reads a reply and raises
+        ValueError for an unusable one. Raises a SandboxError if a worker cannot be started.
         """
         most = settings.parse_workers or min(os.cpu_count() or 1, _MOST_WORKERS)
         coming = enumerate(jobs)
@@ -185,7 +178,6 @@ class ParsingPool:
             self.idle.pop().end()
 
     def _given(self, job: Job, settings: DocumentSettings, *, fresh: bool = False) -> Worker:
-        """Return the worker that a file was given to, an idle one if there is one."""
         worker = None
         with suppress(IndexError):  # none is idle
             while not (worker or fresh):
@@ -199,7 +191,6 @@ class ParsingPool:
 
 
 def _end(process: "subprocess.Popen[bytes]", connection: "Connection[bytes, bytes]") -> None:
-    """Kill a worker and what it started; it holds nothing that could be lost."""
     if process.returncode is None:  # not waited for, so its number is still its own
         with suppress(OSError):  # macOS refuses to signal one that has just ended
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,7 +1,7 @@
-"""A process that parses hostile files one after another: `python -m qa_pipeline.documents.sandbox.worker`.
+"""Parse hostile files one after another: `python -m qa_pipeline.documents.sandbox.worker`.
 
-Its argument is the number of a socket to the parent (`pool`). A request is two frames, a head in JSON and the
-file. A reply is one frame: `+` and what was read, or `-` and the reason for nothing.
+The argument is the number of a socket to the parent. A request is two frames: a head in JSON, and the file. A
+reply is `+` and the result, or `-` and the reason of a failure.
 """
 
 import gc
@@ -52,7 +52,6 @@ def main() -> None:
 
 
 def _reply(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
-    """Return the reply about a file, whatever its parser raises."""
     try:
         return b"+" + _read(head, content, settings)
     except DocumentFailure as error:
@@ -81,7 +80,6 @@ def _failure_of(error: BaseException) -> DocumentFailure:
 
 
 def _read(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
-    """Return the columns of a file as JSON, or the picture of a page."""
     if "format" in head:
         request = ParseRequest(SourceFile(head["path"], content), head["format"])
         return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()

@@ -78,11 +78,10 @@ def _is_blank(node: "LexborNode") -> bool:
 def _is_navigation(
     box: "LexborNode", links: "list[LexborNode]", linked: int, plain: int, has_prose: bool
 ) -> bool:
-    """Return True if a box with links is navigation, by the letters inside links and outside.
+    """Return True if a box with links is navigation.
 
-    All its links stay on the page and nothing else is said; or it is a `div` or `section` of links under
-    headings, without prose; or a paragraph of several links behind a label such as `Available Languages:`.
-    A list of links to other pages is content where a sentence may have announced it.
+    All its links stay on the page, or links fill a `div` or `section` without prose, or a paragraph has
+    several links behind a label such as `Available Languages:`. A list of links to other pages is content.
     """
     if plain <= 0 and all((link.attributes["href"] or "").startswith("#") for link in links):
         return True
@@ -161,14 +160,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = True) -> None:
-    """Take out what is never content; a page header stays where it holds the page's heading.
-
-    Args:
-        tree: the page.
-        omissions: counts what is taken out.
-        page: whether it is a page of a site, whose menus and asides are known by their names; false for a
-            piece of another document, where they are content.
-    """
+    """Remove hidden, deleted and repeated parts; with `page`, also menus and asides known by their names."""
     for node in tree.css("template"):
         # It keeps its text in a tree apart, where elements around it do not see it.
         omissions.add("script", _TAG.sub("", node.html or ""))
@@ -191,10 +183,7 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
 
 
 def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> None:
-    """Take elements out; outer ones come first, and what was inside them is gone with them.
-
-    A page as a whole may be hidden until its script has run.
-    """
+    """Remove elements that are still in the page, and count their text."""
     for node in nodes:
         if node.parent is not None and node.tag not in ("html", "body"):
             omissions.add(kind, node.text())
@@ -204,10 +193,9 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
 def _find_styled(
     tree: "LexborHTMLParser",
 ) -> "tuple[list[LexborNode], list[LexborNode], list[tuple[LexborNode, str]]]":
-    """Return the elements that styles strike out, those hidden for good, and those moved off the line.
+    """Return struck elements, hidden elements, and shifted ones with `sup` or `sub`, by their styles.
 
-    What another rule shows, at a click or otherwise, or what a script names, is there for readers. Elements
-    off the line come with `sup` or `sub`, inner ones first.
+    Elements that another rule shows, or that a script names, are visible to readers.
     """
     from selectolax.lexbor import SelectolaxError
 
@@ -249,7 +237,6 @@ def _find_styled(
 
 
 def _find_shifted(styles: "list[tuple[LexborNode, str]]") -> "list[tuple[LexborNode, str]]":
-    """Return the elements that styles raise or lower, with the name that HTML has for it."""
     shifted: dict[int, tuple[LexborNode, str]] = {}
     for node, style in styles:
         if node.tag in _ON_A_LINE and (match := _SHIFTED.search(style)):
@@ -261,7 +248,6 @@ def _find_shifted(styles: "list[tuple[LexborNode, str]]") -> "list[tuple[LexborN
 
 
 def _cells_of(column: "LexborNode") -> "Iterator[LexborNode]":
-    """Yield the cells of a column of a table without spans."""
     table = column.parent
     while table is not None and table.tag != "table":
         table = table.parent
@@ -331,15 +317,11 @@ def looks_alike(colour: str, ground: str) -> bool:
 
 
 def _names_in(text: str) -> set[str]:
-    """Return names, without the numbers that scripts append to them."""
     return {name.rstrip("0123456789") or name for name in _NAME.findall(text)}
 
 
 def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:
-    """Count comments, and declarations and instructions that a page treats as such.
-
-    One that is never closed swallows the rest of the page.
-    """
+    """Count comments; one that is never closed swallows the rest of the page."""
     document = tree.root.parent if tree.root is not None else None
     rest = markup.replace("\r\n", "\n").rstrip()
     for node in document.traverse(include_text=True) if document is not None else ():

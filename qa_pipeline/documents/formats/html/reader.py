@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 
 def _names_more(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
-    """Return whether a row of `th` below a head is a head itself.
+    """Return True if a row of `th` below a head is a head itself.
 
-    Right below it is one if the head has room for it by its spans, or it names only units; further down if it
-    holds no numbers but years.
+    Right below it that takes spans, or names that are units; further down the row holds no numbers but years.
     """
     texts = [cell.text for cell in row[1:] if cell.text]
     if all(cell.header for cell in above[-1] if cell.text):
@@ -259,13 +258,7 @@ class Reader:
 
 
 def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> list[Block]:
-    """Return the blocks below `root`, without recursion but for tables in tables.
-
-    Args:
-        root: is not read itself.
-        omissions: counts what has no place in the text.
-        depth: how many tables are around it.
-    """
+    """Return the blocks below `root`; recursion is bounded by `depth`, the number of tables around it."""
     reader = Reader(omissions)
     inside: list[tuple[LexborNode, str]] = []
     node = root.first_child
@@ -295,11 +288,7 @@ def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> lis
 
 
 def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[Block]:
-    """Return the caption of a data table and its rows as lines.
-
-    Of rows of `th` below the head those are data that name nothing new. One cell across the whole table is a
-    caption of the rows below it.
-    """
+    """Return the caption of a data table and its rows as lines."""
     blocks: list[Block] = []
     read: list[list[Cell]] = []
     heads = 0
@@ -343,7 +332,6 @@ def _is_bold(row: "LexborNode") -> bool:
 
 
 def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
-    """Return a cell with its content joined into one text."""
     attributes = cell.attributes
     columns, rows = (_read_integer(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
     deepest = [Block("paragraph", cell.text())]
@@ -369,7 +357,6 @@ def _is_layout(table: "LexborNode") -> bool:
 
 
 def _start_list(tag: str, node: "LexborNode") -> OrderedList | None:
-    """Return the numbering of the items of a list; None for a list without numbers."""
     if tag != "ol":
         return None
     attributes = node.attributes

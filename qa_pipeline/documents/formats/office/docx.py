@@ -1,7 +1,7 @@
-"""Word files (DOCX, DOCM): the main part, reduced to what a person sees of it, as the HTML of mammoth.
+"""Read Word files (DOCX, DOCM): the main part is reduced to its visible text, and mammoth writes it as HTML.
 
-mammoth alone reads hidden text and prompts, knows no numbers of clauses, and drops formulas and drawn text.
-So it gets plain paragraphs, runs and tables, and nothing else of the file: no macro, template or link.
+mammoth reads hidden text and prompts, knows no numbers of clauses, and drops formulas and drawn text. So it
+gets plain paragraphs, runs and tables.
 """
 
 import io
@@ -72,12 +72,7 @@ _NO_COLOUR = frozenset({"", "auto", "none"})
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one Word file.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
-            `too_large`, `too_long` or `too_many_rows`.
-    """
+    """Parse one Word file."""
     package, main = open_package(source.content, "Word")
     omissions = Omissions()
     styles, numbering = (next(iter(package.trees(main, name)), None) for name in ("styles", "numbering"))
@@ -134,7 +129,7 @@ def _convert(document: "_Element", omissions: Omissions) -> str:
 
 
 class _Reduction:
-    """Leaves of a tree what mammoth is to see, and counts what it takes out."""
+    """Reduce a tree to the elements that mammoth reads, and count the rest."""
 
     def __init__(self, styles: Styles, numbering: "_Element | None", omissions: Omissions) -> None:
         self.styles = styles
@@ -193,7 +188,7 @@ class _Reduction:
                 self._take_out(element, what)
 
     def _lost_as(self, element: "_Element") -> str:
-        """Return as what an element is left out; "" for one that is read."""
+        """Return the kind that an element is left out as, or an empty text."""
         if element.tag == PARAGRAPH:
             return "navigation" if self.styles.role(self._style(element)).name == "navigation" else ""
         if element.tag == _CONTROL:
@@ -211,7 +206,7 @@ class _Reduction:
     def _run_lost_as(
         self, run: "_Element", look: "Mapping[str, _Element]", shade: "_Element | None", paper: str
     ) -> str:
-        """Return as what the text of a run is left out; "" if it is seen."""
+        """Return the kind that a run is left out as, or an empty text."""
         if is_on(look.get(f"{WORD}strike")) or is_on(look.get(f"{WORD}dstrike")):
             return "deleted_text"
         if is_on(look.get(f"{WORD}vanish")) or read_number(_value(look, "sz"), _SMALLEST) < _SMALLEST:
@@ -249,7 +244,6 @@ class _Reduction:
             parent.remove(element)
 
     def _write_signs(self, root: "_Element") -> None:
-        """Write as text what is none in the file: formulas, signs and the states of boxes."""
         for formula in list(root.iter(f"{MATH}oMath")):
             formula.addprevious(_new_run(formula, write_formula(formula, self.omissions)))
             formula[:] = []
@@ -265,10 +259,7 @@ class _Reduction:
                 run[:] = [reference]
 
     def _settle_fields(self, root: "_Element") -> None:
-        """Keep of each field its result, or the state of a form field that has none.
-
-        A field ends with its paragraph: of a broken one not the rest of the document is lost.
-        """
+        """Replace each field by its result, or the state of a form field; it ends with its paragraph."""
         fields: list[tuple[bool, str]] = []  # whether it is still code, and the state to show
         codes = 0
         for element in root.iter(PARAGRAPH, TEXT, f"{WORD}fldChar"):
@@ -328,7 +319,6 @@ def _value(look: "Mapping[str, _Element]", name: str) -> str:
 
 
 def _shift_of(look: "Mapping[str, _Element]") -> str:
-    """Return how a run stands to the line: superscript or subscript; "" on the line."""
     shift, moved = _value(look, "vertAlign"), _value(look, "position")
     if shift in ("superscript", "subscript"):
         return shift
@@ -337,7 +327,6 @@ def _shift_of(look: "Mapping[str, _Element]") -> str:
 
 
 def _form_state(field: "_Element") -> str:
-    """Return what a check box or a drop-down shows."""
     box, choice = (field.find(f"{WORD}ffData/{WORD}{name}") for name in ("checkBox", "ddList"))
     if box is not None:
         checked = box.find(f"{WORD}checked")
@@ -371,7 +360,6 @@ def _place_notes(document: "_Element", parts: "list[_Element]", omissions: Omiss
 
 
 def _referred(element: "_Element", notes: "dict[tuple[str, str], _Element]") -> "list[_Element]":
-    """Return the notes that an element is the first to refer to."""
     keys = ((str(mark.tag), mark.get(f"{WORD}id", "")) for mark in element.iter(*_NOTES))
     return [notes.pop(key) for key in keys if key in notes]
 
@@ -379,7 +367,7 @@ def _referred(element: "_Element", notes: "dict[tuple[str, str], _Element]") -> 
 def _shape_table(table: "_Element") -> None:
     """Mark the rows that name columns; a table that only lays out a page becomes its content.
 
-    Such a table is one cell, or one row or column with more than a paragraph in a cell.
+    That is one cell, or one row or column with several paragraphs in a cell.
     """
     rows = list(table.iterchildren(ROW))
     cells = [list(row.iterchildren(CELL)) for row in rows]

@@ -1,8 +1,4 @@
-"""Office files as containers of XML parts that name one another (Open Packaging, ISO 29500-2).
-
-Only links to parts of the same file are followed. One that leads out of it, to a template, picture or page,
-is known to be external and has no target here.
-"""
+"""Read Office files as containers of XML parts (Open Packaging, ISO 29500-2)."""
 
 import io
 import posixpath
@@ -24,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
-    """Return the root of an XML document; entities that a declared document type holds stay unresolved.
-
-    Raises:
-        DocumentFailure: `damaged` or `nested_too_deep`.
-    """
+    """Return the root of an XML document; entities stay unresolved. Raises a DocumentFailure."""
     from lxml import etree
 
     parser = etree.XMLParser(
@@ -92,10 +84,7 @@ class Package:
         self.archive = open_archive(content, limits)
 
     def links(self, part: str) -> dict[str, tuple[str, str]]:
-        """Return purpose and target of the links of a part by id; "" for those of the file as a whole.
-
-        None leads out of the file: external links are left out, and none leads above the root.
-        """
+        """Return purpose and target of the internal links of a part by id; "" is the file as a whole."""
         folder, name = posixpath.split(part)
         listed = posixpath.join(folder, "_rels", f"{name}.rels")
         elements = self.tree(listed).iter(f"{_LINKS}Relationship") if self.archive.find(listed) else ()
@@ -118,11 +107,7 @@ class Package:
         return [self.tree(name) for name in self.linked(part, purpose)]
 
     def tree(self, part: str) -> "_Element":
-        """Return the root of a part.
-
-        Raises:
-            DocumentFailure: it is not there, not XML, or larger than anybody writes.
-        """
+        """Return the root of a part; raises a DocumentFailure."""
         member = self.archive.find(part)
         if member is not None and member.size > _LARGEST_TREE:
             raise DocumentFailure("too_large", f"a part holds more than {_LARGEST_TREE} bytes of XML")
@@ -152,14 +137,7 @@ def library_failures() -> Iterator[None]:
 
 
 def open_package(content: bytes, expected_kind: Kind, limits: ReaderLimits = LIMITS) -> tuple[Package, str]:
-    """Open an Office file.
-
-    Returns:
-        The file, and the name of its main part.
-
-    Raises:
-        DocumentFailure: it is damaged, encrypted, a bomb, or of another kind than wanted.
-    """
+    """Open an Office file; returns it and the name of its main part. Raises a DocumentFailure."""
     suffix = _SUFFIXES[expected_kind]
     if content.startswith(_OLE_START) and _OLE_ENCRYPTED in content:
         raise DocumentFailure("encrypted", "the file is protected by a password")
@@ -183,10 +161,7 @@ def open_package(content: bytes, expected_kind: Kind, limits: ReaderLimits = LIM
 
 
 def read_file(about: "Iterable[_Element]", blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
-    """Return a file of these blocks, with its declared language, and its title if its text has none.
-
-    A title that programs fill in is none. The elements in `about` hold what the file says of itself.
-    """
+    """Return a parsed file, with its declared language, and its title if the text has none."""
     holders = list(about)
     title, language = (
         next(filter(None, (" ".join((holder.findtext(name) or "").split()) for holder in holders)), None)

@@ -244,7 +244,6 @@ class _Reader:
 
 
 def _run(run: "_Element") -> str:
-    """Return a run as HTML with the styles that decide whether it is visible."""
     look = run.find(f"{DRAWING}rPr")
     about = run.attrib if look is None else look.attrib
     text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
@@ -270,7 +269,7 @@ def _colour_of(properties: "_Element | None") -> str:
 
 
 def _colour_in(element: "_Element") -> str:
-    """Return the colour that an element contains as CSS; theme colours have their usual values."""
+    """Return the colour in an element as CSS; theme colours have their usual values."""
     if element.find(f".//{DRAWING}alpha[@val='0']") is not None:
         return "transparent"
     colours = list(element.iter(f"{DRAWING}srgbClr", f"{DRAWING}schemeClr"))
@@ -290,7 +289,6 @@ def _ground_of(shape: "BaseShape") -> str:
 
 
 def _role_of(shape: "BaseShape") -> str | None:
-    """Return the type of a placeholder as the file names it."""
     return shape.placeholder_format.element.get("type", "obj") if shape.is_placeholder else None
 
 
@@ -306,7 +304,6 @@ def _is_bar(shape: "BaseShape") -> bool:
 
 
 def _meet(first: "BaseShape", second: "BaseShape") -> bool:
-    """Return True if the boxes of two shapes overlap."""
     places = [(shape.left, shape.top, shape.width, shape.height) for shape in (first, second)]
     if any(None in place for place in places):
         return False

@@ -23,10 +23,7 @@ _WHOLE_PAGE = 0.6  # of the paper: a form as large holds the page, a smaller one
 
 @dataclass(slots=True)
 class Drawing:
-    """The graphics of a page beside its text; boxes in points from its lower left corner.
-
-    `across` and `upright` are ruled lines, as thin boxes, `pictures` raster images.
-    """
+    """Ruled lines (`across` and `upright`, as thin boxes) and pictures of a page, in points."""
 
     across: list[Box] = field(default_factory=list)
     upright: list[Box] = field(default_factory=list)
@@ -42,11 +39,7 @@ class Drawing:
 
 
 def list_objects(page: "PdfPage", most: int) -> "list[PdfObject]":
-    """Return the objects of a page, each form before what it holds.
-
-    Raises:
-        DocumentFailure: `too_many_objects`.
-    """
+    """Return the objects of a page, each form before its content; raises `too_many_objects`."""
     objects = list(islice(page.get_objects(max_depth=_DEEPEST_FORM), most + 1))
     if len(objects) > most:
         raise DocumentFailure("too_many_objects", "a page holds more drawn objects than are read")

@@ -82,16 +82,13 @@ of one width, and whether it is odd: it may not stand upright, since it runs up 
 class Glyphs:
     """The characters of one page.
 
-    PDFium writes its answers into memory of the caller, which is set aside once a page: three characters
-    of every line are asked for.
-
     Attributes:
-        text: all characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
-        note_marks: raised marks of notes, which the text is without.
-        unreadable: how many characters the file gives no Unicode value for; those in words are `UNREADABLE`.
+        text: the visible characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
+        note_marks: raised marks of notes, which are removed from the text.
+        unreadable: number of characters without a Unicode value; those in words are `UNREADABLE`.
         paper: the visible part of the page, its lower left corner in the origin.
         turn: quarter turns, clockwise, that the page was given.
-        hidden: stretches of text that do not show, which the text is without.
+        hidden: stretches of invisible text.
     """
 
     def __init__(
@@ -145,7 +142,6 @@ class Glyphs:
         return notes
 
     def _edit(self, edits: Iterable[tuple[int, int, str]]) -> None:
-        """Replace stretches of the text; the last characters of each keep their positions."""
         parts: list[str] = []
         places: list[int] = []
         last = 0
@@ -226,10 +222,7 @@ class Glyphs:
         return up.value
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
-        """Return the place and type of a run of characters, taken from three of them.
-
-        The size is in half points; fonts scaled by a matrix state a size of 1, and their box tells more.
-        """
+        """Return the box and type of a run of characters, from three of them; the size is in half points."""
         font_size, page, places = self._raw.FPDFText_GetFontSize, self._page, self._places
         first_box, last_box = self.box(first), self.box(last)
         size = font_size(page, places[first])

@@ -191,10 +191,7 @@ _FULL = 0.8  # of the width of a column: how far a line of text reaches that was
 
 
 def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
-    """Return the white gaps that run through the rows from top to bottom, from left to right.
-
-    The more rows agree, the narrower a gap may be: blanks of a text seldom are above one another.
-    """
+    """Return the white gaps that run through the rows; the more rows, the narrower a gap may be."""
     least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
     words = [word for row in rows for line in row for word in words_of(line)]
     edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
@@ -226,10 +223,9 @@ def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip
 
 
 def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
-    """Put strips that belong to one row of cells together.
+    """Group strips into rows of cells.
 
-    A new row begins where the lines stand farther apart, or where the text of the line above had room for the
-    next word and was not broken for want of it.
+    A row begins where lines are farther apart, or where the line above had room for the next word.
     """
     if len({tuple(map(bool, strip)) for strip in strips}) < 2:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long

@@ -230,11 +230,7 @@ class OutlineEntry:
 
 
 def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntry]) -> None:
-    """Turn groups into headings or back into paragraphs, and give headings their level.
-
-    What the file's outline names is a heading, at the outline's level. Outlines often end at chapters, so
-    other text that looks like a heading is one too, below those that are set larger.
-    """
+    """Set headings and their levels: from the file's outline, then from type size and weight."""
     for group in groups:
         if group.kind == "heading" and sum(len(line.text) for line in group.lines) > _LONGEST:
             group.kind = "paragraph"
@@ -268,10 +264,7 @@ def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
 
 
 def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int]) -> dict[float, int]:
-    """Return the levels of type sizes, from the largest, or by the headings that an outline names.
-
-    A larger heading above the first entry of the outline is the title, and is above all.
-    """
+    """Return the heading levels of type sizes; a large heading above the outline entries is the title."""
     first = min(levels_of_outline, default=len(groups))
     titles = {group.lines[0].size for group in groups[:first] if group.kind == "heading"}
     if not levels_of_outline:

@@ -1,8 +1,4 @@
-"""Pages of a PDF to headings, paragraphs, list items, code and table rows.
-
-The order of steps from lines to blocks; what is set apart from the text (margin notes, turned text); tables
-of contents, which are left out; and pages that fail, each with its reason.
-"""
+"""Lay out the pages of a PDF as headings, paragraphs, list items, code and table rows."""
 
 import re
 import sys
@@ -90,10 +86,7 @@ _LAST = sys.maxsize
 
 @dataclass(slots=True)
 class PageContent:
-    """The content of one page: its height, its lines in the order of the file, and its drawing.
-
-    `fields` are values filled into a form. A page that was `scanned` is a picture of text.
-    """
+    """The lines, drawing and form values of a page; a `scanned` page is a picture of text."""
 
     number: int
     height: float
@@ -143,10 +136,9 @@ def lay_out_pages(
 
 
 class _Draft:
-    """A page on its way to items in reading order.
+    """A page on its way to items in reading order, with its tables and figures set apart.
 
-    Its tables and figures are found first, since their lines look like columns and like heads of pages; a
-    line without text keeps their place, by whose identity `apart` has them.
+    A line without text keeps their position; `apart` maps its identity to the table or figure.
     """
 
     def __init__(self, page: PageContent, spelling: Spelling, above: Table | None) -> None:
@@ -237,10 +229,7 @@ def _doubt_formula(match: re.Match[str]) -> str:
 
 
 def _torn_places(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
-    """Return the groups that end amid a sentence where a page or column ends, and those that follow them.
-
-    Which group goes on with which is not certain there: a table, figure or note may stand between them.
-    """
+    """Return the groups that end amid a sentence at a page or column end, and the groups after them."""
     ends, begins = set(), set()
     for above, group in pairwise(group for group in groups if not (group.plain or group.table)):
         last, line = above.lines[-1], group.lines[0]

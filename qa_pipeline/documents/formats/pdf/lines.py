@@ -31,9 +31,8 @@ class Word(NamedTuple):
 class Line(NamedTuple):
     """A line on paper; distances in points from the lower left corner of the page.
 
-    `broken` says that its last word goes on in the next line, `turned` that it does not stand upright.
-    `start` and `end` are its place among the characters of the page. `words` are known of
-    upright lines.
+    The last word of a `broken` line goes on in the next one. A `turned` line is not upright. `start` and
+    `end` are offsets among the characters of the page. `words` are known of upright lines.
     """
 
     text: str
@@ -86,11 +85,7 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
 
 
 def add_words(glyphs: Glyphs, lines: Sequence[Line]) -> list[Line]:
-    """Return the lines with their words.
-
-    PDFium writes one blank between two characters however far apart they are, so that cells of a table row
-    and lines of two columns read as one.
-    """
+    """Return the lines with their words, which PDFium parts by one blank however far they are apart."""
     return [Line(*line[:-1], _read_words(glyphs, line)) for line in lines]
 
 
@@ -114,10 +109,7 @@ def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
 
 
 def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
-    """Return the place and type of a run, taken from its first, middle and last printed character.
-
-    It counts as turned if it looks so.
-    """
+    """Return a run as a line, measured at its first, middle and last character."""
     run = glyphs.text[start:end]
     unbroken = run.removesuffix(BROKEN_WORD)
     text = unbroken.strip()
@@ -219,25 +211,21 @@ _LETTERS = bytes(
 
 
 class Spelling:
-    """The spelling of a document's words; `joined` counts hyphens left out that only broke a word.
+    """The spelling of a document's words; `joined` counts removed hyphens.
 
-    PDF writes a hyphen that breaks a word like one that belongs to it, so the document's own spelling decides
-    first, then how its languages form compounds.
+    The document's own spelling decides first if a hyphen belongs to a word, then the rules of its languages.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        """Count words, in lower case, compounds with their hyphens.
-
-        Letters beyond Latin-1, which none of the languages handled here is written in, part words.
-        """
+        """Count the words of a document in lower case, compounds with their hyphens."""
         plain = "\n".join(texts).encode("latin-1", "replace").translate(_LETTERS)
         self._words = Counter(plain.decode("latin-1").split())
         self.joined = 0
 
     def rejoin(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:
-        """Join a word broken at a line end, keeping its hyphen where it is spelt with one.
+        """Join a word broken at a line end; returns the line with the whole word, and the rest of the next.
 
-        A `hard` hyphen is printed as such. Returns the line with the whole word, and the rest of the next.
+        A `hard` hyphen is printed as such.
         """
         stem = text.removesuffix("-") if hard else text
         tail = stem[-_LOOKED_AT:]
@@ -314,11 +302,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
 
 
 def _is_unsure(before: Line, line: Line) -> bool:
-    """Return True if a line may not go on with the one before it.
-
-    It is on another page or higher up and begins with no small letter, or it is below it and before it in
-    the file, with other text between the two.
-    """
+    """Return True if a line may not follow the one before it, by page, position or order in the file."""
     if line.page != before.page or line.bottom > before.top:
         return not (line.text[:1].islower() or before.broken)
     is_below = (line.bottom + line.top) / 2 < before.bottom

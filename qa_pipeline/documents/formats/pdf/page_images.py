@@ -28,11 +28,10 @@ _WORD = re.compile(f"\\d+(?:[.,:]\\d+)+|[^\\W_]+(?:[-{BROKEN_WORD}]+\\s*[^\\W_]+
 
 
 def align(text: str, page: str) -> list[int | None]:
-    """Return for each character of `text` its place in `page`, or None where it has none.
+    """Return for each character of `text` its offset in `page`, or None.
 
-    Four words in a row are matched wherever they are, then single words that are alone on the page or near
-    what is before them, such as the cells of a table. Each word of the page is used once, so that
-    repeated names of columns stay without a place. Linear in the length of both.
+    Runs of four words are matched anywhere, then single words that are unique or near the last match. Each
+    word of the page is used once. Linear in the length of both.
     """
     text_words, page_words = _words(text), _words(page)
     match: dict[int, int] = {}
@@ -94,13 +93,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """A page as a PNG, and how much of what was to be marked is on it.
-
-    Attributes:
-        png: the picture.
-        evidence: how many letters and digits of it were found on the page; 0 without one.
-        evidence_length: how many letters and digits the evidence has on this page's part of the text.
-    """
+    """A page as a PNG; `evidence` of `evidence_length` letters and digits were found on it."""
 
     png: bytes
     evidence: int
@@ -109,11 +102,6 @@ class PagePicture:
 
 @contextmanager
 def _open_page(content: bytes, number: int) -> Iterator["PdfPage"]:
-    """Open a page of a PDF.
-
-    Raises:
-        DocumentFailure: `damaged`, where the file or the page cannot be opened, or what is done fails.
-    """
     import pypdfium2
 
     try:
@@ -135,11 +123,7 @@ def draw_page(
     *,
     scale: float = 2.0,
 ) -> PagePicture:
-    """Draw a page of a PDF, the evidence highlighted.
-
-    Raises:
-        DocumentFailure: `damaged`, where the file or the page cannot be opened.
-    """
+    """Draw a page of a PDF, the evidence highlighted; raises a DocumentFailure (`damaged`)."""
     from PIL import Image, ImageChops, ImageDraw
 
     with _open_page(content, number) as opened:

@@ -1,6 +1,6 @@
-"""PDF files: their pages, form values and outline, pages that are pictures, and why a file cannot be read.
+"""Read PDF files: pages, form values, outline, and scanned pages by OCR.
 
-Comments, scripts and attached files are counted; no script is run, no action followed, no file opened.
+Comments, scripts and attached files are counted. Scripts are not run, actions not followed.
 """
 
 import re
@@ -62,12 +62,7 @@ _NO_TITLE = re.compile(
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one PDF file.
-
-    Raises:
-        DocumentFailure: `encrypted`, `damaged`, `too_many_pages`, `too_many_objects`, `too_long`, `scanned`,
-            `unreadable_text` or `no_text`.
-    """
+    """Parse one PDF file."""
     from pypdfium2 import PdfiumError
 
     # PDFium repairs a file without its end and silently loses pages, so that is refused here.
@@ -281,12 +276,9 @@ _TYPE_SIZE = 0.9
 def read_scans(
     document: "PdfDocument", pages: Sequence[PageContent], settings: DocumentSettings, left_out: Omissions
 ) -> list[str]:
-    """Read the pages that are pictures, if that is wanted; returns what the document's row should say.
+    """Read scanned pages by OCR, if the settings ask for it; returns notes for the document's row.
 
-    Pages in which something is read no longer count as scanned; a stamp that was text is read with the rest.
-
-    Raises:
-        DocumentFailure: `scanned`, where it is wanted and Tesseract or one of its languages is missing.
+    Raises a DocumentFailure (`scanned`) if Tesseract or one of its languages is missing.
     """
     scans = [page for page in pages if page.scanned]
     if not (settings.ocr and scans):
