@@ -3,7 +3,6 @@
 import codecs
 import re
 from contextlib import suppress
-from typing import NoReturn
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
 
@@ -51,7 +50,11 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
                 detail = f"the byte order mark indicates {encoding}, which does not fit"
                 raise DocumentFailure("undecodable", detail)
             return text
-    _refuse_binary(content)
+    start = content[:8192]
+    if start.startswith(_BINARY_STARTS):
+        raise DocumentFailure("binary_content", "the content is of a binary format, despite the file name")
+    if 0 in start:
+        raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
     declaration = _DECLARATION.search(content[:_DECLARED_WITHIN]) if declared else None
     stated = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None
     for label in filter(None, (charset, stated, "utf-8")):
@@ -66,14 +69,6 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
     return _guess(content)
 
 
-def _refuse_binary(content: bytes) -> None:
-    start = content[:8192]
-    if start.startswith(_BINARY_STARTS):
-        raise DocumentFailure("binary_content", "the content is of a binary format, despite the file name")
-    if 0 in start:
-        raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
-
-
 def _try_decoding(content: bytes, encoding: str) -> str | None:
     try:
         text = content.decode(encoding)
@@ -85,21 +80,9 @@ def _try_decoding(content: bytes, encoding: str) -> str | None:
 def _guess(content: bytes) -> str:
     """Read undeclared text that is not UTF-8 as Windows text, unless its words look garbled."""
     text = _try_decoding(content, "cp1252")
-    if text is None or _GARBLED.search(text) or _is_foreign(text):
-        return _refuse(content)
+    letters = [character for character in text or "" if character.isalpha()]
+    is_foreign = 2 * sum(not letter.isascii() for letter in letters) > len(letters)
+    if text is None or is_foreign or _GARBLED.search(text):
+        detail = "no known encoding fits; save the file as UTF-8"
+        raise DocumentFailure("undecodable", detail)
     return text
-
-
-def _is_foreign(text: str) -> bool:
-    letters = [character for character in text if character.isalpha()]
-    return 2 * sum(not letter.isascii() for letter in letters) > len(letters)
-
-
-def _refuse(content: bytes) -> NoReturn:
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        detail = f"no known encoding fits; UTF-8 fails at byte {error.start + 1}; save the file as UTF-8"
-    else:
-        detail = f"it holds a NUL character at byte {content.find(0) + 1}, which text never does; remove it"
-    raise DocumentFailure("undecodable", detail)

@@ -9,7 +9,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,16 +54,11 @@ def shingles(text: str) -> Shingles:
     words = _WORD.findall(text.lower())
     if len(words) < _FEWEST_WORDS:
         return np.zeros(0, dtype=np.uint32)
-    codes = np.fromiter(map(_hash_word, words), dtype=np.uint64, count=len(words))
+    codes = np.fromiter(map(zlib.crc32, map(str.encode, words)), dtype=np.uint64, count=len(words))
     mixed = np.zeros(len(words) - _SHINGLE + 1, dtype=np.uint64)
     for place in range(_SHINGLE):  # a polynomial in an odd number, modulo 2^64, whose upper half is mixed
         mixed = (mixed + codes[place : len(codes) - _SHINGLE + 1 + place]) * np.uint64(0x9E3779B97F4A7C15)
     return np.unique((mixed >> np.uint64(32)).astype(np.uint32))
-
-
-@lru_cache(maxsize=200_000)
-def _hash_word(word: str) -> int:
-    return zlib.crc32(word.encode())
 
 
 def _near_duplicates(

@@ -99,13 +99,9 @@ def _files_below(files: Any, place: str, address: str, root: str = "") -> Iterat
         inside = path[len(root or place) :].lstrip("/")
         is_folder = not inside or inside.endswith("/")  # a key in place of a folder
         if not is_folder and not any(part.startswith(".") for part in inside.split("/")):
-            yield _found(files, path, inside, info)
-
-
-def _found(files: Any, path: str, inside: str, info: Info) -> FoundFile:
-    raw = inside.encode("utf-8", "surrogateescape")
-    opener = partial(_open_file, files, path)
-    return FoundFile(stored_path(raw), raw, info.get("size") or 0, opener, None, _stamp(info), _seen(info))
+            raw, opener = inside.encode("utf-8", "surrogateescape"), partial(_open_file, files, path)
+            size = info.get("size") or 0
+            yield FoundFile(stored_path(raw), raw, size, opener, None, _stamp(info), _seen(info))
 
 
 @contextmanager

@@ -18,9 +18,9 @@ from qa_pipeline.settings.documents import DocumentSettings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-OFFICE, TEXT, TABLE, STYLE, _DRAW, _FORM, _FO = (
+OFFICE, TEXT, TABLE, STYLE, _DRAW, _FO = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}"
-    for name in ("office", "text", "table", "style", "drawing", "form", "xsl-fo-compatible")
+    for name in ("office", "text", "table", "style", "drawing", "xsl-fo-compatible")
 )
 _LEFT_OUT = {
     f"{OFFICE}annotation": "comment",
@@ -33,6 +33,7 @@ _LEFT_OUT = {
     f"{TEXT}note-citation": "footnote_mark",
     f"{TEXT}ruby-text": "ruby",
     f"{TEXT}placeholder": "placeholder",
+    f"{_DRAW}control": "form_field",
     f"{_DRAW}image": "image",
     f"{_DRAW}object": "embedded_object",
     f"{_DRAW}object-ole": "embedded_object",
@@ -71,9 +72,6 @@ class Markup:
             for part in lists
             for level in part
         }
-        fields = ("{*}checkbox", "{*}radio", "{*}listbox", "{*}text")
-        controls = (control for tree in trees for control in tree.iter(*fields))
-        self.controls = {control.get(f"{_FORM}id", ""): control for control in controls}
         self.looks: dict[str, tuple[str, str]] = {}
         self.lists: list[str] = []
         self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
@@ -143,8 +141,6 @@ class Markup:
                 return ""
             case "s":
                 return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
-            case "control":
-                return escape(_state_of(self.controls.get(element.get(f"{_DRAW}control", ""))))
         look, css = self._look_of(element)
         inside = _SIGNS[name] if name in _SIGNS else self._inside(element)
         if name == "table-cell":
@@ -211,18 +207,6 @@ class Markup:
     def _take_notes(self) -> str:
         notes, self.notes = self.notes, []
         return "".join(notes)
-
-
-def _state_of(control: "_Element | None") -> str:
-    if control is None:
-        return ""
-    if control.tag.endswith(("}checkbox", "}radio")):
-        marks = (control.get(f"{_FORM}current-{what}") for what in ("state", "selected"))
-        box = "☒" if any(mark in ("checked", "true") for mark in marks) else "☐"
-        return f"{box} {control.get(f'{_FORM}label', '')}"
-    chosen = control.find(f"{_FORM}option[@{_FORM}current-selected='true']")
-    shown = control.get(f"{_FORM}current-value") if chosen is None else chosen.get(f"{_FORM}label")
-    return shown or control.get(f"{_FORM}value") or ""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

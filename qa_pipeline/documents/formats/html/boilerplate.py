@@ -247,15 +247,13 @@ def _find_shifted(styles: "list[tuple[LexborNode, str]]") -> "list[tuple[LexborN
     return list(shifted.values())[::-1]
 
 
-def _cells_of(column: "LexborNode") -> "Iterator[LexborNode]":
-    table = column.parent
-    while table is not None and table.tag != "table":
-        table = table.parent
+def _cells_of(column: "LexborNode") -> "list[LexborNode]":
+    around = column.parent
+    table = around.parent if around is not None and around.tag == "colgroup" else around
     if table is None or table.css_first("[colspan], [rowspan], [span]") is not None:
-        return
-    place = [node.mem_id for node in table.css("col")].index(column.mem_id)
-    for row in table.css("tr"):
-        yield from [cell for cell in row.iter() if cell.tag in ("td", "th")][place : place + 1]
+        return []
+    number = [node.mem_id for node in table.css("col")].index(column.mem_id) + 1
+    return table.css(f"tr > :nth-child({number})")
 
 
 def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "Iterator[LexborNode]":

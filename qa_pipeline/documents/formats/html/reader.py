@@ -206,7 +206,8 @@ class Reader:
             self.described = None
         elif tag in ("li", "dd"):
             self.fresh_item = True
-            self.marker = None if self.verbatim else self._number(tag, node)
+            inner = self.lists[-1] if self.lists and tag == "li" and not self.verbatim else None
+            self.marker = inner.number(_read_integer(node.attributes.get("value"))) if inner else None
         elif tag == "dt":
             # Terms that follow one another share their descriptions; one without any stands alone.
             self.fresh_item = False
@@ -251,10 +252,6 @@ class Reader:
     def _take_terms(self) -> str:
         terms, self.terms = self.terms, []
         return ", ".join(terms)
-
-    def _number(self, tag: str, node: "LexborNode") -> str | None:
-        inner = self.lists[-1] if self.lists and tag == "li" else None
-        return inner.number(_read_integer(node.attributes.get("value"))) if inner else None
 
 
 def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> list[Block]:
