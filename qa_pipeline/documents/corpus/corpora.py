@@ -104,9 +104,11 @@ class FolderCorpus(Corpus):
         if place.is_dir():
             return open_folder(place)
         if is_archive(place.name):
-            opener = partial(_open_file, os.path.realpath(place))
+            opener = partial(_open_file, str(place), os.path.realpath(self.location))
             return archive_batch(place.name, opener, _seen(place.stat()))
-        return BatchFiles(name, lambda: [_look_at(str(place.parent), str(place), None)])
+        return BatchFiles(
+            name, lambda: [_look_at(self.location, str(place), os.path.realpath(self.location))]
+        )
 
     def _place(self, name: str) -> Path:
         place = Path(self.location) / name
@@ -134,68 +136,64 @@ def _files_below(folder: str) -> Iterator[FoundFile]:
     if not Path(folder).is_dir():
         raise missing_batch(folder)
     base = os.path.realpath(folder)
-    pending = [folder]
-    while pending:
-        inside = pending.pop()
-        try:
-            with os.scandir(inside) as entries:
-                visible = [entry for entry in entries if not entry.name.startswith(".")]
-        except OSError as error:
-            detail = f"the folder cannot be listed, so no file in it is read: {error.strerror}"
-            yield _located(folder, inside, None, None, DocumentFailure("unreadable", detail))
-            continue
-        for entry in visible:
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(entry.path)
-            else:
-                yield _look_at(folder, entry.path, base if entry.is_symlink() else None)
+    unlisted: list[OSError] = []
+    for inside, folders, names in os.walk(folder, onerror=unlisted.append):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        linked = [name for name in folders if Path(inside, name).is_symlink()]
+        for name in [*names, *linked]:
+            if not name.startswith("."):
+                yield _look_at(folder, os.path.join(inside, name), base)  # noqa: PTH118 - names of any bytes
+    for error in unlisted:
+        detail = f"the folder cannot be listed, so no file in it is read: {error.strerror}"
+        failure = DocumentFailure("unreadable", detail)
+        yield _found(folder, str(error.filename), base, failure=failure)
 
 
-def _look_at(folder: str, location: str, base: str | None) -> FoundFile:
-    """Check an entry without opening it; `base` is the real batch folder where the entry is a link."""
-    status = failure = None
+def _look_at(folder: str, location: str, base: str) -> FoundFile:
+    """Check an entry without opening it."""
     try:
         status = os.lstat(_target(location, base))
-        failure = _check_regular(status)
-        if base and stat.S_ISDIR(status.st_mode):
-            failure = DocumentFailure("linked_folder", "folders are not read through links")
+        _check_regular(status)
     except OSError as error:  # a link that leads to itself among them
-        failure = _unreadable(error)
-    except DocumentFailure as error:
-        failure = error
-    return _located(folder, location, base, status, failure)
+        return _found(folder, location, base, failure=_unreadable(error))
+    except DocumentFailure as failure:
+        return _found(folder, location, base, failure=failure)
+    return _found(folder, location, base, status)
 
 
-def _target(location: str, base: str | None) -> str:
-    """Return the file to open; with `base`, the target of a link, if it is inside."""
-    target = os.path.realpath(location, strict=True) if base else location
-    if base and not _is_inside(target, base):
+def _found(
+    folder: str,
+    location: str,
+    base: str,
+    status: os.stat_result | None = None,
+    failure: DocumentFailure | None = None,
+) -> FoundFile:
+    relative = location[len(folder) :].lstrip(os.sep) or "."
+    raw = os.fsencode(relative).replace(os.sep.encode(), b"/")
+    opener = partial(_open_file, location, base)
+    size, seen = (0, "") if status is None else (status.st_size, _seen(status))
+    return FoundFile(stored_path(raw), raw, size, opener, failure, seen=seen)
+
+
+def _target(location: str, base: str) -> str:
+    """Return the file to open: the target of a link inside the batch folder."""
+    if not Path(location).is_symlink():
+        return location
+    target = os.path.realpath(location, strict=True)
+    if not _is_inside(target, base):
         raise DocumentFailure("outside_corpus", "the link leads out of the batch folder")
+    if Path(target).is_dir():
+        raise DocumentFailure("linked_folder", "folders are not read through links")
     return target
 
 
-def _check_regular(status: os.stat_result) -> DocumentFailure | None:
-    if stat.S_ISREG(status.st_mode):
-        return None
-    return DocumentFailure("not_a_file", "a folder, pipe, socket or device is not read")
+def _check_regular(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise DocumentFailure("not_a_file", "a folder, pipe, socket or device is not read")
 
 
 def _is_inside(target: str, base: str) -> bool:
     return target == base or target.startswith(base.rstrip(os.sep) + os.sep)
-
-
-def _located(
-    folder: str,
-    location: str,
-    base: str | None,
-    status: os.stat_result | None,
-    failure: DocumentFailure | None,
-) -> FoundFile:
-    relative = location[len(folder) :].lstrip(os.sep) or "."
-    raw = os.fsencode(relative).replace(os.sep.encode(), b"/")
-    opener = partial(_open_unchanged, location, base)
-    size = 0 if failure or status is None else status.st_size
-    return FoundFile(stored_path(raw), raw, size, opener, failure, seen=_seen(status) if status else "")
 
 
 def _seen(status: os.stat_result) -> str:
@@ -203,26 +201,17 @@ def _seen(status: os.stat_result) -> str:
 
 
 @contextmanager
-def _open_unchanged(location: str, base: str | None = None) -> Iterator[BinaryIO]:
+def _open_file(location: str, base: str) -> Iterator[BinaryIO]:
     """Open a regular file; raises a DocumentFailure if it is written to meanwhile."""
-    with _open_file(location, base) as file:
-        before = os.fstat(file.fileno())
-        yield file
-        after = os.fstat(file.fileno())
-        if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-            detail = "the file was written to while it was read; run again when it is complete"
-            raise DocumentFailure("unreadable", detail)
-
-
-@contextmanager
-def _open_file(location: str, base: str | None = None) -> Iterator[BinaryIO]:
     try:
         descriptor = os.open(_target(location, base), _FLAGS)
-        if failure := _check_regular(os.fstat(descriptor)):
-            os.close(descriptor)
-            raise failure
         with os.fdopen(descriptor, "rb", buffering=0) as file:
+            before = os.fstat(descriptor)
+            _check_regular(before)
             yield file
+            if _seen(os.fstat(descriptor)) != _seen(before):
+                detail = "the file was written to while it was read; run again when it is complete"
+                raise DocumentFailure("unreadable", detail)
     except OSError as error:
         raise _unreadable(error) from error
 
