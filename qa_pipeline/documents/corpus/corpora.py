@@ -205,9 +205,11 @@ def _open_file(location: str, base: str) -> Iterator[BinaryIO]:
     """Open a regular file; raises a DocumentFailure if it is written to meanwhile."""
     try:
         descriptor = os.open(_target(location, base), _FLAGS)
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode):
+            os.close(descriptor)
+        _check_regular(before)
         with os.fdopen(descriptor, "rb", buffering=0) as file:
-            before = os.fstat(descriptor)
-            _check_regular(before)
             yield file
             if _seen(os.fstat(descriptor)) != _seen(before):
                 detail = "the file was written to while it was read; run again when it is complete"

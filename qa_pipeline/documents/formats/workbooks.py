@@ -1,5 +1,6 @@
 """Sheets of XLSX and ODS files as a person sees them; what is hidden is counted."""
 
+import io
 import re
 import warnings
 from collections.abc import Mapping
@@ -90,7 +91,7 @@ def read_sheets(
             for sheet in package.tree(main).iterfind("{*}sheets/{*}sheet")
         }
         book = load_workbook(
-            package.file(main), read_only=True, data_only=True, rich_text=True, keep_links=False
+            io.BytesIO(package.content), read_only=True, data_only=True, rich_text=True, keep_links=False
         )
         for chart in book.chartsheets:
             omissions.add("chart_sheet", chart.title)

@@ -1,9 +1,7 @@
 """Read Office files as containers of XML parts (Open Packaging, ISO 29500-2)."""
 
-import io
 import posixpath
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
@@ -65,9 +63,6 @@ _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _LARGEST_TREE = 50_000_000  # bytes
 """A tree takes some ten times the bytes of its XML; only what is streamed may be larger."""
 
-# The strict form of the formats (ISO 29500-1) differs in the names of its namespaces only, by a year.
-_STRICT = re.compile(rb"""(?<=["'])http://purl\.oclc\.org/ooxml/(\w+)/""")
-_COMMON = rb"http://schemas.openxmlformats.org/\1/2006/"
 _NO_TITLE = re.compile(
     r"(?:untitled|document|dokument|presentation|präsentation|word document|microsoft word|"
     r"powerpoint[ -]pr[eä]sentation|slide|folie|bild)[ -]?\d*|"
@@ -80,7 +75,7 @@ class Package:
     """The parts of an Office file, each read when asked for."""
 
     def __init__(self, content: bytes, limits: ReaderLimits) -> None:
-        self._content = content
+        self.content = content
         self.archive = open_archive(content, limits)
 
     def links(self, part: str) -> dict[str, tuple[str, str]]:
@@ -111,17 +106,7 @@ class Package:
         member = self.archive.find(part)
         if member is not None and member.size > _LARGEST_TREE:
             raise DocumentFailure("too_large", f"a part holds more than {_LARGEST_TREE} bytes of XML")
-        return parse_xml(_STRICT.sub(_COMMON, self.archive.read(part)))
-
-    def file(self, main: str) -> io.BytesIO:
-        """Return the file for a library, which knows the common form only."""
-        if not _STRICT.search(self.archive.read(main)):
-            return io.BytesIO(self._content)
-        target = io.BytesIO()
-        with zipfile.ZipFile(target, "w") as written:
-            for member in self.archive.members:
-                written.writestr(member.name, _STRICT.sub(_COMMON, self.archive.read(member.name)))
-        return target
+        return parse_xml(self.archive.read(part))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 Shapes are read in the order of the file, the title first. The notes of a speaker follow their slide.
 """
 
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
@@ -62,7 +63,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     with library_failures():
         from pptx.package import Package as Slides  # its Presentation() refuses shows (PPSX)
 
-        presentation = Slides.open(package.file(main)).presentation_part.presentation
+        presentation = Slides.open(io.BytesIO(package.content)).presentation_part.presentation
         if (count := len(presentation.slides)) > (most := settings.max_pages):
             raise DocumentFailure("too_many_pages", f"{count} slides, documents.max_pages = {most}")
         reader = _Reader(package, presentation, settings)
