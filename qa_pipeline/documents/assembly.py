@@ -29,7 +29,7 @@ _DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 
 @dataclass(slots=True)
 class Assembled:
-    """Canonical text of one document; a page is the text that begins on it."""
+    """Canonical text of a document; a page is the text that begins on it."""
 
     text: str = ""
     sections: list[SectionStruct] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Assembled:
 
 
 def lay_out(kind: BlockKind, text: str) -> str:
-    """Lay out white space: code keeps its lines, paragraphs their hard breaks, all else is one line."""
+    """Lay out white space: code keeps its lines, paragraphs their hard breaks, the rest is a single line."""
     if kind == "code":
         lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
         return "\n".join(lines).strip("\n")
@@ -148,7 +148,7 @@ class Omissions:
         self.characters[what] += visible(text)
 
     def count(self, what: str, pieces: int, characters: int) -> None:
-        """Count pieces whose characters are known; nothing where there are none."""
+        """Count pieces with known numbers of characters."""
         if pieces or characters:
             self.pieces[what] += pieces
             self.characters[what] += characters
@@ -163,7 +163,7 @@ class Omissions:
         return tuple(LeftOut(what, self.pieces[what], self.characters[what]) for what in sorted(self.pieces))
 
     def notes(self) -> tuple[str, ...]:
-        """Return sentences about what is missing from a document although it was read."""
+        """Return sentences about missing content of a document."""
         notes = []
         if includes := self.pieces["include"]:
             notes.append(f"{includes} {'include' if includes == 1 else 'includes'} could not be resolved")
@@ -182,7 +182,7 @@ _LARGEST = {"letters": 26**3, "roman": 3999}
 
 @dataclass(slots=True)
 class OrderedList:
-    """A list while it is read: the number of its next item, and the step to the one after it, down or up."""
+    """A list while it is read: the number of the next item, and the step to the following item."""
 
     following: int = 1
     style: Style = "digits"
@@ -198,7 +198,7 @@ class OrderedList:
 
 
 def numeral(value: int, style: Style, *, upper: bool = False) -> str:
-    """Return a number in letters or Roman numerals; in digits where these have none for it."""
+    """Return a number in letters or Roman numerals, or in digits if it is too large for them."""
     if style == "digits" or not 0 < value <= _LARGEST[style]:
         return str(value)
     written = ""

@@ -34,7 +34,7 @@ _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 def decode(content: bytes, *, declared: bool = False, charset: str | None = None) -> str:
     """Decode a text by its byte order mark, its declaration, as UTF-8, or by a guess.
 
-    Bytes that are UTF-8 are read as such, as encodings of one byte a character fit any bytes.
+    Bytes that are UTF-8 are read as such, whatever single-byte encoding is declared.
 
     Args:
         content: the text.

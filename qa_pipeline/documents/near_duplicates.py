@@ -50,7 +50,7 @@ def mark_near_duplicates(
 
 
 def shingles(text: str) -> Shingles:
-    """Return hashes of the distinct five-word sequences of a text, ascending; none of a short text."""
+    """Return hashes of the distinct five-word sequences of a text, ascending; empty for a short text."""
     words = _WORD.findall(text.lower())
     if len(words) < _FEWEST_WORDS:
         return np.zeros(0, dtype=np.uint32)
@@ -64,7 +64,7 @@ def shingles(text: str) -> Shingles:
 def _near_duplicates(
     sets: Sequence[tuple[str, Shingles]], threshold: float
 ) -> Iterator[tuple[str, str, float]]:
-    """Yield each document that is nearly the same as an earlier one, which is no near duplicate itself."""
+    """Yield each document that is nearly the same as an earlier document."""
     from datasketch import MinHashLSH
 
     index = MinHashLSH(num_perm=_PERMUTATIONS, params=_choose_bands(threshold))
@@ -82,7 +82,7 @@ def _near_duplicates(
 
 
 def band_codes(shingled: Shingles, threshold: float) -> list[int]:
-    """Return codes of 64 bits, at least one of which similar texts share; none for a short text."""
+    """Return codes of 64 bits, some of which similar texts share; empty for a short text."""
     if not len(shingled):
         return []
     bands, values = _choose_bands(threshold)

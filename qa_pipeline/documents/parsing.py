@@ -110,7 +110,7 @@ def parse_in_process(requests: Iterable[ParseRequest], settings: DocumentSetting
 
 
 def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
-    """Parse one file, masked as the settings ask; raises a DocumentFailure."""
+    """Parse a file, masked as the settings ask; raises a DocumentFailure."""
     if not request.source.content.strip():
         raise DocumentFailure("empty_file", "the file holds nothing")
     try:

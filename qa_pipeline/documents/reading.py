@@ -1,4 +1,4 @@
-"""A batch folder to the documents table: one row per file, also of those that fail."""
+"""Read a batch into the documents table: a row per file, also for failed files."""
 
 import hashlib
 from collections.abc import Iterator, Set
@@ -48,16 +48,16 @@ def read_documents(
 
     Args:
         batch: name of the batch, stored with each row.
-        files: the files of the batch, or the local folder that holds them.
+        files: the files of the batch, or a local folder.
         settings: limits on files, and the masking that its description may make stricter.
-        parse: how files are parsed.
-        previous: the table of an earlier run; what it holds of unchanged bytes is taken over, not parsed.
-        notify: called with the number of files that are done.
-        forgotten: hashes of contents that are not read: their rows say so and hold no text.
+        parse: parser of files.
+        previous: the table of an earlier run; its rows of unchanged bytes are taken over.
+        notify: called with the number of finished files.
+        forgotten: hashes of contents that are not read.
 
     Raises:
         CorpusError: the batch is missing, or its description cannot be used.
-        SettingsError: masking needs something that is not there.
+        SettingsError: masking lacks a key.
     """
     files = open_folder(files) if isinstance(files, Path) else files
     document_files = documents_among(files.list())
@@ -93,7 +93,7 @@ class _Work:
         self.first_of: dict[tuple[str, str], int] = {}
 
     def requests(self) -> Iterator[ParseRequest]:
-        """Read the files in order; those that need no parsing get their outcome here."""
+        """Read the files in order, and yield those to parse."""
         for number, file in enumerate(self.files):
             try:
                 request = self._request(number, file)
@@ -119,7 +119,7 @@ class _Work:
         return ParseRequest(SourceFile(self.shown_paths[number][0], content), name)
 
     def rows(self) -> Iterator[DocumentColumns]:
-        """Yield one row a file, in their order."""
+        """Yield a row for each file, in order."""
         ids: set[str] = set()
         parsed: dict[str, int] = {}
         for number, file in enumerate(self.files):
@@ -200,7 +200,7 @@ def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str
 
 
 def _format(file: FoundFile, settings: DocumentSettings) -> str:
-    """Return the format that reads a file; a file of no known format is not opened."""
+    """Return the format of a file; a file of an unknown format is not opened."""
     if file.failure is not None:
         raise file.failure
     name = format_of(file.path, settings.readers)

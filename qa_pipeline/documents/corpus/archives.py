@@ -60,7 +60,7 @@ class Archive:
         self._any_case = {path.casefold(): member for path, member in self._named.items()}
 
     def find(self, name: str) -> Member | None:
-        """Return the member of that name, or of one that differs in case only."""
+        """Return the member of that name, in any case if needed."""
         path = _plain(name)
         return self._named.get(path, self._any_case.get(path.casefold()))
 

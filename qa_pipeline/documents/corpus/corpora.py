@@ -1,4 +1,4 @@
-"""From the location of a corpus to the place that opens it."""
+"""Open corpora and batches by their location; local folders as corpora."""
 
 import os
 import stat
@@ -30,7 +30,7 @@ def open_corpus(location: str | Path) -> Corpus:
 
 
 def split_batch(location: str | Path) -> tuple[str, str]:
-    """Return the corpus that holds a batch, and the name of the batch in it."""
+    """Return the corpus that contains a batch, and the name of the batch."""
     place = _check_location(location)
     if not is_remote(place):
         path = Path(place).resolve()
@@ -42,10 +42,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
 
 
 def single_batch(location: str | Path) -> tuple[str, str] | None:
-    """Return corpus and name of a batch that is given in place of a corpus; None for other locations.
-
-    That is a file, or a folder of files without folders and archives.
-    """
+    """Return corpus and name of a batch given as a corpus: a file, or a folder of files alone; else None."""
     place = _check_location(location)
     if is_remote(place):
         return split_batch(place) if is_remote_file(place) else None
@@ -75,7 +72,7 @@ _LINKED = "is a link that leads out of the corpus; replace it with the documents
 
 
 class FolderCorpus(Corpus):
-    """A local folder that holds batches."""
+    """A local folder of batches."""
 
     def address(self, name: str) -> str:
         """Return the address of a batch."""

@@ -72,7 +72,7 @@ class BatchDescription(Source):
     ] = {}
 
     def stated_of(self, path: str) -> Source:
-        """Return what is stated for one document alone."""
+        """Return the statements about a single document."""
         return self.documents.get(path, Source())
 
     def address_of(self, raw: bytes) -> str | None:
@@ -91,7 +91,7 @@ def _mask_source(source: SourceT, mask: Mask) -> SourceT:
 
 
 def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
-    """Read the description of a batch; an empty one if there is no file. Raises a CorpusError.
+    """Read the description of a batch, empty without a file; raises a CorpusError.
 
     `mask` masks the names of files in messages.
     """

@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an error of the run
-    """Report a file that cannot be read or parsed; `detail` holds no text of the document."""
+    """Report a file that cannot be read or parsed, without text of the document."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -25,10 +25,10 @@ _PIECE = 1 << 20  # bytes read at a time
 
 
 class Stream(Protocol):
-    """A source of bytes that are read piece by piece."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes; none at the end."""
+        """Return at most `size` bytes, empty at the end."""
         ...
 
 
@@ -84,7 +84,7 @@ def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_byte
 
 
 def hash_files(files: Iterable[FoundFile]) -> str:
-    """Hash of the names and contents of files; one whose place vouches for its content is not read."""
+    """Hash the names and contents of files; a store's own hash replaces the content."""
     total = hashlib.sha256()
     for file in files:
         name = file.path.encode()
@@ -108,7 +108,7 @@ def _content_hash(file: FoundFile) -> bytes:
 
 
 def stored_path(raw: bytes) -> str:
-    """Return a path as it is stored and shown: valid UTF-8, NFC, nothing invisible."""
+    """Return a path as stored and shown: valid UTF-8, NFC, invisible characters escaped."""
     text = unicodedata.normalize("NFC", raw.decode("utf-8", "backslashreplace"))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 

@@ -1,4 +1,4 @@
-"""What a corpus and a batch are to the rest of the package, wherever they lie."""
+"""Common parts of local and remote corpora and batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -36,7 +36,7 @@ class BatchFiles:
         return sort_files(self.list_files())
 
     def find(self, path: str) -> FoundFile | None:
-        """Return one visible file by its path inside the batch, a readable one if possible."""
+        """Return a visible file by its path inside the batch, a readable one if possible."""
         named = [file for file in self.list() if file.path == path]
         return min(named, key=lambda file: file.failure is not None, default=None)
 
@@ -52,7 +52,7 @@ class BatchFiles:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A visible entry of a corpus: its name, its kind, and why it may be no batch."""
+    """A visible entry of a corpus: its name, its kind, and the reason to refuse it."""
 
     raw: bytes
     is_folder: bool
@@ -66,13 +66,13 @@ class Entry:
 
 
 class Corpus(ABC):
-    """A place that holds batches."""
+    """A location of batches."""
 
     def __init__(self, location: str) -> None:
         self.location = location
 
     def find_batches(self) -> FoundBatches:
-        """Return the batches of the corpus; raises a CorpusError if there are none."""
+        """Return the batches of the corpus; raises a CorpusError for an empty or unreadable corpus."""
         batches = sort_out(entry for entry in self.entries() if not entry.raw.startswith(b"."))
         if not batches.names and not batches.refused:
             raise CorpusError(
@@ -106,11 +106,11 @@ class Corpus(ABC):
 
     @abstractmethod
     def files_of(self, name: str) -> BatchFiles:
-        """Return the files of the batch of a name that may be one."""
+        """Return the files of a batch by its checked name."""
 
 
 def sort_out(entries: Iterable[Entry]) -> FoundBatches:
-    """Sort batches from what can be none and from loose files."""
+    """Separate batches from refused entries and loose files."""
     ordered = sorted(entries, key=lambda entry: entry.raw)
     folders = {entry.batch for entry in ordered if entry.is_folder}
     names: list[str] = []

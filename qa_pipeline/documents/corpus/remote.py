@@ -1,6 +1,6 @@
-"""Corpora in places that fsspec opens, such as object stores.
+"""Corpora that fsspec opens, such as object stores.
 
-Messages of a store's library are not passed on: they may hold signed addresses.
+Messages of a store's library are not passed on: they may contain signed addresses.
 """
 
 from collections import defaultdict
@@ -45,7 +45,7 @@ class RemoteCorpus(Corpus):
         self._files.invalidate_cache()  # listings are kept for the life of a process otherwise
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
-        """Return a hash of what the listing of each batch shows, from one listing of the whole corpus."""
+        """Return a hash of the listing of each batch, from a single listing of the corpus."""
         try:
             with _name_faults(self.location):
                 listed = self._files.find(self._root, detail=True)

@@ -24,7 +24,7 @@ _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one table file."""
+    """Parse a CSV or TSV file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
     hint = _EXCEL_HINT.match(text)  # the line that names the delimiter to spreadsheets
     text = text[hint.end() :] if hint else text
@@ -78,7 +78,7 @@ def _records(text: str, delimiter: str, *, quoted: bool = True, strict: bool = F
 
 
 def _fit(rows: Iterable[list[str]]) -> float:
-    """Return the share of rows with the usual number of cells, 0 where that is one."""
+    """Return the share of rows with the usual number of cells, 0 for rows of single cells."""
     widths = Counter(len(row) for row in rows if row)
     ((width, count),) = widths.most_common(1) or [(0, 0)]
     return count / widths.total() if width > 1 else 0.0

@@ -41,7 +41,7 @@ _MATHS_PREFIX = re.compile(r"(</?)(?:m|mml|math):(?=m)")
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one EPUB."""
+    """Parse an EPUB."""
     if not source.content.startswith(ZIP_START):
         raise DocumentFailure("damaged", "the file lacks the signature of an EPUB")
     archive = open_archive(source.content)

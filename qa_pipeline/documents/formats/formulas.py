@@ -1,4 +1,4 @@
-"""Write formulas, powers and indices on one line, and remove marks of notes.
+"""Write formulas, powers and indices on a line, and remove marks of notes.
 
 Readers put raised, lowered and struck-out text between the signs `RAISED`, `LOWERED` or `STRUCK` and `LEVEL`;
 `settle` writes it once the text around it is known.
@@ -76,7 +76,7 @@ def is_mark(text: str) -> bool:
 
 
 def write_script(raised: str, before: str, after: str) -> str:
-    """Return raised text as it stands between two texts; nothing for the mark of a note."""
+    """Return raised text as written between two texts, empty for the mark of a note."""
     base = before.split()[-1] if before.strip() else ""
     is_exponent = _EXPONENT.fullmatch(raised) is not None
     exponent = raised if is_exponent else _bracketed(raised)
@@ -168,11 +168,11 @@ _NONE = _Part("", "sign")
 
 
 class _UnwritableError(Exception):
-    """Report a formula that no line can hold."""
+    """Report a formula without a form on a line."""
 
 
 def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") -> str:
-    """Return a formula of MathML or Office (OMML) on one line: `(a+b)/(2c)`, `x^(n+1)`.
+    """Return a formula of MathML or Office (OMML) on a line: `(a+b)/(2c)`, `x^(n+1)`.
 
     A formula without such a form is counted by its `signs`, and replaced by the sign of a doubt.
     """
@@ -279,7 +279,7 @@ def _scripts(base: _Part, below: _Part, above: _Part) -> _Part:
 
 
 def _bracketed(text: str, *, alone: bool = False) -> str:
-    """Return a text as one operand: in brackets, unless it is a number, a sign or has them already."""
+    """Return a text as an operand: in brackets, unless it is a number, a sign or has them already."""
     return text if alone or _SIMPLE.fullmatch(text) or _is_enclosed(text) else f"({text})"
 
 

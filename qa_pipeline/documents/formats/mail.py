@@ -1,7 +1,7 @@
 """Read e-mail: its head, and the text of the message.
 
-Of plain and HTML versions the plain one is taken, unless it is cut. Earlier mail in a reply is marked by `>`
-and is in doubt. Attachments are counted and never opened.
+The plain version is preferred to HTML, unless it is cut. Earlier mail in a reply is marked by `>` and is in
+doubt. Attachments are counted and never opened.
 """
 
 import base64
@@ -57,7 +57,7 @@ _NOTES = {
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one message."""
+    """Parse a message."""
     reader = _Reader(source.path, settings)
     try:
         message = email.message_from_bytes(source.content)
@@ -83,7 +83,7 @@ class _Reader:
     omissions: Omissions = field(default_factory=Omissions)
 
     def message(self, message: Message, level: int, depth: int) -> Iterator[Block]:
-        """Yield the blocks of a message; a forwarded one has its heading below the other's."""
+        """Yield the blocks of a message; the heading of a forwarded message is a level lower."""
         subject = _header(message, "subject")
         if subject:
             yield Block("heading", subject, min(level, 6))
@@ -117,7 +117,7 @@ class _Reader:
             self.omissions.add("attachment")
 
     def _best_of(self, part: Message) -> Message | None:
-        """Return the plain version of a text, unless it is cut; else the one in HTML."""
+        """Return the plain version of a text, or the HTML version if the plain text is cut."""
         texts = {leaf.get_content_type(): leaf for leaf in reversed([*part.walk()]) if _is_text(leaf)}
         plain, rich = texts.get("text/plain"), texts.get("text/html")
         if plain is None or rich is None:

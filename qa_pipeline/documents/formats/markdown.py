@@ -57,7 +57,7 @@ def _line(state: "StateBlock", number: int) -> str:
 
 
 def _open_box(state: "StateBlock", kind: str | None, title: str | None) -> None:
-    """Begin a box with its title; its kind, such as `warning`, has no place in the text."""
+    """Begin a box with its title; its kind, such as `warning`, is counted."""
     omissions: Omissions = state.env["omissions"]
     if kind and kind[0] not in ".#":
         omissions.add("box_kind", kind)
@@ -145,7 +145,7 @@ def _clean_inline(state: "StateCore") -> None:
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one Markdown file."""
+    """Parse a Markdown file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     omissions = Omissions()
     front, about, body = split_front_matter(text)
@@ -218,7 +218,7 @@ def _link(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 
 
 def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    """Return line breaks, scripts and deletions; other elements would begin and end where nobody sees it."""
+    """Return line breaks, scripts and deletions; other elements are dropped."""
     markup = tokens[place].content
     if markup.startswith("<!--"):
         env["omissions"].add("comment", markup[4:].removesuffix("-->"))

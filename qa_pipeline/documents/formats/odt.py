@@ -1,4 +1,4 @@
-"""OpenDocument texts: their elements as HTML. Text of the file is escaped; no attribute is passed on."""
+"""Read OpenDocument texts: their elements are written as HTML, text escaped and attributes dropped."""
 
 import posixpath
 from collections import defaultdict
@@ -210,7 +210,7 @@ class Markup:
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one OpenDocument text."""
+    """Parse an OpenDocument text."""
     archive = open_archive(source.content) if source.content.startswith(ZIP_START) else None
     trees = [parse_xml(source.content)] if archive is None else read_trees(archive)
     body = trees[0].find(f"{OFFICE}body/{OFFICE}text")

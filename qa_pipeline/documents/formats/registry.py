@@ -69,7 +69,7 @@ def format_of(path: str, readers: Mapping[str, str] = {}) -> str | None:
 
 
 def suffix_of(content: bytes) -> str | None:
-    """Return the suffix that a file should have; None where its bytes do not tell."""
+    """Return the suffix that a file should have by its bytes, or None."""
     start = content[:_LOOKED_AT]
     if b"%PDF-" in start:
         return ".pdf"

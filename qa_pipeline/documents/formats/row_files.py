@@ -47,7 +47,7 @@ _Rows = Mapping[int, _Fields]
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one JSONL file; a broken line costs only that line."""
+    """Parse a JSONL file; a broken line costs only that line."""
     rows: dict[int, _Fields] = {}
     problems: list[str] = []
     lost = 0
@@ -105,7 +105,7 @@ def _to_fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def parse_parquet(
     source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS
 ) -> ParsedFile:
-    """Parse one Parquet file."""
+    """Parse a Parquet file."""
     import pyarrow
     from pyarrow.parquet import ParquetFile
 
@@ -167,7 +167,7 @@ def too_many_rows(limits: ReaderLimits, what: str = "the file") -> DocumentFailu
 
 
 def _find_shared(rows: _Rows, names: Sequence[str]) -> tuple[str, str | None]:
-    """Return the first field of `names` that has one value in every row, with that value."""
+    """Return the first field of `names` with the same value in every row, and the value."""
     for name in _filled_fields(next(iter(rows.values()), {}), names):
         value = next(iter(rows.values()))[name]
         if all(row.get(name) == value for row in rows.values()):
@@ -238,7 +238,7 @@ def _write_value(value: object, omissions: Omissions) -> str:
 
 
 def read_inner(content: str, name: InnerFormat, path: str, settings: DocumentSettings) -> ParsedFile:
-    """Parse a text that was decoded already; nothing for a blank one."""
+    """Parse a text that was decoded already; a blank text has no blocks."""
     if not content.strip():
         return ParsedFile(blocks=())
     # The mark says UTF-8, whatever the text says of its encoding or begins with; clean text has no zeros.
@@ -246,7 +246,7 @@ def read_inner(content: str, name: InnerFormat, path: str, settings: DocumentSet
 
 
 def lower_headings(blocks: tuple[Block, ...], by: int) -> list[Block]:
-    """Return the blocks with their headings placed under those of the file that holds them."""
+    """Return the blocks with their headings moved below those of the file."""
     return [
         replace(block, level=min(max(block.level, 1) + by, 6)) if block.kind == "heading" else block
         for block in blocks

@@ -36,7 +36,7 @@ def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[
 
 
 def inside_cell(lines: Sequence[str]) -> str:
-    """Return the rows of a table that stands in a cell of another as one text."""
+    """Return the rows of a table inside a cell as a text."""
     named = any(": " in line for line in lines)
     return ("; " if named else ", ").join(line.replace(" | ", ", " if named else " ") for line in lines)
 
@@ -44,9 +44,8 @@ def inside_cell(lines: Sequence[str]) -> str:
 def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
     """Write each data row as `Column: cell | Column: cell`; returns the lines and the names of empty columns.
 
-    Rows of header cells name the columns below them (two are joined). One header cell across the whole table
-    is a caption. Without column names a row that starts with a header cell or a colon is written `Key:
-    value`.
+    Rows of header cells name the columns below them (two are joined). A header cell across the whole table is
+    a caption. Without column names a row that starts with a header cell or a colon is written `Key: value`.
     """
     lines: list[str] = []
     names: list[str] = []
@@ -148,11 +147,11 @@ _COMMON_NAMES = frozenset(of_all("layout.columns"))
 
 
 def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_be_keys: bool = False) -> bool:
-    """Return True if `first` holds the names of the columns, judged by the rows below it.
+    """Return True if `first` contains the names of the columns, judged by the rows below it.
 
-    Names are short, different, fill most columns and do not return below. They also stand over figures, are
-    common names, are written like identifiers over other values, or are short over long values. Where the
-    first column `may_be_keys`, only figures and common names of both columns count.
+    Names are short, different, fill most columns and do not return below. They also head figures, are common
+    names, are written like identifiers over other values, or are short over long values. Where the first
+    column `may_be_keys`, only figures and common names of both columns count.
     """
     columns = {
         name: [row[place] for row in below if place < len(row) and row[place]]
@@ -231,7 +230,7 @@ def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
 
 
 def read_ruled(lines: Sequence[str]) -> list[list[Cell]] | None:
-    """Return the rows of a table whose names have a rule of dashes below them; None if it is none."""
+    """Return the rows of a table with a rule of dashes below its names, or None."""
     if len(lines) < 3 or not _RULE.fullmatch(lines[1].strip()):
         return None
     starts = [match.start() for match in re.finditer("-+", lines[1])]

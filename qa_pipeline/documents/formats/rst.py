@@ -71,7 +71,7 @@ _COUNTED = {
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one reStructuredText file."""
+    """Parse a reStructuredText file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
     check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
     omissions = Omissions()
@@ -140,7 +140,7 @@ class _Options(dict[str, Any]):
 
 
 class _Any(Directive):
-    """Any directive but tables, by what it is for the text."""
+    """Any directive except tables, by its role for the text."""
 
     optional_arguments = 1
     final_argument_whitespace = True
@@ -199,7 +199,7 @@ class _Any(Directive):
 
 
 class _Table(Directive):
-    """Tables in lists and comma-separated lines, by docutils, with the options that say what is a header."""
+    """Tables in lists and comma-separated lines, by docutils, with the options that mark headers."""
 
     def run(self) -> list[nodes.Node]:
         if "file" in self.options or "url" in self.options:
@@ -241,7 +241,7 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
 
 
 def _replace_messages(document: nodes.document, lines: list[str]) -> int:
-    """Replace error messages by the markup that they quote, and return the number of pieces."""
+    """Replace error messages by the markup that they quote, and return the number of markups."""
     unread = 0
     for message in list(document.findall(nodes.system_message)):
         quoted = next(iter(message.findall(nodes.literal_block)), None)
@@ -264,7 +264,7 @@ def _replace_messages(document: nodes.document, lines: list[str]) -> int:
 
 
 def _substitute(document: nodes.document, omissions: Omissions) -> None:
-    """Put definitions in the places of their names; many names inside others stay, as they might explode."""
+    """Resolve substitutions; nested ones are kept beyond a limit, as they might explode."""
     names = document.substitution_names
     definitions = list(document.findall(nodes.substitution_definition))
     used = {node["refname"].lower() for node in document.findall(nodes.substitution_reference)}
@@ -292,7 +292,7 @@ def _read_first_fields(document: nodes.document) -> dict[str, nodes.Element]:
 
 
 def _take_title(fields: dict[str, nodes.Element]) -> nodes.Element | None:
-    """Return the title in the headers of a file, which becomes its heading and is no field any more."""
+    """Remove the title from the headers of a file and return it."""
     value = fields.get("title")
     if value is None or "rfc2822" not in value.parent.parent["classes"] or not value.astext().strip():
         return None
@@ -301,7 +301,7 @@ def _take_title(fields: dict[str, nodes.Element]) -> nodes.Element | None:
 
 
 class _Translator(html5_polyglot.HTMLTranslator):
-    """The writer of HTML; what has no place in the text is counted, what leads elsewhere is its text."""
+    """Write HTML; comments, images and targets are counted."""
 
     attribution_formats: ClassVar = {"dash": ("— ", "")}
 
@@ -344,7 +344,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
             self.omissions.add("link_target", target)
 
     def visit_inline(self, node: Any) -> None:
-        """Visit a role; a reference to the label of a section stands as its title."""
+        """Visit a role; a reference to the label of a section is written as its title."""
         section = self.document.ids.get(self.document.nameids.get(node.get("label", "")) or "")
         if isinstance(section, nodes.section):
             self.body.append(self.encode(section[0].astext()))

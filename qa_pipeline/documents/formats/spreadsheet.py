@@ -35,7 +35,7 @@ _MOST_CELLS = 20_000_000  # rows times columns of a table, each of which takes m
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one spreadsheet."""
+    """Parse a spreadsheet."""
     omissions = Omissions()
     blocks: list[Block] = []
     sheets = read_sheets(source.content, settings, limits, omissions)
@@ -76,7 +76,7 @@ def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
 def _split_columns(
     used: Sequence[int], rows: Sequence[Mapping[int, Cell]], hidden: Set[int]
 ) -> Iterator[list[int]]:
-    """Yield the columns of tables beside each other; a blank column may also stand inside one table."""
+    """Yield the columns of tables side by side; a blank column may also be inside a table."""
     covered = {column for row in rows for column in row} | hidden
     groups: list[list[int]] = []
     for column in used:
@@ -125,7 +125,7 @@ def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
 
 
 def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Omissions) -> Iterator[Block]:
-    """Yield a table as lines; lines of one cell above it, such as its caption, are paragraphs."""
+    """Yield a table as lines; single cells above it, such as its caption, are paragraphs."""
     sample = table[: 2 * SAMPLE_ROWS]
     texts = [[cell.text for cell in row] for row in sample]
     once = [
@@ -151,7 +151,7 @@ def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Om
 
 
 def _first_row(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of the first row of a table behind lines of one cell, such as its caption."""
+    """Return the index of the first row with several cells."""
     several = (number for number, row in enumerate(rows) if sum(map(bool, row)) > 1)
     return next(several, 0) if max(map(len, rows), default=0) >= _PREAMBLE_FROM else 0
 

@@ -21,7 +21,7 @@ _WRAPPED_AT = 50  # characters: shorter lines were ended on purpose, as text is 
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one plain text file."""
+    """Parse a plain text file."""
     text = clean(decode(source.content)).expandtabs(4)
     omissions = Omissions()
     blocks: list[Block] = []

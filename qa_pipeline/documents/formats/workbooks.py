@@ -1,4 +1,4 @@
-"""Sheets of XLSX and ODS files as a person sees them; what is hidden is counted."""
+"""Sheets of XLSX and ODS files as a person sees them; hidden cells are counted."""
 
 import io
 import re
@@ -58,7 +58,7 @@ class Sheet:
     has_tables: bool = False  # whose format may colour the ground of cells without a fill
 
     def count(self, text: str, settings: DocumentSettings) -> None:
-        """Refuse a sheet whose cells, hidden ones included, hold too much: one shared text may fill them."""
+        """Refuse a sheet whose cells, hidden ones included, are too long: a shared text may fill them."""
         self.length += len(text)
         check_length(self.length, settings, "a sheet")
 
@@ -127,7 +127,7 @@ def _read_worksheet(
 
 
 def _read_layout(archive: Archive, part: str, sheet: Sheet) -> None:
-    """Add what the library does not read to a sheet: what is hidden, merged or coloured."""
+    """Add hidden, merged and coloured cells to a sheet."""
     from lxml.etree import QName, iterparse
     from openpyxl.utils import range_boundaries
 
@@ -171,7 +171,7 @@ def _is_hidden(about: "_Element", size: str) -> bool:
 
 
 def _show(cell: "ReadOnlyCell", omissions: Omissions) -> tuple[str, bool]:
-    """Return the text of a cell, and whether its format shows it; struck-out text is counted."""
+    """Return the text of a cell, and True if its format shows it; struck-out text is counted."""
     form = "" if cell.number_format == "General" else cell.number_format
     if cell.style_array.numFmtId in _LOCAL_FORMATS:
         form = form.partition(";")[0].replace('"$"', "")
@@ -333,7 +333,7 @@ def show_number(value: float, form: str) -> str | None:
 
 @lru_cache(maxsize=512)
 def _shapes(form: str) -> tuple[tuple[str, ...] | None, ...]:
-    """Return the forms for positive and negative numbers and for zero, taken apart; None for one of text."""
+    """Return the parsed forms for positive and negative numbers and for zero; None for a form of text."""
     parts = _PARTS.findall(form)[:-1][:3]
     matches = (None if _ANY.search(part) else _SHAPE.match(_LITERAL.sub(_set_apart, part)) for part in parts)
     return tuple(match and match.groups("") for match in matches)

@@ -26,7 +26,7 @@ PLACE_HOLDER = "\ufffc"
 
 
 def find_items(text: str, rules: Sequence[Rule]) -> list[Item]:
-    """Return the items of a text in order; none overlaps another."""
+    """Return the items of a text in order, without overlaps."""
     folded = fold_signs(text)
     lowered, digits = folded.lower(), sum(map(folded.count, "0123456789"))
     items: list[Item] = []
@@ -62,7 +62,7 @@ def bare_mask(settings: MaskingSettings) -> Mask:
 
 @cache
 def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
-    """Return a function that masks a text as the settings ask; `bare` tokens have no brackets."""
+    """Return a function that masks a text as the settings ask; `bare` tokens lack brackets."""
     if settings.action == "off":
         return keep
     rules = rules_of(settings.kinds, settings.phone_regions)
@@ -96,9 +96,9 @@ def _token_writer(settings: MaskingSettings) -> Write:
 def _replace(
     text: str, rules: Sequence[Rule], write: Write, tokens: re.Pattern[str]
 ) -> tuple[str, Counter[str]]:
-    """Replace items until none is found.
+    """Replace items until all are found.
 
-    Meanwhile one character stands for each item, so actions find the same items, and tokens stay as they are.
+    Meanwhile a character stands for each item, so actions find the same items, and tokens stay as they are.
     """
     counts: Counter[str] = Counter()
     written = tokens.findall(text)
@@ -146,7 +146,7 @@ def description_and_masking(
 
 
 def masking_of(settings: MaskingSettings, action: MaskingAction | None, batch: str) -> MaskingSettings:
-    """Return the settings with the action of a batch; raises a CorpusError for a weaker one."""
+    """Return the settings with the action of a batch; raises a CorpusError for a weaker action."""
     if action is None or action == settings.action:
         return settings
     if _STRICTER.index(action) < _STRICTER.index(settings.action) and not settings.batches_may_loosen:
@@ -187,7 +187,7 @@ _BETWEEN = "\x1e\x1e"
 
 
 def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]]:
-    """Return a function that masks texts together; one without items stays as it is, to the byte."""
+    """Return a function that masks texts together; a text without items keeps its bytes."""
     mask = text_mask(settings)
 
     def masked(texts: Sequence[str]) -> list[str]:

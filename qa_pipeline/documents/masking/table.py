@@ -30,7 +30,7 @@ from qa_pipeline.text.lexicon.languages import any_of, any_of_all, of_all
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A piece of personal data; `value` is its normal form, equal for every way to write it."""
+    """An item of personal data; `value` is its normal form, equal for every way to write it."""
 
     kind: str
     start: int
@@ -223,7 +223,7 @@ _PENSION = re.compile(
 
 
 def _is_tax_id(match: re.Match[str]) -> bool:
-    """Check ISO 7064 MOD 11,10, and that one of the first ten digits is repeated."""
+    """Check ISO 7064 MOD 11,10, and that a single digit of the first ten is repeated."""
     digits = digits_of(match[0])
     repeated = [count for count in Counter(digits[:10]).values() if count > 1]
     rest = 10

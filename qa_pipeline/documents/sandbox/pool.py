@@ -1,6 +1,6 @@
 """Read files in processes, as a file may hang, fill or crash its parser.
 
-A file that ends a worker which had read others before gets a second try in a new one.
+A file that ends a used worker gets a second try in a new worker.
 """
 
 import json
@@ -44,7 +44,7 @@ _ALONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX
 
 
 class Worker:
-    """A process that reads one file after another.
+    """A process that reads files in turn.
 
     `multiprocessing` would pass on all keys in the environment, and run the caller's main module.
     """
@@ -81,7 +81,7 @@ class Worker:
             self.connection.send_bytes(job[1])
 
     def take(self, read: Callable[[bytes], ReplyT]) -> ReplyT | DocumentFailure | None:
-        """Return the outcome of the file given; None while it has time left. A fault ends the worker."""
+        """Return the outcome of the file; None while it has time left. A fault ends the worker."""
         reply = None
         if self.connection.poll():
             with suppress(EOFError, OSError):
@@ -120,7 +120,7 @@ class Worker:
 
 
 class ParsingPool:
-    """Workers that start when needed and are kept between calls; idle ones end by themselves."""
+    """Workers that start when needed and are kept between calls; idle workers end by themselves."""
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
         self.environ = environ
@@ -173,7 +173,7 @@ class ParsingPool:
                 worker.end()
 
     def close(self) -> None:
-        """End the workers that have nothing to do."""
+        """End the idle workers."""
         while self.idle:
             self.idle.pop().end()
 
@@ -199,7 +199,7 @@ def _end(process: "subprocess.Popen[bytes]", connection: "Connection[bytes, byte
 
 
 def _is_fatal(outcome: object) -> bool:
-    """Return True for a failure that other files may cause by what they left behind in the worker."""
+    """Return True for a failure that earlier files of the worker may have caused."""
     return isinstance(outcome, DocumentFailure) and outcome.reason in ("parser_crashed", "out_of_memory")
 
 

@@ -1,4 +1,4 @@
-"""Parse hostile files one after another: `python -m qa_pipeline.documents.sandbox.worker`.
+"""Parse hostile files in turn: `python -m qa_pipeline.documents.sandbox.worker`.
 
 The argument is the number of a socket to the parent. A request is two frames: a head in JSON, and the file. A
 reply is `+` and the result, or `-` and the reason of a failure.
@@ -28,7 +28,7 @@ _NEARLY = 0.9  # of the memory allowed: libraries often call a file damaged when
 
 
 def main() -> None:
-    """Read files until the parent is gone or nothing has come for a while."""
+    """Read files until the parent has ended, or after an idle time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides what is to end
     connection = Connection(int(sys.argv[1]))
     load_models()

@@ -1,4 +1,4 @@
-"""Find the parts of a page beside its content: hidden text, furniture and navigation."""
+"""Find the parts of a page around its content: hidden text, furniture and navigation."""
 
 import math
 import re
@@ -27,7 +27,7 @@ _MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: a box that holds a b
 
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
-    """Take out boxes below `root` that hold navigation and nothing else, inner ones first."""
+    """Remove boxes below `root` that contain only navigation, inner ones first."""
     around_links: set[int] = set()
     around_content = {root.mem_id}
     for link in root.css("a[href]"):
@@ -294,7 +294,7 @@ def _text_coloured_by(node: "LexborNode", coloured: "Container[int]") -> "Iterat
 
 
 def _nearest(node: "LexborNode", candidates: "Container[int]") -> "LexborNode | None":
-    """Return the element, or the nearest one around it, that is a candidate."""
+    """Return the element itself or its nearest ancestor among the candidates."""
     around: LexborNode | None = node
     while around is not None and around.mem_id not in candidates:
         around = around.parent
@@ -303,7 +303,7 @@ def _nearest(node: "LexborNode", candidates: "Container[int]") -> "LexborNode | 
 
 @lru_cache(maxsize=1024)
 def looks_alike(colour: str, ground: str) -> bool:
-    """Return True if two colours of CSS look the same; False for a picture or what else is not known."""
+    """Return True if two colours of CSS look the same; False for unknown values."""
     from PIL import ImageColor
 
     with suppress(ValueError):
@@ -319,7 +319,7 @@ def _names_in(text: str) -> set[str]:
 
 
 def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:
-    """Count comments; one that is never closed swallows the rest of the page."""
+    """Count comments; an open comment swallows the rest of the page."""
     document = tree.root.parent if tree.root is not None else None
     rest = markup.replace("\r\n", "\n").rstrip()
     for node in document.traverse(include_text=True) if document is not None else ():

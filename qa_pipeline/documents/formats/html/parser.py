@@ -39,7 +39,7 @@ _NO_END_TAG = frozenset({
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one HTML file."""
+    """Parse an HTML file."""
     markup = decode(source.content, declared=True)
     tree = parse_tree(markup)
     declared = _describe(tree)

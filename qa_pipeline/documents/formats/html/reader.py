@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _names_more(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
     """Return True if a row of `th` below a head is a head itself.
 
-    Right below it that takes spans, or names that are units; further down the row holds no numbers but years.
+    Right below the head that takes spans or units; further down, a row without numbers other than years.
     """
     texts = [cell.text for cell in row[1:] if cell.text]
     if all(cell.header for cell in above[-1] if cell.text):
@@ -92,7 +92,7 @@ class Reader:
         self.labelling = False
 
     def text(self, text: str) -> None:
-        """Take in a piece of text."""
+        """Add text to the block in progress."""
         if not self.verbatim:
             text = text.replace("\n", " ")  # a line end in the markup is no line end of the text
         self.parts.append(text)
@@ -164,7 +164,7 @@ class Reader:
             self._write_item("")
 
     def _write_text(self, text: str, only_code: bool) -> None:
-        """Write text as an item if it begins one, as code if it is nothing else, or else as a paragraph."""
+        """Write text as an item if it begins one, as code if it is all code, or else as a paragraph."""
         if self.fresh_item:
             self.fresh_item = False
             self._write_label()
@@ -244,7 +244,7 @@ class Reader:
             self.marker = None
 
     def _write_term(self) -> None:
-        """Write a term whose description begins with a list, code or nothing as an item of its own."""
+        """Write a term without a description in prose as an item of its own."""
         if self.terms:
             self._write_item(self._take_terms())
             self.fresh_item = False
@@ -314,7 +314,7 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
 
 
 def _has_unmarked_names(table: "LexborNode", rows: Sequence[Sequence[Cell]]) -> bool:
-    """Return True if no cell is a header, and the first row is set in bold or reads like names."""
+    """Return True if a table lacks header cells, and its first row is bold or reads like names."""
     if len(rows) < 2 or len(rows[0]) < 2 or any(cell.header for row in rows for cell in row):
         return False
     if [_is_bold(row) for row in table.css("tr")[:2]] == [True, False]:
@@ -343,7 +343,7 @@ def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
 
 
 def _is_layout(table: "LexborNode") -> bool:
-    """Return True if a table only lays out a page: it holds blocks and names nothing, or one row of code."""
+    """Return True if a table only lays out a page: it has blocks and lacks names, or is a row of code."""
     if any(part.tag in ("caption", "thead") for part in table.iter()):
         return False
     rows = [[cell.tag for cell in row.iter()] for group in table.iter() for row in group.iter()]

@@ -1,7 +1,6 @@
 """Read Word files (DOCX, DOCM): the main part is reduced to its visible text, and mammoth writes it as HTML.
 
-mammoth reads hidden text and prompts, knows no numbers of clauses, and drops formulas and drawn text. So it
-gets plain paragraphs, runs and tables.
+mammoth alone reads hidden text and prompts, ignores numbers of clauses, and drops formulas and drawn text.
 """
 
 import io
@@ -72,7 +71,7 @@ _NO_COLOUR = frozenset({"", "auto", "none"})
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one Word file."""
+    """Parse a Word file."""
     package, main = open_package(source.content, "Word")
     omissions = Omissions()
     styles, numbering = (next(iter(package.trees(main, name)), None) for name in ("styles", "numbering"))
@@ -96,7 +95,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _convert(document: "_Element", omissions: Omissions) -> str:
-    """Return the reduced document as HTML; headings below its only title go down by one level."""
+    """Return the reduced document as HTML; headings below its only title go down by a level."""
     import mammoth
     from lxml import etree
 
@@ -162,7 +161,7 @@ class _Reduction:
         return value_of(paragraph, f"pPr/{WORD}pStyle") or self.styles.default
 
     def _remove(self, root: "_Element") -> None:
-        """Take out what is no text that a reader sees, and mark what is raised or lowered."""
+        """Remove invisible text, and mark raised and lowered runs."""
         background = root.find(f"{WORD}background")
         paper = "FFFFFF" if background is None else background.get(f"{WORD}color", "FFFFFF")
         lost: list[tuple[_Element, str]] = []
@@ -283,7 +282,7 @@ class _Reduction:
                     element.tag, element.text = TEXT, state
 
     def _name(self, paragraph: "_Element") -> None:
-        """Name what a paragraph is, and write its number; one whose end was deleted goes on in the next."""
+        """Name the kind of a paragraph, and write its number; a deleted end joins the next paragraph."""
         properties = paragraph.find(f"{WORD}pPr")
         style = self._style(paragraph)
         mark = None if properties is None else properties.find(_MARK)
@@ -367,7 +366,7 @@ def _referred(element: "_Element", notes: "dict[tuple[str, str], _Element]") -> 
 def _shape_table(table: "_Element") -> None:
     """Mark the rows that name columns; a table that only lays out a page becomes its content.
 
-    That is one cell, or one row or column with several paragraphs in a cell.
+    That is a single cell, or a row or column with several paragraphs in a cell.
     """
     rows = list(table.iterchildren(ROW))
     cells = [list(row.iterchildren(CELL)) for row in rows]
@@ -408,7 +407,7 @@ def _is_long(cell: "_Element") -> bool:
 
 
 def _set_property(element: "_Element", holder_name: str, name: str, value: str) -> None:
-    """Set a property of an element, in the child that holds its properties."""
+    """Set a property of an element."""
     holder = element.find(holder_name)
     if holder is None:
         holder = element.makeelement(holder_name)

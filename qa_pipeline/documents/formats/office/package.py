@@ -146,7 +146,7 @@ def open_package(content: bytes, expected_kind: Kind, limits: ReaderLimits = LIM
 
 
 def read_file(about: "Iterable[_Element]", blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
-    """Return a parsed file, with its declared language, and its title if the text has none."""
+    """Return a parsed file, with its declared language, and its title unless the text has a title."""
     holders = list(about)
     title, language = (
         next(filter(None, (" ".join((holder.findtext(name) or "").split()) for holder in holders)), None)
@@ -162,7 +162,7 @@ def read_file(about: "Iterable[_Element]", blocks: Sequence[Block], omissions: O
 
 
 def read_number(written: str | None, otherwise: int) -> int:
-    """Return a small number as attributes hold it, or another where it is none."""
+    """Return a small number from an attribute, or `otherwise`."""
     fits = written is not None and written.isascii() and written.isdecimal() and len(written) <= 9
     return int(written) if written is not None and fits else otherwise
 
@@ -173,7 +173,7 @@ def text_of(element: "_Element", *names: str) -> str:
 
 
 def member_path(reference: str, folder: str) -> str:
-    """Return the name of the member that an address in a folder leads to, none above the root."""
+    """Return the name of the member at an address in a folder."""
     return posixpath.normpath(posixpath.join("/", folder, unquote(reference))).lstrip("/")
 
 

@@ -57,7 +57,7 @@ _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one PowerPoint file."""
+    """Parse a PowerPoint file."""
     package, main = open_package(source.content, "PowerPoint")
     blocks: list[Block] = []
     with library_failures():
@@ -174,7 +174,7 @@ class _Reader:
         return bool(beyond or left + max(width, 1) <= 0 or top + max(height, 1) <= 0)
 
     def _item(self, paragraph: "_Element", shape: "BaseShape", role: str | None) -> str:
-        """Return a paragraph as the item of a list where it has a bullet, or stands in a body."""
+        """Return a paragraph, as a list item if it has a bullet or is in a body."""
         style = paragraph.find(f"{DRAWING}pPr")
         level = 0 if style is None else min(read_number(style.get("lvl"), 0), _DEEPEST)
         path = f".//{DRAWING}lstStyle/{DRAWING}lvl{level + 1}pPr"
@@ -360,7 +360,7 @@ def _chart(root: "_Element") -> str:
 
 
 def _points(series: "_Element", *names: str) -> Iterator[tuple[int, str]]:
-    """Yield place and text of the values of a series; outer categories come before the inner ones."""
+    """Yield index and text of the values of a series, with outer categories first."""
     for holder in series.iterchildren(*(f"{CHART}{name}" for name in names)):
         form = next((element.text or "" for element in holder.iter(f"{CHART}formatCode")), "")
         inner, *outer = [

@@ -24,7 +24,7 @@ _MOST_TURNS = 0.2  # of the lines: a file that changes sides more often holds th
 
 
 def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
-    """Return the lines of a page in stretches to be read in turn, each a column or part of one.
+    """Return the lines of a page in stretches to be read in turn, each a column or part of a column.
 
     A line across two columns ends those above it and begins those below.
     """

@@ -84,7 +84,7 @@ def _box_of(item: "PdfObject", matrix: "PdfMatrix") -> Box | None:
 
 
 def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
-    """Yield a path that is a thin shape, or the straight strokes of one that is a frame."""
+    """Yield a thin shape, or the straight strokes of a frame."""
     from pypdfium2 import raw
 
     wide, high = box.right - box.left, box.top - box.bottom
@@ -130,7 +130,7 @@ _PASSWORD_FIELD = 1 << 13  # the flag of a field whose value is not shown (ISO 3
 
 @dataclass(slots=True)
 class Annotations:
-    """The values in a page's form as `Name: value`, what is redacted, and whether some lie over the text."""
+    """The form values of a page as `Name: value`, its redacted boxes, and True for others over the text."""
 
     values: list[str] = field(default_factory=list)
     redacted: list[Box] = field(default_factory=list)

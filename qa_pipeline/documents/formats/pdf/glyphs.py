@@ -69,7 +69,7 @@ class Box(NamedTuple):
 
 
 def enclose(boxes: Iterable[tuple[float, float, float, float]]) -> Box:
-    """Return the smallest box that holds all of the boxes, of which there is one at least."""
+    """Return the smallest box around the boxes."""
     lefts, bottoms, rights, tops = zip(*boxes, strict=True)
     return Box(min(lefts), min(bottoms), max(rights), max(tops))
 
@@ -80,7 +80,7 @@ of one width, and whether it is odd: it may not stand upright, since it runs up 
 
 
 class Glyphs:
-    """The characters of one page.
+    """The characters of a page.
 
     Attributes:
         text: the visible characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
@@ -214,7 +214,7 @@ class Glyphs:
         return size
 
     def baseline(self, place: int) -> float:
-        """Return how high a character stands."""
+        """Return the height of a character's baseline."""
         across, up = self._origin
         self._raw.FPDFText_GetCharOrigin(self._page, self._places[place], across, up)
         if self.turn:

@@ -21,7 +21,7 @@ Places = list[float]
 
 @dataclass(slots=True)
 class GridCell:
-    """A cell of a grid: its place, how far it reaches, and the parts of lines in it."""
+    """A cell of a grid: its row and column, its spans, and the parts of lines in it."""
 
     row: int
     column: int
@@ -32,7 +32,7 @@ class GridCell:
 
 @dataclass(slots=True)
 class Grid:
-    """A drawn table: lines from the top and the left, cells row by row; a side of an `open` one lacks."""
+    """A drawn table: lines from the top and the left, cells row by row; an `open` grid lacks a side."""
 
     heights: Places
     places: Places
@@ -50,7 +50,7 @@ def find_grids(drawing: Drawing) -> list[Grid]:
 
 
 def join_rules(rules: Iterable[Box], along: int) -> list[Box]:
-    """Return lines, those that continue one another as one; `along` is 0 for across, 1 for upright."""
+    """Join lines that continue each other; `along` is 0 for across, 1 for upright."""
     other = 1 - along
     joined: list[Box] = []
     for rule in sorted(rules, key=lambda rule: (round(rule[other] / _NEAR), rule[along])):
@@ -155,7 +155,7 @@ def _is_drawn(rules: Sequence[Box], along: int, low: float, high: float) -> bool
 
 
 def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
-    """Put the words of lines into the cells they stand in; returns what is outside."""
+    """Put the words of lines into their cells; returns the lines outside."""
     cells = {place: cell for cell in grid.cells for place in _fields_of(cell)}
     depths = [-height for height in grid.heights]
     outside: list[Line] = []
@@ -271,7 +271,7 @@ def columns_of(strips: Sequence[Strip]) -> list[list[Line]]:
 
 
 def narrow_gaps(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap]:
-    """Return the white gaps that the words of one more row leave, where they are at least so wide."""
+    """Return the white gaps that the words of a further row leave, if they are wide enough."""
     remaining: list[Gap] = []
     for gap in gaps:
         low, high = gap

@@ -50,7 +50,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """Lines that are read by themselves: turned ones, or those in a frame beside another."""
+    """Lines that are read apart: turned lines, or lines in a frame."""
 
     lines: tuple[Line, ...]
 
@@ -60,7 +60,7 @@ Item = Line | Table | Aside
 
 @dataclass(slots=True)
 class Group:
-    """Lines, or a table, that make up one block; `plain` ones are never headings."""
+    """Lines, or a table, of a block; `plain` groups are never headings."""
 
     kind: BlockKind
     lines: list[Line] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Group:
         return self.table.page if self.table else self.lines[0].page
 
     def add(self, line: Line) -> None:
-        """Append a line, keeping `inner_left`, the leftmost place of all lines but the first."""
+        """Append a line, keeping `inner_left`, the leftmost position of the later lines."""
         self.lines.append(line)
         self.inner_left = min(self.inner_left, line.left)
 
@@ -99,7 +99,7 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
 
 
 def usual_size(lines: Iterable[Line]) -> float:
-    """Return the type size of most characters, those of listings aside if there is other text."""
+    """Return the type size of most characters, listings aside if possible."""
     all_lines = list(lines)
     text = [line for line in all_lines if not line.fixed]
     sizes = _weigh(sorted((line.size, len(line.text)) for line in text or all_lines))
@@ -222,7 +222,7 @@ _NO_LETTER = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """An entry of a file's own outline: what it is called, its level from 1, and its page."""
+    """An entry of a file's own outline: its title, level from 1, and page."""
 
     title: str
     level: int
@@ -251,7 +251,7 @@ def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntr
 
 
 def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
-    """Turn large text before an even larger heading, such as names of authors, into no heading."""
+    """Turn large text before an even larger heading, such as names of authors, into paragraphs."""
     larger = 0.0  # than what is before the text that follows
     for group in reversed([group for group in groups if group.lines]):
         size = group.lines[0].size

@@ -44,7 +44,7 @@ _MOST_LISTED = 20  # pages named in a note, which is one line of a table
 
 
 class FailedPages:
-    """The errors of the failed pages of one document, by page, in the order in which they came."""
+    """The errors of the failed pages of a document, by page."""
 
     def __init__(self, left_out: Omissions) -> None:
         self.errors: dict[int, Exception] = {}
@@ -76,7 +76,7 @@ class FailedPages:
 
 
 def list_pages(pages: Sequence[object]) -> str:
-    """Return the first of some pages, parted by commas, and an ellipsis in place of the others."""
+    """Return the first pages of a list, and an ellipsis for the others."""
     return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
 
 
@@ -102,7 +102,7 @@ def lay_out_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[Block]:
-    """Return the blocks in reading order; margin notes and running lines tear no paragraph apart."""
+    """Return the blocks in reading order, with margin notes and running lines out of the paragraphs."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
     drafts: list[_Draft] = []
@@ -193,7 +193,7 @@ _MOST_UNUSED = 2  # empty columns of a table; where there are more, it is text t
 
 
 def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
-    """Write groups as blocks; a block that runs over a page break comes in one piece a page."""
+    """Write groups as blocks; a block over a page break is cut there."""
     groups = list(groups)
     ends, begins = _torn_places(groups)
     for group in groups:

@@ -1,4 +1,4 @@
-"""Lines of a PDF page with their place and type."""
+"""Lines of a PDF page, with their position and type."""
 
 import re
 from collections import Counter
@@ -31,7 +31,7 @@ class Word(NamedTuple):
 class Line(NamedTuple):
     """A line on paper; distances in points from the lower left corner of the page.
 
-    The last word of a `broken` line goes on in the next one. A `turned` line is not upright. `start` and
+    The last word of a `broken` line goes on in the next line. A `turned` line is not upright. `start` and
     `end` are offsets among the characters of the page. `words` are known of upright lines.
     """
 
@@ -85,7 +85,7 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
 
 
 def add_words(glyphs: Glyphs, lines: Sequence[Line]) -> list[Line]:
-    """Return the lines with their words, which PDFium parts by one blank however far they are apart."""
+    """Return the lines with their words, which PDFium parts by a blank at any distance."""
     return [Line(*line[:-1], _read_words(glyphs, line)) for line in lines]
 
 
@@ -154,7 +154,7 @@ def _join_runs(before: Line, after: Line) -> Line:
 
 
 def without_leaders(lines: Iterable[Line], left_out: Omissions) -> list[Line]:
-    """Return the lines with white in place of dots that lead from one thing to another."""
+    """Return the lines with white in place of leading dots."""
     plain = []
     for line in lines:
         text = " ".join(word.text for word in line.words)
@@ -179,12 +179,12 @@ def part_of(line: Line, words: Sequence[Word]) -> Line:
 
 
 def words_of(line: Line) -> tuple[Word, ...]:
-    """Return the words of a line; a line whose words are not known counts as one."""
+    """Return the words of a line, or the line as a word if they are unknown."""
     return line.words or (Word(line.text, line.left, line.right),)
 
 
 def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Yield the lines beside one another, from the top; each row from left to right."""
+    """Yield rows of lines side by side, from the top; each row from left to right."""
     row: list[Line] = []
     for line in sorted(lines, key=lambda line: -(line.bottom + line.top)):
         if row and (line.bottom + line.top) / 2 < row[0].bottom:
@@ -272,7 +272,7 @@ _LOOKED_AT = 300
 
 
 def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
-    """Return the lines of one page, such as those of a table cell, as one text; empty for none."""
+    """Return the lines of a page, such as those of a table cell, as a text."""
     return " ".join(text for _, text in texts_by_page(lines, spelling)) if lines else ""
 
 
@@ -302,7 +302,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
 
 
 def _is_unsure(before: Line, line: Line) -> bool:
-    """Return True if a line may not follow the one before it, by page, position or order in the file."""
+    """Return True if a line may not follow the line before it, by page, position or order in the file."""
     if line.page != before.page or line.bottom > before.top:
         return not (line.text[:1].islower() or before.broken)
     is_below = (line.bottom + line.top) / 2 < before.bottom
@@ -323,7 +323,7 @@ def _is_address(text: str, following: str) -> bool:
 
 
 def code_text(lines: Sequence[Line]) -> str:
-    """Return code lines with the indentation and blank lines that their places on paper show."""
+    """Return code lines with the indentation and blank lines that they have on paper."""
     left = min(line.left for line in lines)
     words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
     widths = [(word.right - word.left) / len(word.text) for word in words]

@@ -38,7 +38,7 @@ def align(text: str, page: str) -> list[int | None]:
     used: set[int] = set()
 
     def reach(number: int, place: int) -> int:
-        """Return how many words from a place on are equal and free, or matched with each other already."""
+        """Return the number of equal and free words from an index on."""
         room = min(_LONGEST, len(text_words) - number, len(page_words) - place)
         for step in range(room):
             taken = match.get(number + step, None if place + step in used else place + step)

@@ -62,7 +62,7 @@ _NO_TITLE = re.compile(
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one PDF file."""
+    """Parse a PDF file."""
     from pypdfium2 import PdfiumError
 
     # PDFium repairs a file without its end and silently loses pages, so that is refused here.
@@ -153,7 +153,7 @@ def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> l
 def read_page(
     page: "PdfPage", number: int, settings: DocumentSettings, limits: ReaderLimits, left_out: Omissions
 ) -> PageContent:
-    """Read what is on a page."""
+    """Read the lines, drawing and form values of a page."""
     objects = list_objects(page, limits.page_objects)
     drawing = read_drawing(page, objects)
     with closing(page.get_textpage()) as textpage:
@@ -206,7 +206,7 @@ def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
 
 
 def title_of(document: "PdfDocument") -> str | None:
-    """Return the title that the file states, if it is a readable one and not what a program puts there."""
+    """Return the title that the file states, unless a program filled it in."""
     try:
         title = document.get_metadata_value("Title").strip()
     except UnicodeDecodeError:
@@ -225,7 +225,7 @@ def title_of_blocks(blocks: Sequence[Block], stated: str | None) -> str | None:
 
 
 def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
-    """Count scripts and attached files; returns what the document's row should say of them."""
+    """Count scripts and attached files; returns notes for the document's row."""
     from pypdfium2 import raw
 
     left_out.count("script", max(raw.FPDFDoc_GetJavaScriptActionCount(document.raw), 0), 0)
@@ -239,7 +239,7 @@ _STAMP = 40  # characters: scanners print a date or a number on a page, and no s
 
 
 def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
-    """Return True if pictures cover most of a page that has no text but a stamp; blanks do not count."""
+    """Return True if pictures cover most of a page without text other than a stamp."""
     return characters <= _STAMP and sum(share_of(picture, paper) for picture in pictures) >= _MOSTLY
 
 
@@ -278,7 +278,7 @@ def read_scans(
 ) -> list[str]:
     """Read scanned pages by OCR, if the settings ask for it; returns notes for the document's row.
 
-    Raises a DocumentFailure (`scanned`) if Tesseract or one of its languages is missing.
+    Raises a DocumentFailure (`scanned`) if Tesseract or a language is missing.
     """
     scans = [page for page in pages if page.scanned]
     if not (settings.ocr and scans):
@@ -348,7 +348,7 @@ def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, hei
 
 
 def _even_sizes(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines, those of nearly the usual height in one type size: letters make the difference."""
+    """Give lines of nearly the usual height the same type size: their letters differ in height."""
     usual = round(median(line.size for line in lines) * 2) / 2 if lines else 0.0
     return [
         line._replace(size=usual if abs(line.size - usual) <= _SAME_SIZE * usual else round(line.size))

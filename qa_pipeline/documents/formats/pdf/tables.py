@@ -1,4 +1,4 @@
-"""Tables of a PDF page between ruled lines, as one line of text a row."""
+"""Tables of a PDF page between ruled lines, a line of text for each row."""
 
 import re
 from bisect import bisect
@@ -56,7 +56,7 @@ class Table:
 def table_of(
     header: Sequence[Row], strips: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
-    """Return a table whose columns white gaps part; in doubt if it has one row or long names."""
+    """Return a table whose columns white gaps part; a single row or long names put it in doubt."""
     rows = [columns_of(row) for row in strips]
     printed = strips_of(header, gaps)
     texts = [[" ".join(part.text for part in column) for column in strip] for strip in printed]
@@ -183,7 +183,7 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
 
 
 def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | None:
-    """Return the drawn table with names at the end of a page, of whose lines those outside are given."""
+    """Return the drawn table with names at the end of a page; `outside` are lines outside tables."""
     drawn = [table for table in tables if table.names]
     last = min(drawn, key=lambda table: table.box.bottom, default=None)
     if last is None or sum(line.top < last.box.bottom for line in outside) > _MOST_AROUND:
@@ -259,7 +259,7 @@ def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
 
 
 def _has_numbers(row: Sequence[GridCell], strips: Sequence[Strip]) -> bool:
-    """Return True if each row that is printed between two lines has a number in one column."""
+    """Return True if a column has a number in each row that is printed between two lines."""
     full = (cell.lines for cell in row if len(cell.lines) == len(strips))
     return any(all(_NUMBER.match(line.text) for line in lines) for lines in full)
 
@@ -278,7 +278,7 @@ class _Stack:
             self.zones[bisect(depths, -(row[0].bottom + row[0].top) / 2)].append(row)
 
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
-        """Return the tables between the lines, and the lines of text in none."""
+        """Return the tables between the lines, and the remaining lines of text."""
         tables: list[Table] = []
         for first, last in self._tabular():
             header, bands = self._parts(first, last)

@@ -133,7 +133,7 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
 
 
 def _is_usual(text: Any) -> bool:
-    """Return True if a text object is filled, not tiny, and in no layer that may be off."""
+    """Return True if a text object is filled, not tiny, and in a visible layer."""
     from pypdfium2 import raw
 
     size, matrix = ctypes.c_float(), raw.FS_MATRIX()
@@ -201,7 +201,7 @@ def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -
 def _read_by_ocr(
     letters: Sequence[_Letter], pictures: Sequence[Box], bare: "Bitmap", sheet: Box
 ) -> Iterator[int]:
-    """Yield the indexes of letters in words where a picture has ink: OCR does not place single letters."""
+    """Yield the letters of words over the ink of a picture: OCR does not position single letters."""
     import numpy as np
 
     for _, group in groupby(enumerate(letters), lambda place: place[1].number - place[0]):
