@@ -273,11 +273,9 @@ _LITERAL = re.compile(
 )
 _PARTS = re.compile(r'((?:"[^"]*"|\\.|\[[^\]]{0,200}\]|[^;])*)(?:;|$)')
 _SHAPE = re.compile(
-    r"(?P<before>[^0#?.]*)(?P<whole>[0#?](?:[^.eE]*[0#?])?)?(?P<scale>,*)(?:\.(?P<decimals>[0#?]*))?"
-    r"(?P<more>,*)(?:[eE][+-](?P<exponent>0+))?(?P<after>.*)",
-    re.DOTALL,
+    r"(?P<before>[^0#?.,eE]*)(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]*))?(?P<after>[^0#?.,eE]*)"
 )
-"""Signs around the places of digits before and behind the point; a comma beside it stands for a thousand."""
+"""Signs around the digits before and behind the point."""
 _CONDITION = re.compile(r"\[[<>=]")
 _ANY = re.compile("General|@|/", re.IGNORECASE)
 """Formats that are ignored: text and fractions."""
@@ -335,19 +333,23 @@ def show_number(value: float, form: str) -> str | None:
 def _shapes(form: str) -> tuple[tuple[str, ...] | None, ...]:
     """Return the parsed forms for positive and negative numbers and for zero; None for a form of text."""
     parts = _PARTS.findall(form)[:-1][:3]
-    matches = (None if _ANY.search(part) else _SHAPE.match(_LITERAL.sub(_set_apart, part)) for part in parts)
+    matches = (
+        None if _ANY.search(part) else _SHAPE.fullmatch(_LITERAL.sub(_set_apart, part)) for part in parts
+    )
     return tuple(match and match.groups("") for match in matches)
 
 
 def _fill(value: float, shape: tuple[str, ...]) -> str:
-    before, integer, scale, decimals, more, exponent, after = shape
+    before, whole, decimals, after = shape
     digits = ""
-    if exponent:
-        mantissa, _, tens = f"{abs(value):.{len(decimals)}E}".partition("E")
-        digits = f"{mantissa}E{tens[0]}{tens[1:].lstrip('0').zfill(len(exponent))}"
-    elif integer or decimals:
-        power = 2 * (before + after).count("%") - 3 * len(scale + more)
-        digits = _digits(abs(Decimal(repr(value))).scaleb(power), integer, decimals)
+    if whole or decimals:
+        number = abs(Decimal(repr(value))).scaleb(2 * (before + after).count("%"))
+        rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
+        digits, _, behind = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
+        least = len(decimals.rstrip("#?"))
+        behind = behind[:least] + behind[least:].rstrip("0")
+        digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
+        digits = f"{digits}.{behind}" if behind else digits
     text = "".join(
         chr(ord(sign) - _APART) if ord(sign) >= _APART else sign for sign in f"{before}{digits}{after}"
     )
@@ -357,23 +359,3 @@ def _fill(value: float, shape: tuple[str, ...]) -> str:
 def _set_apart(literal: re.Match[str]) -> str:
     text = next(filter(None, literal.group(1, 2, 3)), " " if literal["blank"] else "")
     return "".join(chr(ord(sign) + _APART) for sign in text if ord(sign) < _APART)
-
-
-def _digits(number: Decimal, integer: str, decimals: str) -> str:
-    rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
-    digits, _, behind = f"{rounded:f}".partition(".")
-    least = len(decimals.rstrip("#?"))
-    behind = behind[:least] + behind[least:].rstrip("0")
-    digits = digits.lstrip("0").rjust(integer.count("0"), "0")
-    written: list[str] = []
-    if "," in integer:
-        digits = f"{int(digits):,}".rjust(integer.count("0"), "0") if digits else ""
-    else:  # with signs between the places, such as those of a postal code
-        for sign in reversed(integer):
-            if digits and sign in "0#?":
-                digits, last = digits[:-1], digits[-1]
-                written.append(last)
-            elif digits:
-                written.append(sign)
-    digits += "".join(reversed(written))
-    return f"{digits}.{behind}" if behind else digits
