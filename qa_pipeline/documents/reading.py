@@ -4,11 +4,12 @@ import hashlib
 from collections.abc import Iterator, Set
 from pathlib import Path, PurePosixPath
 from typing import cast
+from urllib.parse import quote
 
 import polars as pl
 
 from qa_pipeline.documents.corpus.corpora import open_folder
-from qa_pipeline.documents.corpus.description import BatchDescription
+from qa_pipeline.documents.corpus.description import BatchDescription, Source
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.formats.registry import ROWS, SAVE_AS, SUFFIXES, format_of
@@ -177,16 +178,17 @@ class _Work:
         }
 
     def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
-        address = self.description.address_of(file.raw)
+        base = self.description.base_uri
+        address = f"{base}/{quote(file.raw, safe='/')}" if base else None
         if address and self.bare_mask(address)[0] != address:
             address = None
         if declared and (" " in declared or not declared.startswith(("https://", "http://"))):
             declared = None  # not safe to show as a link
-        alone = self.description.stated_of(file.path).source_uri
+        alone = self.description.documents.get(file.path, Source()).source_uri
         return alone or declared or address or self.description.source_uri
 
     def _licence(self, file: FoundFile, declared: str | None = None) -> str | None:
-        alone = self.description.stated_of(file.path).licence
+        alone = self.description.documents.get(file.path, Source()).licence
         return alone or declared or self.description.licence
 
 

@@ -7,7 +7,6 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
-from urllib.parse import quote
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -70,14 +69,6 @@ class BatchDescription(Source):
         BeforeValidator(lambda value: {} if value is None else value),
         AfterValidator(lambda paths: {unicodedata.normalize("NFC", path): paths[path] for path in paths}),
     ] = {}
-
-    def stated_of(self, path: str) -> Source:
-        """Return the statements about a single document."""
-        return self.documents.get(path, Source())
-
-    def address_of(self, raw: bytes) -> str | None:
-        """Return the address of a file below `base_uri`, from its name as bytes."""
-        return f"{self.base_uri}/{quote(raw, safe='/')}" if self.base_uri else None
 
     def masked(self, mask: Mask) -> "BatchDescription":
         """Return the description with its values masked, but not the paths, which are looked up."""

@@ -59,11 +59,6 @@ def documents_among(files: Iterable[FoundFile]) -> list[FoundFile]:
     return [file for file in files if file.path not in (*PAIRS_FILES, DESCRIPTION_FILE)]
 
 
-def sort_files(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Return the files in the order in which they are listed everywhere."""
-    return sorted(files, key=lambda file: (file.path, file.raw))
-
-
 def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
     """Return the content of a file of at most `limit` bytes; raises a DocumentFailure.
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from qa_pipeline.documents.corpus.archives import list_archive
-from qa_pipeline.documents.corpus.files import FoundFile, Opener, hash_files, sort_files, stored_path
+from qa_pipeline.documents.corpus.files import FoundFile, Opener, hash_files, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.layout import check_batch_name, name_problem, refusal
@@ -33,7 +33,7 @@ class BatchFiles:
 
     def list(self) -> list[FoundFile]:
         """Return every visible file in order, the pairs and the description among them."""
-        return sort_files(self.list_files())
+        return sorted(self.list_files(), key=lambda file: (file.path, file.raw))
 
     def find(self, path: str) -> FoundFile | None:
         """Return a visible file by its path inside the batch, a readable one if possible."""
@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def batch(self) -> str:
-        """Return the files of a batch: a folder, an archive, or a single file."""
+        """Return the name of the batch: an archive is named like its stem."""
         name = self.raw.decode("utf-8", "surrogateescape")
         return name if self.is_folder else without_suffix(name)
 
