@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
-from qa_pipeline.documents.formats import delimited, epub, mail, markdown, odt, row_files, spreadsheet, text
+from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, spreadsheet, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.office import docx, pptx
 from qa_pipeline.documents.formats.pdf import parser as pdf
@@ -27,7 +27,7 @@ _FORMATS: dict[str, tuple[Parser, str]] = {
     "pdf": (pdf.parse, ".pdf"),
     "rst": (_rst, ".rst .rest"),
     "text": (text.parse, ".txt .text"),
-    "table": (delimited.parse, ".csv .tsv .tab"),
+    "table": (spreadsheet.parse_delimited, ".csv .tsv .tab"),
     "jsonl": (row_files.parse, ".jsonl .ndjson"),
     "email": (mail.parse, ".eml"),
     "parquet": (row_files.parse_parquet, ".parquet"),

@@ -1,15 +1,19 @@
-"""Read spreadsheets (XLSX, XLSM, ODS): each sheet as a section, each row as a line.
+"""Read spreadsheets (XLSX, XLSM, ODS) and CSV files: each sheet as a section, each row as a line.
 
 Formulas are read as the values last saved. Links to other files are not followed.
 """
 
+import csv
+import io
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import (
     LONGEST_REPEATED,
@@ -21,6 +25,7 @@ from qa_pipeline.documents.formats.rows import (
 from qa_pipeline.documents.formats.workbooks import Sheet, read_sheets
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.doubt import SIGNS
 
 _Row = list[Cell]
 _BLANK = Cell("")
@@ -163,3 +168,72 @@ def _count_names(rows: Sequence[Sequence[str]], filled: Sequence[Sequence[str]])
         if names_columns(both, rows[2 : SAMPLE_ROWS + 2]):
             return 2
     return int(len(rows) > 1 and names_columns(rows[0], rows[1 : SAMPLE_ROWS + 1]))
+
+
+_NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which no text holds
+_SAMPLE = 500_000  # characters from which the delimiter is chosen
+_LEAST_FIT = 0.5  # of the rows: a delimiter gives at least as many the same width
+_EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
+
+
+def parse_delimited(
+    source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS
+) -> ParsedFile:
+    """Parse a CSV or TSV file."""
+    text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
+    hint = _EXCEL_HINT.match(text)  # the line that names the delimiter to spreadsheets
+    text = text[hint.end() :] if hint else text
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
+    delimiter = hint[1] if hint else _choose_delimiter(text[:_SAMPLE])
+    quoted = True
+    try:
+        for _ in _records(text, delimiter, strict=True):
+            pass
+    except csv.Error:  # quotes that do not pair up may be inches
+        plain, paired = (_fit(_records(text, delimiter, quoted=way)) for way in (False, True))
+        quoted = paired > plain
+    cells: list[list[Cell]] = []
+    for row in _records(text, delimiter, quoted=quoted):
+        if len(cells) >= limits.rows:
+            raise too_many_rows(limits)
+        if any(stripped := [cell.strip() for cell in row]):
+            cells.append([Cell(cell) for cell in stripped])
+    names, *below = cells[:SAMPLE_ROWS] or [[]]
+    if below and all(len(row) == len(names) + 1 for row in below):
+        cells[0] = [Cell(""), *names]  # as R writes them: the column of row names has no name
+    omissions = Omissions()
+    blocks = tuple(write_table(cells, settings, omissions))
+    notes = []
+    if not quoted and '"' in text:
+        notes.append("quotes in the table do not pair up and were read as plain characters")
+    if wider := sum(SIGNS["table"] in block.text for block in blocks):
+        notes.append(f"{wider} rows hold more cells than the table has columns")
+    return ParsedFile(blocks=blocks, left_out=omissions.record(), notes=tuple(notes))
+
+
+def _choose_delimiter(sample: str) -> str:
+    """Return the sign that parts most of the first rows alike; commas come last, as they may be decimal."""
+    delimiter, best = _NO_DELIMITER, _LEAST_FIT
+    for sign in "\t;|,":
+        ways = (_records(sample, sign, quoted=quoted) for quoted in (True, False))
+        fit = max(_fit(islice(way, SAMPLE_ROWS)) for way in ways)
+        if fit > best or (fit == best and delimiter == _NO_DELIMITER):
+            delimiter, best = sign, fit
+    return delimiter
+
+
+def _records(text: str, delimiter: str, *, quoted: bool = True, strict: bool = False) -> Iterator[list[str]]:
+    return csv.reader(
+        io.StringIO(text),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        skipinitialspace=True,
+        strict=strict,
+    )
+
+
+def _fit(rows: Iterable[list[str]]) -> float:
+    """Return the share of rows with the usual number of cells, 0 for rows of single cells."""
+    widths = Counter(len(row) for row in rows if row)
+    ((width, count),) = widths.most_common(1) or [(0, 0)]
+    return count / widths.total() if width > 1 else 0.0
