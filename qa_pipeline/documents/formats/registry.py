@@ -27,7 +27,7 @@ _FORMATS: dict[str, tuple[Parser, str]] = {
     "pdf": (pdf.parse, ".pdf"),
     "rst": (_rst, ".rst .rest"),
     "text": (text.parse, ".txt .text"),
-    "table": (spreadsheet.parse_delimited, ".csv .tsv .tab"),
+    "table": (spreadsheet.parse_csv, ".csv .tsv .tab"),
     "jsonl": (row_files.parse, ".jsonl .ndjson"),
     "email": (mail.parse, ".eml"),
     "parquet": (row_files.parse_parquet, ".parquet"),

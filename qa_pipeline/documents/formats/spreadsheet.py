@@ -176,9 +176,7 @@ _LEAST_FIT = 0.5  # of the rows: a delimiter gives at least as many the same wid
 _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
 
 
-def parse_delimited(
-    source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS
-) -> ParsedFile:
+def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
     """Parse a CSV or TSV file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
     hint = _EXCEL_HINT.match(text)  # the line that names the delimiter to spreadsheets

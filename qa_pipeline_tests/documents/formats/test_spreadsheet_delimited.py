@@ -21,7 +21,7 @@ def parse(
     settings: DocumentSettings = SETTINGS,
     limits: ReaderLimits = LIMITS,
 ) -> ParsedFile:
-    return spreadsheet.parse_delimited(source(content, name), settings, limits)
+    return spreadsheet.parse_csv(source(content, name), settings, limits)
 
 
 def lines(content: str | bytes, name: str = "a.csv") -> list[str]:
