@@ -56,11 +56,7 @@ def order_lines(lines: Sequence[Line]) -> list[Line]:
 def _find_gutter(lines: Sequence[Line]) -> float | None:
     if len(lines) < 2 * _LEAST_LINES:
         return None
-    lefts = sorted([line.left for line in lines])
-    first, second = lefts[0], max(line.right for line in lines)
-    starts_aside = lefts[-_LEAST_LINES] > first + _MIDDLE[0] * (second - first)
-    if not starts_aside and not any(line.words for line in lines):
-        return None
+    first, second = min(line.left for line in lines), max(line.right for line in lines)
     total = sum(len(line.text) for line in lines)
     best, least = None, _MOST_ACROSS * total
     for place in _find_places(lines, first, second):

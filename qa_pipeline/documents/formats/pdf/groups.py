@@ -211,10 +211,8 @@ def insert_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequenc
     return [group for _, group in sorted(placed, key=itemgetter(0))]
 
 
-_LONGEST = 200  # characters of a heading; what is longer is large text, as of a motto or a slide
 _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it
 _LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
-_LEAST_MATCHED = 3  # entries of an outline found in the text: fewer may be found by chance
 _MOST_LINES = 4  # of a heading that an outline names: titles are wrapped, paragraphs are longer
 NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -231,13 +229,8 @@ class OutlineEntry:
 
 def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntry]) -> None:
     """Set headings and their levels: from the file's outline, then from type size and weight."""
-    for group in groups:
-        if group.kind == "heading" and sum(len(line.text) for line in group.lines) > _LONGEST:
-            group.kind = "paragraph"
     _take_back_bylines(groups, shape)
     levels = _levels_of_outline(groups, outline)
-    if len(levels) < _LEAST_MATCHED:
-        levels = {}
     level_of = _levels_of_sizes(groups, levels)
     for place, group in enumerate(groups):
         if group.kind == "heading" and place not in levels:

@@ -102,8 +102,6 @@ def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
         first, end = match.span()
         glyph_box = box(first)
         last = glyph_box if end - first == 1 else box(end - 1)
-        if glyph_box[0] > last[2]:  # written from right to left
-            glyph_box, last = last, glyph_box
         words.append(Word(match[0], glyph_box[0], last[2]))
     return tuple(words)
 
