@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 _SHINGLE = 5  # words of a sequence that is compared: fewer are in any two texts, more break at each edit
 _FEWEST_WORDS = 40
-"""Shorter documents are compared by nobody: a form letter of two lines is no duplicate of another."""
+"""Shorter documents are not compared."""
 NEAR_DUPLICATE_SIMILARITY = 0.8
 """Jaccard similarity from which two documents are near duplicates."""
 _PERMUTATIONS = 128  # hash functions of MinHash, the default of datasketch; time grows with them
 _MISSES = 1e-4
-"""Share of texts just as similar as the threshold that may be overlooked; of more similar ones far fewer."""
+"""Share of texts at the threshold that may be missed."""
 
 Shingles = npt.NDArray[np.uint32]
 

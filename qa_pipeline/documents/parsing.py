@@ -71,10 +71,9 @@ class ContentRow(TypedDict):
 CONTENT_COLUMNS = tuple(ContentRow.__annotations__)
 _COLUMNS_READER = TypeAdapter(ContentRow)
 ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
-"""Settings that decide how fast a document is read or whether it fails, never its text."""
+"""Settings that never change the text of a document."""
 
 _MISNAMED = ("damaged", "binary_content")
-"""Reasons of failures that a wrong suffix may have."""
 _LONGEST_TITLE = 300  # characters, as of a heading
 _LONGEST_NOTE = 2000  # characters of an address, which browsers take up to, or of a licence
 _LONGEST_LOOKED_AT = 10_000  # characters that are masked before they are cut
@@ -94,10 +93,7 @@ class ParseRequest:
 
 ParseOutcome = ContentRow | DocumentFailure
 ParseFiles = Callable[[Iterable[ParseRequest], DocumentSettings], Iterator[ParseOutcome]]
-"""Parses files one by one or several at once; outcomes come in the order of the requests.
-
-Requests are taken as they are needed, so that few contents are in memory at a time.
-"""
+"""Parses files; outcomes come in the order of the requests, which are taken as needed."""
 
 
 def parse_in_process(requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:

@@ -32,7 +32,7 @@ from qa_pipeline.storage.tables import DOCUMENTS
 
 _ID_LENGTH = 32
 FORGOTTEN = "forgotten"
-"""The reason of a row without text: a person had the document forgotten."""
+"""The reason of a row whose document a person had erased."""
 _SKIPPED = frozenset({"unsupported_format", "linked_folder"})
 
 

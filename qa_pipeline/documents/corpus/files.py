@@ -33,7 +33,7 @@ class Stream(Protocol):
 
 
 Opener = Callable[[], AbstractContextManager[Stream]]
-"""Opens a file for reading; what goes wrong then or while reading is a `DocumentFailure`."""
+"""Opens a file for reading; raises a DocumentFailure, also while reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +119,3 @@ class ReaderLimits:
 
 
 LIMITS = ReaderLimits()
-"""The limits of all runs."""

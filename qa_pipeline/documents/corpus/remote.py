@@ -28,7 +28,7 @@ _VOUCHERS = (
     "md5Hash", "ContentMD5", "content_md5", "md5", "sha256", "blob_id", "sha", "checksum", "crc32c",
     "ETag", "etag",
 )  # fmt: skip
-"""The names of stores for a hash of the content in their listings, the closest to the content first."""
+"""Names of content hashes in the listings of stores, the best first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 

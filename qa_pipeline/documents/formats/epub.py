@@ -28,7 +28,7 @@ _ROLES = {
     **dict.fromkeys(("noteref", "doc-noteref", "backlink", "doc-backlink"), "footnote_mark"),
     **dict.fromkeys(("toc", "doc-toc", "page-list", "landmarks"), "navigation"),
 }
-"""Parts of a chapter that are no text of the book, by their `epub:type` or `role`."""
+"""Parts of a chapter outside its text, by their `epub:type` or `role`."""
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]{0,1000}(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _EMPTY = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)[\s/])"
@@ -37,7 +37,7 @@ _EMPTY = re.compile(
 )
 """An empty element of XHTML that HTML would take for a start."""
 _MATHS_PREFIX = re.compile(r"(</?)(?:m|mml|math):(?=m)")
-"""The usual prefixes of MathML, which HTML knows without one."""
+"""Prefixes of MathML, which HTML lacks."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 RAISED, LOWERED, STRUCK, LEVEL = "\x0e", "\x0f", "\x11", "\x10"
-"""Control characters, which canonical text never holds."""
+"""Control characters, which canonical text never contains."""
 SCRIPTS = {"superscript": RAISED, "subscript": LOWERED}
-"""The signs by the names of Office files."""
 _SCRIPT = re.compile("\\s?([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10")
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
 _REACH = 40  # characters before a raised text that tell what it is
 _STARTS = ("", ":", "|", "(", "-", "–", "—")
-"""Ends of what stands before the first word of a text, cell or bracket."""
+"""Characters before the first word of a text, cell or bracket."""
 _MARKS = re.compile(
     r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*,?[\])]?|\[.*\]"
 )
@@ -155,7 +154,7 @@ _SHIFTED = {
     **dict.fromkeys(("msubsup", "munderover", "sSubSup"), "_^"),
 }
 _FIXED = frozenset({*_SHIFTED, "mfrac", "f", "nary", "mroot", "rad"})
-"""Elements that have so many parts and no more."""
+"""Elements with a fixed number of parts."""
 _INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
 
 

@@ -33,7 +33,7 @@ _DEEPEST = 20  # parts in parts: a message that was forwarded ten times has as m
 _LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length
 _LEAST_SHARE = 0.5  # of the text of the HTML version: a plain one with less is cut, or only names the other
 _BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")
-"""The lines of a body up to a blank one, or one that holds other signs."""
+"""The lines of a body up to a blank line or other signs."""
 _FLOWED = re.compile(r"(?<=\S) \n(?![> \n]|-- \n)(?m:(?<!^-- \n))")
 _WROTE = (
     r"(?:(?:On|Am|Den)\b[^\n]{0,200}\n)?[^\n]{0,200}\b(?:wrote|schrieb|skrev)\b[^\n]{0,80}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _INDENTED_BOX = re.compile(
     r"(?:(?:!!!|\?\?\?\+?)\s++(?P<kind>[\w -]*)|={3}[!+]?\s++(?=\"))(?:\"(?P<title>[^\"]*)\")?\s*$"
 )
-"""`!!! note "Title"`, and the tab `=== "Title"`, which without a title is none."""
+"""`!!! note "Title"`, and the tab `=== "Title"`."""
 _FENCED_BOX = re.compile(
     r"(?:/{3,}\s*(?P<kind>[a-zA-Z][\w-]*)\s*(?:\|(?P<title>.*))?"
     r"|:{3,}\s*(?!code\b)(?:\{[^{}]*\}|(?P<name>[.#]?[a-zA-Z][^\s\[{}.]*)(?![^\s\[{]))(?P<rest>.*))$"

@@ -11,7 +11,7 @@ from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]
-"""Parses one file; raises DocumentFailure where it cannot become a document."""
+"""Parses a file; raises a DocumentFailure."""
 
 
 def _rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -47,7 +47,7 @@ SAVE_AS = {
     **dict.fromkeys((".mobi", ".azw3"), ".epub"),
     **dict.fromkeys((".ps", ".djvu", ".xps"), ".pdf"),
 }
-"""Formats that nothing reads, and the suffix of one that programs can save them in."""
+"""Unsupported formats, and the suffix to save them as."""
 _LOOKED_AT = 1024
 _ZIP = b"PK\x03\x04"
 _PARTS = {
@@ -60,7 +60,7 @@ _PARTS = {
 }
 """Names of members of an archive that tell its format."""
 ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
-"""Formats whose headings are those of rows or sheets, none of which names the whole."""
+"""Formats whose headings name rows or sheets, never the document."""
 
 
 def format_of(path: str, readers: Mapping[str, str] = {}) -> str | None:

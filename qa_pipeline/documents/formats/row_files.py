@@ -41,9 +41,8 @@ InnerFormat = Literal["text", "markdown", "html"]
 _PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}
 
 _Fields = Mapping[str, object]
-"""A row by name: strings, numbers, truth values, dates, bytes, None, and lists and mappings of these."""
 _Rows = Mapping[int, _Fields]
-"""The rows of a file by their numbers, from 1; a row that is no mapping has one field without a name."""
+"""The rows of a file by their numbers, from 1; a lone value is a field without a name."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:

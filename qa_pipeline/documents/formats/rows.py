@@ -135,7 +135,7 @@ def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed:
 
 
 SAMPLE_ROWS = 200
-"""Rows that show how a table is written and whether its first row names the columns."""
+"""Rows from which the form and the header of a table are judged."""
 _LONGEST_NAME = 100  # characters of the name of a column; what is longer is a value
 _MOSTLY = 0.8  # of the cells of a column: some are blank, or hold a word such as "none"
 _LONG_VALUE = 40  # characters: longer than names of columns, so that a column of texts is told from its name

@@ -61,7 +61,7 @@ _CODE_STARTS = ("code", "source", "test")
 _INCLUDES = ("include", "literalinclude", "auto")
 _FRAMES = frozenset({"compound", "epigraph", "highlights", "pull-quote", "tabs", "tab-set"})
 _CLASSES = re.compile(r"[a-z -]*")
-"""Names of the look of what follows; what Sphinx describes by `class::` has a capital or a bracket."""
+"""Names of looks; classes that Sphinx describes have a capital or a bracket."""
 _COUNTED = {
     **dict.fromkeys(("contents", "toctree", "index"), "navigation"),
     **dict.fromkeys(("header", "footer"), "running_head"),

@@ -49,7 +49,6 @@ _REPLACING_DIGITS = 8  # hex digits of a token, as in `email-0123abcd`
 _NAMES = "|".join(kind.upper() for kind in MASKED_KINDS)
 _BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
 _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLACE_HOLDER}")
-"""Wherever they begin and end: items that stood side by side leave tokens that do."""
 
 
 Write = Callable[[Item], str]
@@ -183,7 +182,7 @@ def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
 
 
 _BETWEEN = "\x1e\x1e"
-"""A sign that `clean` takes out of every text; no item goes on behind it."""
+"""A sign that `clean` removes from every text."""
 
 
 def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]]:

@@ -29,7 +29,7 @@ from qa_pipeline.text.characters import clean
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sandbox.worker")
 ReplyT = TypeVar("ReplyT")
 Job = tuple[Mapping[str, object], bytes]
-"""What is asked of a worker, as its module takes it, and the file."""
+"""The head of a request to a worker, and the file."""
 UNUSABLE = DocumentFailure("parser_crashed", "the process that read it sent a reply that cannot be used")
 
 _MOST_WORKERS = 8  # by default: each takes the memory of an interpreter and of the parsers' libraries

@@ -106,7 +106,7 @@ _KINDS = {
     "deleted_text": "del, s, strike",
     "navigation": "nav",
 }
-"""Selectors of elements without content, by the kind that they are counted as."""
+"""Selectors of elements without content, by kind."""
 _KINDS_OF_A_PAGE = {
     "hidden": "[aria-hidden=true]",
     "navigation": (

@@ -25,7 +25,7 @@ _MAIN = (
     "main", "[role=main]", "#page-content", "#main-content", "#mw-content-text", "#bodyContent", "#content",
     "#main", ".markdown-body", ".main-content", "article",
 )  # fmt: skip
-"""The places where generators of pages put the content, most telling first."""
+"""Selectors of the main content, the most reliable first."""
 
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000

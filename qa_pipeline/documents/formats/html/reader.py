@@ -46,7 +46,7 @@ BREAKING = frozenset({
     "main", "ol", "p", "pre", "section", "summary", "table", "td", "th", "ul",
 })  # fmt: skip
 LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
-"""Classes of what labels its box, as docutils and Python-Markdown write it."""
+"""Classes of labels of boxes, by docutils and Python-Markdown."""
 _STARTS = {"br": "\n", "q": "“", "sup": RAISED, "sub": LOWERED}
 _ENDS = {"q": "”", "sup": LEVEL, "sub": LEVEL}
 

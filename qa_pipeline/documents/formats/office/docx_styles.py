@@ -26,7 +26,7 @@ _ROLES = {
     "navigation": r"(?:toc|innehåll|verzeichnis|contents|index) ?(?:[1-9]|heading)"
     r"|table of (?:figures|authorities)",
 }
-"""Names of styles; those that Word has built in are English in the file, other programs translate them."""
+"""Names of styles; Word writes built-in names in English, other programs translate them."""
 
 
 class Role(NamedTuple):

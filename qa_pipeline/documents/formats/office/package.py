@@ -61,7 +61,7 @@ _SUFFIXES: dict[Kind, str] = {"Word": ".docx", "PowerPoint": ".pptx", "Excel": "
 _OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _LARGEST_TREE = 50_000_000  # bytes
-"""A tree takes some ten times the bytes of its XML; only what is streamed may be larger."""
+"""A tree takes some ten times the bytes of its XML."""
 
 _NO_TITLE = re.compile(
     r"(?:untitled|document|dokument|presentation|präsentation|word document|microsoft word|"

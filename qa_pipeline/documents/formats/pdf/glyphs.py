@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 BROKEN_WORD = "\ufffe"
 """PDFium's mark for a hyphen at a line end; the next line's text follows it."""
 UNREADABLE = "\ufffd"
-"""Stands for a letter that the file gives no Unicode value for."""
+"""Replaces a letter without a Unicode value."""
 _HYPHEN_CODE = "\x02"
 """The same mark, where characters are read one by one."""
 _CODES = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"
 _NO_CHARACTER = re.compile(f"[{_CODES}{UNREADABLE}]")
 _IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CODES}\x1c-\x1f]|(?<= )[{_CODES}\x1c-\x1f](?=[a-z])")
-"""Codes of fonts that do not say what they show: ligatures, most of them; some are blanks between words."""
+"""Codes of fonts without a meaning, mostly ligatures; some are blanks between words."""
 _FIXED_PITCH = 1
 _FIXED_NAMES = re.compile(
     r"mono|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|inconsolata|code", re.IGNORECASE
@@ -36,7 +36,7 @@ _BOLD_NAMES = re.compile(
     r"bold|black|heavy|semib|demi|(?:cm|ec|sf)\w{0,3}bx|\bcmb\d|-medi(?:ital)?$|^\w*(?:libertine|biolinum)tb",
     re.IGNORECASE,
 )
-"""Names of fonts say more than their flags; those of TeX say it in their own way, as CMBX10 does."""
+"""Names of fonts are more reliable than their flags; CMBX10 is bold in TeX."""
 _NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
 _MARKS = {
     "`": "\u0300", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "¯": "\u0304", "˘": "\u0306", "˙": "\u0307",
@@ -75,8 +75,7 @@ def enclose(boxes: Iterable[tuple[float, float, float, float]]) -> Box:
 
 
 Measures = tuple[float, float, float, float, float, bool, bool, bool]
-"""Left, bottom, right, top and type size of a run of characters; whether it is bold, whether it is of letters
-of one width, and whether it is odd: it may not stand upright, since it runs up or down, or backwards."""
+"""Left, bottom, right, top and type size of a run; True if bold, if of fixed width, and if it may be turned."""
 
 
 class Glyphs:

@@ -178,7 +178,7 @@ def _by_column(words: Sequence[Word], places: Sequence[float]) -> list[tuple[int
 Gap = tuple[float, float]
 """The begin and the end of the white between two columns."""
 Strip = list[list[Line]]
-"""The row at one height of a table: for each column the parts of lines in it."""
+"""A printed row of a table: for each column its parts of lines."""
 
 _SPACE = 0.28
 """Width of a blank, in parts of the type size."""

@@ -183,9 +183,7 @@ def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
 _LONGEST_NAME = 5  # words of the name of an empty column; what is longer is text taken for a name
 _LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas
 _FORMULA = re.compile(rf"[{_LARGE}]|(?<!\S)(?:[^\s{_LARGE}]{{1,2}} ){{5,}}")
-"""A sign that reaches over what is beside it, or short words in a row: with two operators, and two operands
-side by side, they are a formula whose fractions, limits and indices are no longer told apart.
-"""
+"""A large operator, or short words in a row, which with operators and operands are a broken formula."""
 _SIDE_BY_SIDE = re.compile(r"(?<!\S)\w \w(?!\S)")
 _OPERATORS = re.compile(r"[=+−×·≤≥≈/∈<>]")
 _FEWEST_WORDS = 4  # of a line of a sentence; shorter lines are labels

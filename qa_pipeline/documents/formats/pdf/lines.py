@@ -15,7 +15,7 @@ from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
-"""Dots that lead from one thing to another, in a table of contents, a form or a list of prices."""
+"""Leading dots of a table of contents, a form or a list of prices."""
 _LONE_HYPHEN = "-"
 _TURN_TOLERANCE = 0.05  # quarter turns, about 5 degrees, as uneven as scanned pages are
 
@@ -205,7 +205,7 @@ _SHORTEST_REST = 3
 _LETTERS = bytes(
     ord(chr(code).lower()) if chr(code).isalpha() or chr(code) == "-" else 0x20 for code in range(256)
 )
-"""Latin-1 in lower case, with a blank for all that is no part of a word."""
+"""Latin-1 in lower case, with blanks between words."""
 
 
 class Spelling:

@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -91,15 +90,6 @@ Span = tuple[int, int]
 """First character and the one after the last, in the document's canonical text."""
 
 
-@dataclass(frozen=True, slots=True)
-class PagePicture:
-    """A page as a PNG; `evidence` of `evidence_length` letters and digits were found on it."""
-
-    png: bytes
-    evidence: int
-    evidence_length: int
-
-
 @contextmanager
 def _open_page(content: bytes, number: int) -> Iterator["PdfPage"]:
     import pypdfium2
@@ -122,8 +112,8 @@ def draw_page(
     evidence: Span | None = None,
     *,
     scale: float = 2.0,
-) -> PagePicture:
-    """Draw a page of a PDF, the evidence highlighted; raises a DocumentFailure (`damaged`)."""
+) -> bytes:
+    """Draw a page of a PDF as PNG, the evidence highlighted; raises a DocumentFailure (`damaged`)."""
     from PIL import Image, ImageChops, ImageDraw
 
     with _open_page(content, number) as opened:
@@ -150,8 +140,7 @@ def draw_page(
         pen.rectangle([side * scale for side in corners], fill=_EVIDENCE)
     file = io.BytesIO()
     ImageChops.multiply(picture, layer).save(file, "PNG")  # as a marker pen does
-    letters = sum(letter.isalnum() for letter in text[max(start, page[0]) : min(end, page[1])])
-    return PagePicture(file.getvalue(), len(quoted), letters)
+    return file.getvalue()
 
 
 def _merge(boxes: Iterable[Box]) -> list[Box]:

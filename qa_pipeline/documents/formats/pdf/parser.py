@@ -44,7 +44,7 @@ _END_WITHIN = 2048  # bytes: twice those in which Acrobat looks (note 18), since
 _NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
 _REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
 _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\W\\d_])")
-"""A sign amid a word: a letter in a font that does not say what it shows, or an accent drawn apart."""
+"""A sign amid a word: a letter of an unreadable font, or an accent drawn apart."""
 _LATIN = "A-Za-zÀ-ɏ"
 _PRIVATE = "\ue000-\uf8e4\U000f0000-\U0010fffd"  # but for the pieces of tall brackets
 _OTHERS = "Ѐ-ԯԱ-֏א-ۿऀ-࿿Ⴀ-ჿ"
@@ -52,13 +52,12 @@ _FALSE_LETTERS = re.compile(
     f"(?<=[{_LATIN}])[{_PRIVATE}{_OTHERS}]|[{_PRIVATE}{_OTHERS}](?=[{_LATIN}])|[{_PRIVATE}]{{2,}}"
     r"|(?<!\w)[À-ÖØ-öø-ÿ]{4,}+(?!\w)"
 )
-"""Letters that no word holds: private codes and other scripts amid Latin letters, and words without a plain
-letter. Words of another script are quotations, lone codes bullets."""
+"""Private codes and other scripts amid Latin letters, and words without a plain letter."""
 _NO_TITLE = re.compile(
     r"\W*(?:untitled|anonymous|unknown|title|document)\W*\d*|Microsoft \w+ - .*|\S*[\\/]\S*|.*\.[a-z]\w{1,4}",
     re.IGNORECASE,
 )
-"""Titles that programs state unasked: nothing, or the name of a file."""
+"""Titles that programs fill in."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:

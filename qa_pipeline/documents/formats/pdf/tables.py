@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 _LONGEST_NAME = 5  # words of a name of a column; what is longer is mostly text taken for one
 
 Row = list[Line]
-"""Lines that stand side by side, from left to right."""
+"""Lines side by side, from left to right."""
 
 
 @dataclass(frozen=True, slots=True)
