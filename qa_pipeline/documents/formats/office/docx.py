@@ -65,7 +65,6 @@ _BOXES = str.maketrans("🞏🞎🗹🗷🗶", "☐☐☑☒✗")
 """Common characters that replace the rare ones mammoth writes for Wingdings."""
 _BESIDE_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
-_LEAST_RAISED = 3  # half points: less adjusts a line
 _DEEPEST_ITEM = 8
 _NO_COLOUR = frozenset({"", "auto", "none"})
 
@@ -134,7 +133,6 @@ class _Reduction:
         self.styles = styles
         self.numbering = Numbering(numbering, styles)
         self.omissions = omissions
-        self.carried: list[_Element] = []
 
     def reduce(self, root: "_Element") -> None:
         """Reduce the main part, or a part of notes."""
@@ -177,7 +175,7 @@ class _Reduction:
                     shade = self.styles.shade(None if around is None else around.find(f"{WORD}pPr"), style)
                 look = self.styles.look(style, element.find(_MARK))
                 what = self._run_lost_as(element, look, shade, paper)
-                if (shift := _shift_of(look)) and not what:
+                if (shift := _value(look, "vertAlign")) in ("superscript", "subscript") and not what:
                     _set_property(element, _MARK, "vertAlign", shift)
             lost += [(element, what)] if what else []
         removed: set[_Element] = set()
@@ -282,19 +280,12 @@ class _Reduction:
                     element.tag, element.text = TEXT, state
 
     def _name(self, paragraph: "_Element") -> None:
-        """Name the kind of a paragraph, and write its number; a deleted end joins the next paragraph."""
+        """Name the kind of a paragraph, and write its number."""
         properties = paragraph.find(f"{WORD}pPr")
         style = self._style(paragraph)
         mark = None if properties is None else properties.find(_MARK)
         if properties is not None:
             paragraph.remove(properties)
-        following = paragraph.getnext()
-        is_deleted = mark is not None and mark.find(f"{WORD}del") is not None
-        if is_deleted and following is not None and following.tag == PARAGRAPH:
-            self.carried += list(paragraph)
-            return
-        paragraph[0:0] = self.carried
-        self.carried = []
         name, level = self.styles.role(style)
         if name == "item" and value_of(properties, f"numPr/{WORD}numId") == "0":  # taken out of its list
             name = "p"
@@ -315,14 +306,6 @@ class _Reduction:
 def _value(look: "Mapping[str, _Element]", name: str) -> str:
     element = look.get(WORD + name)
     return "" if element is None else element.get(VALUE, "")
-
-
-def _shift_of(look: "Mapping[str, _Element]") -> str:
-    shift, moved = _value(look, "vertAlign"), _value(look, "position")
-    if shift in ("superscript", "subscript"):
-        return shift
-    is_moved = read_number(moved.removeprefix("-"), 0) >= _LEAST_RAISED
-    return "" if not is_moved else "subscript" if moved.startswith("-") else "superscript"
 
 
 def _form_state(field: "_Element") -> str:

@@ -75,7 +75,7 @@ def enclose(boxes: Iterable[tuple[float, float, float, float]]) -> Box:
 
 
 Measures = tuple[float, float, float, float, float, bool, bool, bool]
-"""Left, bottom, right, top and type size of a run; True if bold, if of fixed width, and if it may be turned."""
+"""Left, bottom, right, top and type size of a run; True if bold, if of fixed width, if perhaps turned."""
 
 
 class Glyphs:
