@@ -286,14 +286,9 @@ _APART = 0xE000
 """Added to the code of a quoted character while the format around it is taken apart."""
 
 
-def fields_of(form: str) -> set[str]:
-    """Return the letters of a format, which for days and times stand for their parts."""
-    return set(_FIELDS.sub("", form).lower())
-
-
 def show_moment(moment: date | time | timedelta, form: str) -> str:
     """Return a date, time or duration in the order of ISO 8601, as far as a format shows it."""
-    fields = fields_of(form)
+    fields = set(_FIELDS.sub("", form).lower())  # letters of the parts that are shown
     day = clock = seconds = ""
     if isinstance(moment, timedelta):
         minutes, rest = divmod(int(moment.total_seconds()), 60)

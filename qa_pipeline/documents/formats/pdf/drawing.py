@@ -152,11 +152,7 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
         found.drawn |= kind not in flat
         if kind == raw.FPDF_ANNOT_WIDGET:
             found.values += _read_value(note, left_out)
-        elif kind == raw.FPDF_ANNOT_LINK:
-            action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
-            if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
-                left_out.add("launch_action")
-        elif kind != raw.FPDF_ANNOT_POPUP:
+        elif kind not in (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK):
             left_out.add("comment", _read_string(note, b"Contents"))
         if kind == raw.FPDF_ANNOT_TEXT:  # readers move its icon away from the text
             raw.FPDFAnnot_SetFlags(note, raw.FPDF_ANNOT_FLAG_HIDDEN)

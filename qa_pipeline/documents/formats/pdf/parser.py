@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
-from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, paper_of
+from qa_pipeline.documents.formats.pdf.glyphs import Glyphs, paper_of
 from qa_pipeline.documents.formats.pdf.groups import NUMBER, OutlineEntry, letters_of
 from qa_pipeline.documents.formats.pdf.layout import (
     FailedPages,
@@ -168,7 +168,9 @@ def read_page(
         left_out.add("footnote_mark", mark)
     left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
     content = PageContent(number, glyphs.paper.top, lines, drawing, annotations.values)
-    content.scanned = is_scan(len(glyphs.text) if lines else 0, drawing.pictures, glyphs.paper)
+    characters = len(glyphs.text) if lines else 0
+    covered = sum(share_of(picture, glyphs.paper) for picture in drawing.pictures)
+    content.scanned = characters <= _STAMP and covered >= _MOSTLY
     return content
 
 
@@ -235,11 +237,6 @@ def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
 
 _MOSTLY = 0.5  # of the paper: a picture as large is the page, a smaller one is in it
 _STAMP = 40  # characters: scanners print a date or a number on a page, and no sentence
-
-
-def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
-    """Return True if pictures cover most of a page without text other than a stamp."""
-    return characters <= _STAMP and sum(share_of(picture, paper) for picture in pictures) >= _MOSTLY
 
 
 def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:

@@ -125,7 +125,7 @@ def test_text_is_read_where_the_page_does_not_begin_in_the_origin() -> None:
     assert counts(parsed) == {}
 
 
-def test_scripts_files_and_programs_to_start_are_counted_and_left_alone() -> None:
+def test_scripts_and_files_are_counted_and_left_alone() -> None:
     link = "<</Type /Annot /Subtype /Link /Rect [72 690 200 720] /A <</S /Launch /F (calc.exe)>>>>"
     content = one_page(
         HELLO,
@@ -138,7 +138,7 @@ def test_scripts_files_and_programs_to_start_are_counted_and_left_alone() -> Non
     )
     parsed = parse(content)
     assert outline(parsed) == [("paragraph", "Hello there.")]
-    assert counts(parsed) == {"attachment": (1, 0), "launch_action": (1, 0), "script": (1, 0)}
+    assert counts(parsed) == {"attachment": (1, 0), "script": (1, 0)}
 
 
 def test_comments_are_counted_and_left_out() -> None:
