@@ -95,34 +95,16 @@ def _token_writer(settings: MaskingSettings) -> Write:
 def _replace(
     text: str, rules: Sequence[Rule], write: Write, tokens: re.Pattern[str]
 ) -> tuple[str, Counter[str]]:
-    """Replace items until all are found.
-
-    Meanwhile a character stands for each item, so actions find the same items, and tokens stay as they are.
-    """
+    """Replace items until all are found; tokens count as placeholders, so they stay as they are."""
     counts: Counter[str] = Counter()
-    written = tokens.findall(text)
-    work = tokens.sub(PLACE_HOLDER, text)
-    while items := find_items(work, rules):
+    while items := find_items(tokens.sub(lambda token: PLACE_HOLDER * len(token[0]), text), rules):
         counts.update(item.kind for item in items)
-        work, written = _put_place_holders(work, written, items, write)
-    pieces = work.split(PLACE_HOLDER)
-    replaced = zip(pieces, [*written, ""], strict=True)
-    return "".join(piece + replacement for piece, replacement in replaced), counts
-
-
-def _put_place_holders(
-    work: str, written: list[str], items: Sequence[Item], write: Write
-) -> tuple[str, list[str]]:
-    """Put a placeholder for each item; also returns the later text of all placeholders, in order."""
-    parts, now, place, seen = [], list[str](), 0, 0
-    for item in items:
-        gap = work[place : item.start]
-        parts += [gap, PLACE_HOLDER]
-        passed = seen + gap.count(PLACE_HOLDER)
-        now += [*written[seen:passed], write(item)]
-        seen = passed + work.count(PLACE_HOLDER, item.start, item.end)
-        place = item.end
-    return "".join([*parts, work[place:]]), now + written[seen:]
+        parts, last = [], 0
+        for item in items:
+            parts += [text[last : item.start], write(item)]
+            last = item.end
+        text = "".join([*parts, text[last:]])
+    return text, counts
 
 
 _STRICTER = get_args(MaskingAction)
