@@ -258,28 +258,22 @@ def _cells_of(column: "LexborNode") -> "list[LexborNode]":
 
 def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "Iterator[LexborNode]":
     """Yield the elements whose text has the colour of its ground, as far as the page itself says both."""
-    coloured: dict[int, tuple[LexborNode, list[str]]] = {}
-    grounds: dict[int, list[str]] = {}
+    nodes: dict[int, LexborNode] = {}
+    inks: dict[int, list[str]] = {}
+    papers: dict[int, list[str]] = {}
     for node, style in styles:
         for name, value in _COLOUR.findall(style):
-            if name.lower() == "color":
-                coloured.setdefault(node.mem_id, (node, []))[1].append(value)
-            else:
-                grounds.setdefault(node.mem_id, []).append(value)
+            nodes[node.mem_id] = node
+            kind = inks if name.lower() == "color" else papers
+            kind.setdefault(node.mem_id, []).append(value)
     is_whole = tree.css_first("link[rel=stylesheet]") is None  # else another sheet may colour text or ground
-    grounded = {node.mem_id: node for node, _ in styles if node.mem_id in grounds}
-    inherited: dict[int, tuple[LexborNode, list[str]]] = {}
-    for node in grounded.values():
-        if (holder := _nearest(node, coloured)) is not None:
-            inherited[node.mem_id] = node, coloured[holder.mem_id][1]
-        elif is_whole:
-            inherited[node.mem_id] = node, ["black"]
-    coloured |= inherited
-    for node, colours in coloured.values():
-        holder = _nearest(node, grounds)
-        ground = grounds[holder.mem_id] if holder is not None else ["white"] if is_whole else []
-        if ground and all(looks_alike(colour, under) for colour in colours for under in ground):
-            yield from _text_coloured_by(node, coloured)
+    for node in nodes.values():
+        ink, paper = _nearest(node, inks), _nearest(node, papers)
+        colours = inks[ink.mem_id] if ink is not None else ["black"] * is_whole
+        grounds = papers[paper.mem_id] if paper is not None else ["white"] * is_whole
+        alike = (looks_alike(colour, ground) for colour in colours for ground in grounds)
+        if colours and grounds and all(alike):
+            yield from _text_coloured_by(node, nodes)
 
 
 def _text_coloured_by(node: "LexborNode", coloured: "Container[int]") -> "Iterator[LexborNode]":
