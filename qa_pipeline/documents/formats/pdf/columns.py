@@ -19,7 +19,6 @@ _MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge
 _STEP = 4.0  # points: the beginnings of the lines of a column differ by less
 _GUTTER = 0.8  # of the type size: the narrowest white between columns, wider than blanks of most text
 _DEEPEST = 2  # partings, which make four columns: more are those of a table
-_NEAR = 0.5  # of the lower column's height: how much of it is beside the other one at least
 _MOST_TURNS = 0.2  # of the lines: a file that changes sides more often holds the rows of a table
 
 
@@ -101,10 +100,6 @@ def _are_columns(first: Sequence[Line], second: Sequence[Line], total: int) -> b
     sides = (first, second)
     lengths = [sum(len(line.text) for line in side) for side in sides]
     if min(map(len, sides)) < _LEAST_LINES or min(lengths) < _LEAST_SHARE * total:
-        return False
-    low = [min(line.bottom for line in side) for side in sides]
-    high = [max(line.top for line in side) for side in sides]
-    if min(high) - max(low) < _NEAR * min(top - bottom for top, bottom in zip(high, low, strict=True)):
         return False
     order = sorted([(line.start, 0) for line in first] + [(line.start, 1) for line in second])
     turns = sum(before[1] != after[1] for before, after in pairwise(order))
