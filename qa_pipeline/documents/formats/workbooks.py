@@ -3,12 +3,10 @@
 import io
 import re
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, check_length
@@ -112,7 +110,7 @@ def _read_worksheet(
     _read_layout(archive, part, sheet)
     coloured = MultiCellRange(" ".join(sheet.coloured))
     source.reset_dimensions()  # those that the file states may be wrong, and make blank rows wide
-    for cell in chain.from_iterable(source.iter_rows(max_row=_LAST_ROW)):
+    for cell in (cell for row in source.iter_rows(max_row=_LAST_ROW) for cell in row):
         if cell.value is None:
             continue
         sheet.count(str(cell.value), settings)
@@ -215,7 +213,7 @@ def _unseen_as(style: "_Element") -> str:
 
 
 def _read_table(
-    table: "_Element", markup: Markup, unseen: Mapping[str, str], settings: DocumentSettings
+    table: "_Element", markup: Markup, unseen: dict[str, str], settings: DocumentSettings
 ) -> Sheet:
     style = table.get(f"{TABLE}style-name", "")
     sheet = Sheet(table.get(f"{TABLE}name", ""), unseen.get(style) == "hidden")

@@ -1,7 +1,6 @@
 """Lay out the pages of a PDF as headings, paragraphs, list items, code and table rows."""
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -81,7 +80,7 @@ def list_pages(pages: Sequence[object]) -> str:
 
 
 _MARGIN_SHARE = 0.2  # of the text: more of it beside the column is a column itself
-_LAST = sys.maxsize
+_LAST = 10**9  # behind all characters of a page
 
 
 @dataclass(slots=True)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence, Set
 from contextlib import closing
 from itertools import groupby, islice
-from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -328,7 +327,7 @@ def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, hei
     rows = [dict(zip(recognised, values, strict=True)) for values in zip(*recognised.values(), strict=True)]
     words_read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
-    by_line = groupby(words_read, key=itemgetter("block_num", "par_num", "line_num"))
+    by_line = groupby(words_read, key=lambda row: (row["block_num"], row["par_num"], row["line_num"]))
     for number, words in enumerate(list(part) for _, part in by_line):
         sides = [(word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words]
         parts = tuple(Word(word["text"], *ends) for word, ends in zip(words, sides, strict=True))
