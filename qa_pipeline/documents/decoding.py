@@ -53,7 +53,7 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
     start = content[:8192]
     if start.startswith(_BINARY_STARTS):
         raise DocumentFailure("binary_content", "the content is of a binary format, despite the file name")
-    if 0 in start:
+    if 0 in start and charset is None:
         raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
     declaration = _DECLARATION.search(content[:_DECLARED_WITHIN]) if declared else None
     stated = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None

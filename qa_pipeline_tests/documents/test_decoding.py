@@ -61,3 +61,7 @@ def test_what_is_utf_8_is_read_as_such_whatever_encoding_of_one_byte_is_declared
     page = f'<meta charset="{label}">{GERMAN}'
     assert decode(page.encode(), declared=True) == page
     assert decode(GERMAN.encode(), charset=label) == GERMAN
+
+
+def test_a_named_encoding_of_two_bytes_needs_no_mark() -> None:
+    assert decode(GERMAN.encode("utf-16-le"), charset="utf-16-le") == GERMAN

@@ -58,7 +58,7 @@ _NOTES = {
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a message."""
-    reader = _Reader(source.path, settings)
+    reader = _Reader(settings)
     try:
         message = email.message_from_bytes(source.content)
         if _OF_A_MAIL.isdisjoint(name.lower() for name in message.keys()):  # noqa: SIM118 - no mapping
@@ -78,7 +78,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 @dataclass(slots=True)
 class _Reader:
-    path: str
     settings: DocumentSettings
     omissions: Omissions = field(default_factory=Omissions)
 
@@ -122,7 +121,7 @@ class _Reader:
         plain, rich = texts.get("text/plain"), texts.get("text/html")
         if plain is None or rich is None:
             return plain or rich
-        uncounted = _Reader(self.path, self.settings)
+        uncounted = _Reader(self.settings)
         length, least = (
             sum(len(block.text) for block in uncounted._text(version, 1)) for version in (plain, rich)
         )
@@ -155,7 +154,7 @@ class _Reader:
         yield from self._inner(text[position:], "text")
 
     def _inner(self, text: str, name: str) -> Iterable[Block]:
-        parsed = read_inner(text, "html" if name == "html" else "text", self.path, self.settings)
+        parsed = read_inner(text, "html" if name == "html" else "text", self.settings)
         self.omissions.update(parsed.left_out)
         return parsed.blocks
 

@@ -69,7 +69,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     first_problems = first_names(problems, _SHOWN_PROBLEMS)
     if not rows:
         raise DocumentFailure("damaged", f"no line of the file can be read: {first_problems}")
-    parsed = _read_rows(rows, source.path, settings)
+    parsed = _read_rows(rows, settings)
     if not problems:
         return parsed
     note = f"lines that could not be read were left out: {first_problems}"
@@ -128,10 +128,10 @@ def parse_parquet(
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
     if rows and is_too_deep(rows[1], _DEEPEST):
         raise DocumentFailure("nested_too_deep", "the columns are nested deeper than any writer means")
-    return _read_rows(rows, source.path, settings)
+    return _read_rows(rows, settings)
 
 
-def _read_rows(rows: _Rows, path: str, settings: DocumentSettings) -> ParsedFile:
+def _read_rows(rows: _Rows, settings: DocumentSettings) -> ParsedFile:
     """Write each row as a section; a title, origin, licence or language of all rows is the document's."""
     about = [_find_shared(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
     title, source_uri, licence, language = (value for _, value in about)
@@ -145,7 +145,7 @@ def _read_rows(rows: _Rows, path: str, settings: DocumentSettings) -> ParsedFile
         for name in shared:
             omissions.add("metadata", str(row[name]))
         fields = {name: value for name, value in row.items() if name not in shared}
-        section = _section(number, fields, omissions, path, settings)
+        section = _section(number, fields, omissions, settings)
         length += sum(len(block.text) for block in section)
         check_length(length, settings)
         blocks += section
@@ -181,12 +181,12 @@ def _filled_fields(fields: _Fields, names: Sequence[str]) -> list[str]:
 
 
 def _section(
-    number: int, fields: dict[str, object], omissions: Omissions, path: str, settings: DocumentSettings
+    number: int, fields: dict[str, object], omissions: Omissions, settings: DocumentSettings
 ) -> list[Block]:
     titles = _filled_fields(fields, _TITLE)
     heading = str(fields.pop(titles[0])).strip() if titles else f"Row {number}"
     bodies = _filled_fields(fields, _BODY)
-    text = _read_body(bodies[0], str(fields.pop(bodies[0])), omissions, path, settings) if bodies else []
+    text = _read_body(bodies[0], str(fields.pop(bodies[0])), omissions, settings) if bodies else []
     if text and text[0].kind == "heading" and text[0].text.strip() == heading:
         omissions.add("repeated_heading", heading)
         text = text[1:]
@@ -199,18 +199,16 @@ def _section(
     return [Block("heading", heading, _ROW_LEVEL), *about, *text]
 
 
-def _read_body(
-    name: str, content: str, omissions: Omissions, path: str, settings: DocumentSettings
-) -> list[Block]:
+def _read_body(name: str, content: str, omissions: Omissions, settings: DocumentSettings) -> list[Block]:
     kind: InnerFormat = "text"
     if name.strip().lower() == "html":
         kind = "html"
     elif name.strip().lower() in ("markdown", "md") or _MARKDOWN.search(content):
         kind = "markdown"
     try:
-        parsed = read_inner(content, kind, path, settings)
+        parsed = read_inner(content, kind, settings)
     except DocumentFailure:
-        parsed = read_inner(content, "text", path, settings)
+        parsed = read_inner(content, "text", settings)
     omissions.update(parsed.left_out)
     return lower_headings(parsed.blocks, by=_ROW_LEVEL)
 
@@ -236,12 +234,12 @@ def _write_value(value: object, omissions: Omissions) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
-def read_inner(content: str, name: InnerFormat, path: str, settings: DocumentSettings) -> ParsedFile:
+def read_inner(content: str, name: InnerFormat, settings: DocumentSettings) -> ParsedFile:
     """Parse a text that was decoded already; a blank text has no blocks."""
     if not content.strip():
         return ParsedFile(blocks=())
     # The mark says UTF-8, whatever the text says of its encoding or begins with; clean text has no zeros.
-    return _PARSERS[name](SourceFile(path, codecs.BOM_UTF8 + clean(content).encode()), settings)
+    return _PARSERS[name](SourceFile("", codecs.BOM_UTF8 + clean(content).encode()), settings)
 
 
 def lower_headings(blocks: tuple[Block, ...], by: int) -> list[Block]:
