@@ -160,9 +160,9 @@ def _read_rows(rows: _Rows, settings: DocumentSettings) -> ParsedFile:
     )
 
 
-def too_many_rows(limits: ReaderLimits, what: str = "the file") -> DocumentFailure:
-    """Return the failure of a file, or a table in it, with more rows than allowed."""
-    return DocumentFailure("too_many_rows", f"{what} has more than {limits.rows} rows; split it")
+def too_many_rows(limits: ReaderLimits) -> DocumentFailure:
+    """Return the failure of a file with more rows than allowed."""
+    return DocumentFailure("too_many_rows", f"the file has more than {limits.rows} rows; split it")
 
 
 def _find_shared(rows: _Rows, names: Sequence[str]) -> tuple[str, str | None]:

@@ -11,7 +11,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import looks_alike
 from qa_pipeline.documents.formats.html.parser import read_fragment
@@ -29,7 +29,6 @@ from qa_pipeline.documents.formats.office.package import (
     text_of,
     unwrap_alternatives,
 )
-from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -69,15 +68,13 @@ _DEEPEST_ITEM = 8
 _NO_COLOUR = frozenset({"", "auto", "none"})
 
 
-def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a Word file."""
     package, main = open_package(source.content, "Word")
     omissions = Omissions()
     styles, numbering = (next(iter(package.trees(main, name)), None) for name in ("styles", "numbering"))
     notes = [root for name in ("footnotes", "endnotes") for root in package.trees(main, name)]
     document = package.tree(main)
-    if sum(1 for _ in document.iter(ROW)) > limits.rows:
-        raise too_many_rows(limits, "a document")
     reduction = _Reduction(Styles(styles), numbering, omissions)
     for root in (document, *notes):
         reduction.reduce(root)

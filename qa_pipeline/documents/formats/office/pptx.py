@@ -51,8 +51,6 @@ _LINE = 91_440  # EMU, a tenth of an inch: lower bars underline
 _SMALLEST = 100  # hundredths of a point
 _COLOURS = {"bg1": "FFFFFF", "lt1": "FFFFFF", "tx1": "000000", "dk1": "000000"}
 _UNKNOWN_GROUND = "background-image:unknown"
-_MOST_POINTS = 5_000  # of a series: a chart of more is drawn from a table nobody reads as text
-_MOST_SERIES = 200  # as many columns as a row of text can name and still be read
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
@@ -336,11 +334,8 @@ def _paper_of(slide: "Slide | NotesSlide") -> str:
 
 
 def _chart(root: "_Element") -> str:
-    """Return the title of a chart and its values as a table; "" for a chart of more than anybody reads."""
+    """Return the title of a chart and its values as a table."""
     series = list(root.iter(f"{CHART}ser"))
-    points = sum(1 for _ in root.iter(f"{CHART}pt"))
-    if len(series) > _MOST_SERIES or points > _MOST_POINTS * (len(series) + 1):
-        return ""
     parts = (part for title in root.iter(f"{CHART}title") for part in title.iter(_PARAGRAPH))
     heading = escape(" ".join(text_of(part, _TEXT) for part in parts).strip())
     names = [""]
