@@ -1,7 +1,7 @@
-"""Blocks to canonical text, with the exact place of every section and page.
+"""Join blocks to canonical text, with the positions of sections and pages.
 
-Canonical text looks like Markdown: `## Heading`, `- item` (two spaces a level; `- 6. item` in an ordered
-list), fenced code, one line a table row, a blank line between blocks.
+Canonical text looks like Markdown: `## Heading`, `- item` (two spaces a level), `- 6. item` in an ordered
+list, fenced code, a line for each table row, a blank line between blocks.
 """
 
 import re
@@ -29,7 +29,7 @@ _DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 
 @dataclass(slots=True)
 class Assembled:
-    """Canonical text of one document; a page is the text that begins on it."""
+    """Canonical text of a document; a page is the text that begins on it."""
 
     text: str = ""
     sections: list[SectionStruct] = field(default_factory=list)
@@ -39,10 +39,7 @@ class Assembled:
 
 
 def lay_out(kind: BlockKind, text: str) -> str:
-    """Lay out white space as the kind of block wants it; empty when nothing is left.
-
-    Code keeps its lines as they are, paragraphs keep hard line breaks, all else is one line.
-    """
+    """Lay out white space: code keeps its lines, paragraphs their hard breaks, the rest is a single line."""
     if kind == "code":
         lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
         return "\n".join(lines).strip("\n")
@@ -52,10 +49,7 @@ def lay_out(kind: BlockKind, text: str) -> str:
 
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
-    """Return the blocks cleaned, masked and joined, with where sections and pages begin and end.
-
-    A heading too long to be one becomes a paragraph.
-    """
+    """Return the blocks cleaned, masked and joined; a heading that is too long becomes a paragraph."""
     found = Assembled()
     parts: list[str] = []
     length = 0
@@ -94,10 +88,7 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
 
 
 def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, at: int, mask: Mask) -> None:
-    """Note the doubts about a block whose text is `at` a place; rows of one table are one place.
-
-    A row or quoted mail is in doubt as a whole, of other text the characters beside the sign.
-    """
+    """Note the doubts about a block: the characters around a sign, or a whole row or quoted mail."""
     signs = list(SIGN.finditer(block.text))
     for sign in signs[:_MOST_DOUBTS]:
         kind, start, end = KINDS[sign[0]], 0, len(text)
@@ -133,11 +124,7 @@ def _write_block(block: Block, kind: BlockKind, text: str) -> str:
 
 
 def check_length(characters: float, settings: DocumentSettings, what: str = "the text") -> None:
-    """Refuse a text that is longer than allowed.
-
-    Raises:
-        DocumentFailure: `too_long`.
-    """
+    """Raise a DocumentFailure (`too_long`) for a text that is longer than allowed."""
     if characters > settings.max_characters:
         limit = settings.max_characters
         raise DocumentFailure("too_long", f"{what} is longer than documents.max_characters = {limit}")
@@ -161,7 +148,7 @@ class Omissions:
         self.characters[what] += visible(text)
 
     def count(self, what: str, pieces: int, characters: int) -> None:
-        """Count pieces whose characters are known; nothing where there are none."""
+        """Count pieces with known numbers of characters."""
         if pieces or characters:
             self.pieces[what] += pieces
             self.characters[what] += characters
@@ -176,7 +163,7 @@ class Omissions:
         return tuple(LeftOut(what, self.pieces[what], self.characters[what]) for what in sorted(self.pieces))
 
     def notes(self) -> tuple[str, ...]:
-        """Return sentences about what is missing from a document although it was read."""
+        """Return sentences about missing content of a document."""
         notes = []
         if includes := self.pieces["include"]:
             notes.append(f"{includes} {'include' if includes == 1 else 'includes'} could not be resolved")
@@ -195,7 +182,7 @@ _LARGEST = {"letters": 26**3, "roman": 3999}
 
 @dataclass(slots=True)
 class OrderedList:
-    """A list while it is read: the number of its next item, and the step to the one after it, down or up."""
+    """A list while it is read: the number of the next item, and the step to the following item."""
 
     following: int = 1
     style: Style = "digits"
@@ -211,7 +198,7 @@ class OrderedList:
 
 
 def numeral(value: int, style: Style, *, upper: bool = False) -> str:
-    """Return a number in letters or Roman numerals; in digits where these have none for it."""
+    """Return a number in letters or Roman numerals, or in digits if it is too large for them."""
     if style == "digits" or not 0 < value <= _LARGEST[style]:
         return str(value)
     written = ""

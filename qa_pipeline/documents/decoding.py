@@ -3,11 +3,8 @@
 import codecs
 import re
 from contextlib import suppress
-from operator import itemgetter
-from typing import NoReturn
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.text.lexicon.languages import of_all
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -26,33 +23,23 @@ _DECLARATION = re.compile(
     re.IGNORECASE,
 )
 _DECLARED_WITHIN = 4096  # bytes in which a file declares its encoding
-_GUESSED_FROM = 200_000  # bytes or characters from which an encoding is guessed
-_SINGLE_BYTE = ("cp1252", "mac_roman", "cp850")
-"""The encodings of files in the handled languages that are not Unicode, the likeliest first."""
-_FOREIGN = "èêëàáâóòôíîïúûñçæøœ"  # as in names, and in what is read in a wrong code page
-_SMALL = "é" + _FOREIGN + "".join(of_all("letters"))
-_LARGE = _SMALL.replace("ß", "").upper()
-_PROSE = "“”„‘‚«»‹›–—…•·€£§°²³±×½¼¾µ®©™¨¿¡"
-_ODD = re.compile(r"[^\t\n\r\f -\x7f]")
-_FITTING = re.compile(
-    rf"[{_SMALL}](?![A-Z])|(?<![a-z])[{_LARGE}]|(?<![^\W\d_])[{_PROSE}]|[{_PROSE}](?![^\W\d_])|[’´\xa0\xad]"
+_GARBLED = re.compile(
+    r"[^\W\d_][\x80-\x9f\xa1-\xac\xae-\xb3\xb5\xb6\xb8-\xbf„”†‡ˆ‰‹›•˜](?=[^\W\d_])|[a-z][ŒŠŽŸÀ-Þ]"
 )
-"""A letter of the languages handled here, without a change of case inside a word, or a mark beside one."""
-_LEAST_PLAUSIBLE = 0.5  # of the characters beyond ASCII; where fewer fit, no text is better than a wrong one
-_MOST_FOREIGN = 0.5  # of the letters: Latin text has fewer beyond ASCII, and text of other alphabets more
+"""A sign amid a word, or a capital behind a small letter, as in text of another code page."""
 # Browsers read these labels as their Windows superset, and pages rely on it (WHATWG Encoding, 4.2).
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 
 
 def decode(content: bytes, *, declared: bool = False, charset: str | None = None) -> str:
-    """Decode a text: byte order mark, then its declaration, then UTF-8, then a guess.
+    """Decode a text by its byte order mark, its declaration, as UTF-8, or by a guess.
 
-    Encodings of one byte a character fit any bytes, and UTF-16 most; what is UTF-8 is in none of them.
+    Bytes that are UTF-8 are read as such, whatever single-byte encoding is declared.
 
     Args:
         content: the text.
         declared: believe an encoding named in an XML declaration or HTML meta element.
-        charset: an encoding that is named beside the text, as in the head of an e-mail.
+        charset: an encoding named elsewhere, as in the header of an e-mail.
 
     Raises:
         DocumentFailure: `binary_content` or `undecodable`.
@@ -63,7 +50,11 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
                 detail = f"the byte order mark indicates {encoding}, which does not fit"
                 raise DocumentFailure("undecodable", detail)
             return text
-    _refuse_binary(content)
+    start = content[:8192]
+    if start.startswith(_BINARY_STARTS):
+        raise DocumentFailure("binary_content", "the content is of a binary format, despite the file name")
+    if 0 in start and charset is None:
+        raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
     declaration = _DECLARATION.search(content[:_DECLARED_WITHIN]) if declared else None
     stated = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None
     for label in filter(None, (charset, stated, "utf-8")):
@@ -78,17 +69,6 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
     return _guess(content)
 
 
-def _refuse_binary(content: bytes) -> None:
-    start = content[:8192]
-    if start.startswith(_BINARY_STARTS):
-        raise DocumentFailure("binary_content", "the content is of a binary format, despite the file name")
-    zeros = start.count(0)
-    # UTF-16 without a mark holds a zero in every other byte of Latin text, and only there.
-    half = max(start[::2].count(0), start[1::2].count(0))
-    if zeros and (half < zeros or half < len(start) // 4):
-        raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
-
-
 def _try_decoding(content: bytes, encoding: str) -> str | None:
     try:
         text = content.decode(encoding)
@@ -98,40 +78,11 @@ def _try_decoding(content: bytes, encoding: str) -> str | None:
 
 
 def _guess(content: bytes) -> str:
-    """Read undeclared bytes that are no UTF-8.
-
-    Encodings of one byte a character fit almost any bytes, so the one counts whose text looks most like
-    prose of the languages handled here. General detectors take a short Windows text for another code page
-    and turn every umlaut into a sign, unseen; no text is better than that.
-    """
-    start = content[:_GUESSED_FROM]
-    if 0 in start:  # UTF-16, where in Latin text the high bytes are the zeros
-        order = "le" if start[1::2].count(0) > start[::2].count(0) else "be"
-        return _try_decoding(content, f"utf-16-{order}") or _refuse(content)
-    texts = [_try_decoding(content, encoding) for encoding in _SINGLE_BYTE]
-    weighed = [(_plausibility(text[:_GUESSED_FROM]), text) for text in texts if text is not None]
-    share, best = max(weighed, key=itemgetter(0), default=(0.0, ""))  # of equals the first
-    return best if share >= _LEAST_PLAUSIBLE else _refuse(content)
-
-
-def _plausibility(text: str) -> float:
-    """Return the share of the characters beyond ASCII that prose would have in their places.
-
-    Text whose letters are mostly beyond ASCII is of another alphabet, and all of it is implausible.
-    """
-    letters = [character for character in text if character.isalpha()]
-    foreign = sum(not letter.isascii() for letter in letters)
-    odd = len(_ODD.findall(text))
-    is_foreign = foreign > _MOST_FOREIGN * len(letters)
-    fitting = len(_FITTING.findall(text)) - sum(map(text.lower().count, _FOREIGN)) / 2
-    return 0.0 if is_foreign or not odd else fitting / odd
-
-
-def _refuse(content: bytes) -> NoReturn:
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        detail = f"no known encoding fits; UTF-8 fails at byte {error.start + 1}; save the file as UTF-8"
-    else:
-        detail = f"it holds a NUL character at byte {content.find(0) + 1}, which text never does; remove it"
-    raise DocumentFailure("undecodable", detail)
+    """Read undeclared text that is not UTF-8 as Windows text, unless its words look garbled."""
+    text = _try_decoding(content, "cp1252")
+    letters = [character for character in text or "" if character.isalpha()]
+    is_foreign = 2 * sum(not letter.isascii() for letter in letters) > len(letters)
+    if text is None or is_foreign or _GARBLED.search(text):
+        detail = "no known encoding fits; save the file as UTF-8"
+        raise DocumentFailure("undecodable", detail)
+    return text

@@ -1,4 +1,4 @@
-"""Front matter: what a file says about itself, which is no part of its text."""
+"""Front matter: the statements of a file about itself."""
 
 import re
 import tomllib
@@ -35,7 +35,7 @@ _FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The fields this package uses; None where the file says nothing."""
+    """The fields this package uses."""
 
     title: str | None = None
     language: str | None = None
@@ -45,9 +45,9 @@ class FrontMatter:
 
 
 def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
-    """Return a file's front matter as written, what it says, and the rest of the file.
+    """Return a file's front matter as written, its fields, and the rest of the file.
 
-    It is YAML between `---` or TOML between `+++`; if it cannot be read, it says nothing.
+    It is YAML between `---` or TOML between `+++`.
     """
     match = _FRONT.match(text)
     if match is None or not (_FIELD.match(match["fields"]) or not match["fields"].strip()):
@@ -75,7 +75,7 @@ def known_fields(fields: Mapping[str, object]) -> FrontMatter:
 
 
 def _status(fields: Mapping[str, object]) -> str | None:
-    """Return what a file says of its standing, as `status: repealed`, `draft: true` or `superseded_by: B`."""
+    """Return the status of a file, from `status: repealed`, `draft: true` or `superseded_by: B`."""
     flags = (name for name in _FLAGS if str(fields.get(name, "")).strip().lower() in _TRUE)
     successors = (name.partition("_")[0] for name in _SUCCESSORS if _first(fields, (name,)))
     return _first(fields, ("status", "state")) or next(chain(flags, successors), None)

@@ -1,15 +1,15 @@
-"""Documents of a batch with nearly the same text: found by MinHash, confirmed by counting.
+"""Find documents of a batch with nearly the same text.
 
 Texts are compared as sets of five-word sequences by their Jaccard similarity (Broder, On the resemblance and
-containment of documents, 1997). MinHash with locality-sensitive hashing proposes candidates, so that a batch
-is not compared pair by pair; the similarity stored is the exact one.
+containment of documents, 1997). MinHash with locality-sensitive hashing proposes pairs; the stored similarity
+is exact.
 """
 
 import hashlib
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 _SHINGLE = 5  # words of a sequence that is compared: fewer are in any two texts, more break at each edit
 _FEWEST_WORDS = 40
-"""Shorter documents are compared by nobody: a form letter of two lines is no duplicate of another."""
+"""Shorter documents are not compared."""
 NEAR_DUPLICATE_SIMILARITY = 0.8
 """Jaccard similarity from which two documents are near duplicates."""
 _PERMUTATIONS = 128  # hash functions of MinHash, the default of datasketch; time grows with them
 _MISSES = 1e-4
-"""Share of texts just as similar as the threshold that may be overlooked; of more similar ones far fewer."""
+"""Share of texts at the threshold that may be missed."""
 
 Shingles = npt.NDArray[np.uint32]
 
@@ -35,13 +35,9 @@ Shingles = npt.NDArray[np.uint32]
 def mark_near_duplicates(
     documents: pl.DataFrame, threshold: float = NEAR_DUPLICATE_SIMILARITY
 ) -> pl.DataFrame:
-    """Fill `near_duplicate_of` and `near_duplicate_similarity` of the parsed documents of a batch.
+    """Fill `near_duplicate_of` and `near_duplicate_similarity` of parsed documents (DOCUMENTS frame).
 
-    Of documents that are nearly the same the longest represents the others, of equally long ones the first.
-
-    Args:
-        documents: DOCUMENTS frame.
-        threshold: least Jaccard similarity of two near duplicates, above 0 and at most 1.
+    Of near duplicates the longest represents the others. `threshold` is the least Jaccard similarity.
     """
     parsed = documents.filter(pl.col("status") == "parsed")
     texts = parsed.select("document_id", "text").iter_rows()
@@ -54,26 +50,21 @@ def mark_near_duplicates(
 
 
 def shingles(text: str) -> Shingles:
-    """Return hashes of the distinct five-word sequences of a text, ascending; none of a short text."""
+    """Return hashes of the distinct five-word sequences of a text, ascending; empty for a short text."""
     words = _WORD.findall(text.lower())
     if len(words) < _FEWEST_WORDS:
         return np.zeros(0, dtype=np.uint32)
-    codes = np.fromiter(map(_hash_word, words), dtype=np.uint64, count=len(words))
+    codes = np.fromiter(map(zlib.crc32, map(str.encode, words)), dtype=np.uint64, count=len(words))
     mixed = np.zeros(len(words) - _SHINGLE + 1, dtype=np.uint64)
     for place in range(_SHINGLE):  # a polynomial in an odd number, modulo 2^64, whose upper half is mixed
         mixed = (mixed + codes[place : len(codes) - _SHINGLE + 1 + place]) * np.uint64(0x9E3779B97F4A7C15)
     return np.unique((mixed >> np.uint64(32)).astype(np.uint32))
 
 
-@lru_cache(maxsize=200_000)
-def _hash_word(word: str) -> int:
-    return zlib.crc32(word.encode())
-
-
 def _near_duplicates(
     sets: Sequence[tuple[str, Shingles]], threshold: float
 ) -> Iterator[tuple[str, str, float]]:
-    """Yield each document that is nearly the same as an earlier one, which is no near duplicate itself."""
+    """Yield each document that is nearly the same as an earlier document."""
     from datasketch import MinHashLSH
 
     index = MinHashLSH(num_perm=_PERMUTATIONS, params=_choose_bands(threshold))
@@ -91,10 +82,7 @@ def _near_duplicates(
 
 
 def band_codes(shingled: Shingles, threshold: float) -> list[int]:
-    """Return codes of 64 bits: texts as similar as the threshold share one, but for rare misses.
-
-    For who compares more texts than fit into memory; a text that is too short has none.
-    """
+    """Return codes of 64 bits, some of which similar texts share; empty for a short text."""
     if not len(shingled):
         return []
     bands, values = _choose_bands(threshold)

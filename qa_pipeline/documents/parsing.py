@@ -1,6 +1,6 @@
-"""One file's bytes to what its row holds of them: canonical text, sections, pages, language.
+"""Parse a file's bytes into the columns of its row: text, sections, pages, language.
 
-Nothing here depends on the file's name or its batch: equal bytes give equal columns, so they can be kept.
+Equal bytes give equal columns, whatever the name of the file.
 """
 
 import hashlib
@@ -71,10 +71,9 @@ class ContentRow(TypedDict):
 CONTENT_COLUMNS = tuple(ContentRow.__annotations__)
 _COLUMNS_READER = TypeAdapter(ContentRow)
 ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
-"""Settings that decide how fast a document is read or whether it fails, never its text."""
+"""Settings that never change the text of a document."""
 
 _MISNAMED = ("damaged", "binary_content")
-"""Reasons of failures that a wrong suffix may have."""
 _LONGEST_TITLE = 300  # characters, as of a heading
 _LONGEST_NOTE = 2000  # characters of an address, which browsers take up to, or of a licence
 _LONGEST_LOOKED_AT = 10_000  # characters that are masked before they are cut
@@ -94,10 +93,7 @@ class ParseRequest:
 
 ParseOutcome = ContentRow | DocumentFailure
 ParseFiles = Callable[[Iterable[ParseRequest], DocumentSettings], Iterator[ParseOutcome]]
-"""Parses files one by one or several at once; outcomes come in the order of the requests.
-
-Requests are taken as they are needed, so that few contents are in memory at a time.
-"""
+"""Parses files; outcomes come in the order of the requests, which are taken as needed."""
 
 
 def parse_in_process(requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
@@ -110,11 +106,7 @@ def parse_in_process(requests: Iterable[ParseRequest], settings: DocumentSetting
 
 
 def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
-    """Parse one file into the columns that its content alone decides, masked as the settings say.
-
-    Raises:
-        DocumentFailure: it cannot become a document.
-    """
+    """Parse a file, masked as the settings ask; raises a DocumentFailure."""
     if not request.source.content.strip():
         raise DocumentFailure("empty_file", "the file holds nothing")
     try:
@@ -170,11 +162,7 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
 
 
 def read_columns(written: bytes) -> ContentRow:
-    """Return the columns of a document that an untrusted process wrote as JSON.
-
-    Raises:
-        ValueError: they do not fit the documents table, or a span lies outside the text.
-    """
+    """Return the columns that an untrusted process wrote as JSON; raises ValueError if they do not fit."""
     row = _COLUMNS_READER.validate_json(written, strict=True)
     for spans in (row["sections"], row["pages"], row["doubts"] or ()):
         reached = 0
@@ -189,10 +177,7 @@ def read_columns(written: bytes) -> ContentRow:
 
 
 def parser_version(settings: DocumentSettings) -> str:
-    """Hash of all that decides the columns of a file: this package, its libraries, its settings.
-
-    How many files are parsed at once, and how long and in how much memory one may be, decides no text.
-    """
+    """Hash the code, libraries and settings that decide the columns of a file."""
     content = "\n".join([_hash_code(), settings.model_dump_json(exclude=set(ONLY_SPEED))])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 

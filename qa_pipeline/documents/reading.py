@@ -1,15 +1,16 @@
-"""A batch folder to the documents table: one row per file, also of those that fail."""
+"""Read a batch into the documents table: a row per file, also for failed files."""
 
 import hashlib
 from collections.abc import Iterator, Set
 from pathlib import Path, PurePosixPath
 from typing import cast
+from urllib.parse import quote
 
 import polars as pl
 
-from qa_pipeline.documents.corpus.description import BatchDescription
+from qa_pipeline.documents.corpus.corpora import open_folder
+from qa_pipeline.documents.corpus.description import BatchDescription, Source
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.formats.registry import ROWS, SAVE_AS, SUFFIXES, format_of
 from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask
@@ -30,7 +31,7 @@ from qa_pipeline.storage.tables import DOCUMENTS
 
 _ID_LENGTH = 32
 FORGOTTEN = "forgotten"
-"""The reason of a row without text: a person had the document forgotten."""
+"""The reason of a row whose document a person had erased."""
 _SKIPPED = frozenset({"unsupported_format", "linked_folder"})
 
 
@@ -47,16 +48,16 @@ def read_documents(
 
     Args:
         batch: name of the batch, stored with each row.
-        files: the files of the batch, or the local folder that holds them.
+        files: the files of the batch, or a local folder.
         settings: limits on files, and the masking that its description may make stricter.
-        parse: how files are parsed.
-        previous: the table of an earlier run; what it holds of unchanged bytes is taken over, not parsed.
-        notify: called with the number of files that are done.
-        forgotten: hashes of contents that are not read: their rows say so and hold no text.
+        parse: parser of files.
+        previous: the table of an earlier run; its rows of unchanged bytes are taken over.
+        notify: called with the number of finished files.
+        forgotten: hashes of contents that are not read.
 
     Raises:
         CorpusError: the batch is missing, or its description cannot be used.
-        SettingsError: masking needs something that is not there.
+        SettingsError: masking lacks a key.
     """
     files = open_folder(files) if isinstance(files, Path) else files
     document_files = documents_among(files.list())
@@ -71,7 +72,7 @@ def read_documents(
 
 
 class _Work:
-    """The files of a batch: read one by one, parsed only where nothing is known yet, then made rows."""
+    """The files of a batch on their way to rows; known contents are not parsed again."""
 
     def __init__(
         self,
@@ -81,10 +82,7 @@ class _Work:
         previous: pl.DataFrame | None,
         forgotten: Set[str],
     ) -> None:
-        self.settings = settings
-        self.forgotten = forgotten
-        self.description = description
-        self.files = files
+        self.settings, self.description, self.files, self.forgotten = settings, description, files, forgotten
         self.version = parser_version(settings)
         self.earlier = _earlier_rows(previous, self.version)
         self.bare_mask = bare_mask(settings.masking)
@@ -95,7 +93,7 @@ class _Work:
         self.first_of: dict[tuple[str, str], int] = {}
 
     def requests(self) -> Iterator[ParseRequest]:
-        """Read the files in order; those that need no parsing get their outcome here."""
+        """Read the files in order, and yield those to parse."""
         for number, file in enumerate(self.files):
             try:
                 request = self._request(number, file)
@@ -121,7 +119,7 @@ class _Work:
         return ParseRequest(SourceFile(self.shown_paths[number][0], content), name)
 
     def rows(self) -> Iterator[DocumentColumns]:
-        """Yield one row a file, in their order."""
+        """Yield a row for each file, in order."""
         ids: set[str] = set()
         parsed: dict[str, int] = {}
         for number, file in enumerate(self.files):
@@ -145,7 +143,6 @@ class _Work:
             yield row
 
     def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> DocumentColumns:
-        """Return the outcome of a file; `parsed` maps the content of each document to its number."""
         columns: DocumentColumns = {}
         first_number, digest, name = number, "", ""
         if number in self.read:
@@ -175,23 +172,22 @@ class _Work:
             "status": "parsed",
             "parsed_by": self.version,
             "title": title or PurePosixPath(self.shown_paths[number][0]).stem,
-            "source_uri": self._source_uri(file, _web_address(declared["source_uri"])),
+            "source_uri": self._source_uri(file, declared["source_uri"]),
             "licence": self._licence(file, declared["licence"]),
         }
 
     def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
-        """Return the origin of a file: its line in the description, the document itself, or the batch.
-
-        Its address below that of the batch holds no personal data: masked, it would lead nowhere.
-        """
-        address = self.description.address_of(file.raw)
+        base = self.description.base_uri
+        address = f"{base}/{quote(file.raw, safe='/')}" if base else None
         if address and self.bare_mask(address)[0] != address:
             address = None
-        alone = self.description.stated_of(file.path).source_uri
+        if declared and (" " in declared or not declared.startswith(("https://", "http://"))):
+            declared = None  # not safe to show as a link
+        alone = self.description.documents.get(file.path, Source()).source_uri
         return alone or declared or address or self.description.source_uri
 
     def _licence(self, file: FoundFile, declared: str | None = None) -> str | None:
-        alone = self.description.stated_of(file.path).licence
+        alone = self.description.documents.get(file.path, Source()).licence
         return alone or declared or self.description.licence
 
 
@@ -205,7 +201,7 @@ def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str
 
 
 def _format(file: FoundFile, settings: DocumentSettings) -> str:
-    """Return the format that reads a file; a file of no known format is not opened."""
+    """Return the format of a file; a file of an unknown format is not opened."""
     if file.failure is not None:
         raise file.failure
     name = format_of(file.path, settings.readers)
@@ -221,15 +217,10 @@ def _format(file: FoundFile, settings: DocumentSettings) -> str:
 
 
 def _document_id(content_sha256: str | None, path: str, raw: bytes, ids: set[str]) -> str:
-    """Hash of the bytes; of bytes and path where those bytes were met before; of the path if unread."""
+    """Hash the bytes, with the path for repeated bytes, or the path alone of unread files."""
     content = content_sha256 or ""
     longer = ("\0".join(parts) for parts in ((content, path), (content, path, raw.hex())))
     known = [*filter(None, [content]), *(hashlib.sha256(parts.encode()).hexdigest() for parts in longer)]
     name = next((key[:_ID_LENGTH] for key in known if key[:_ID_LENGTH] not in ids), known[-1][:_ID_LENGTH])
     ids.add(name)
     return name
-
-
-def _web_address(address: str | None) -> str | None:
-    """Return the address a document names for itself, if it is safe to show as a link."""
-    return address if address and address.startswith(("https://", "http://")) and " " not in address else None

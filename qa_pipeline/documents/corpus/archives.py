@@ -1,7 +1,7 @@
-"""ZIP containers read under limits: Office files and EPUBs are such, and a batch may be one.
+"""Read ZIP containers under limits: Office files, EPUBs and batches.
 
-Nothing is unpacked to a disk, and names lead nowhere: they are only compared and stored. A container states
-how large its members are. That is checked before any is decompressed, and more is never decompressed.
+Members are read in memory, and never unpacked to a disk. The sizes that a container states are checked before
+any member is decompressed.
 """
 
 import io
@@ -15,8 +15,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, cast
 
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, Opener, stored_path
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
+from qa_pipeline.documents.corpus.files import (
+    LIMITS,
+    DocumentFailure,
+    FoundFile,
+    Opener,
+    ReaderLimits,
+    stored_path,
+)
 from qa_pipeline.errors import CorpusError
 
 ZIP_START = b"PK\x03\x04"
@@ -54,16 +60,12 @@ class Archive:
         self._any_case = {path.casefold(): member for path, member in self._named.items()}
 
     def find(self, name: str) -> Member | None:
-        """Return the member of that name, or of one that differs in case only."""
+        """Return the member of that name, in any case if needed."""
         path = _plain(name)
         return self._named.get(path, self._any_case.get(path.casefold()))
 
     def read(self, name: str) -> bytes:
-        """Return the content of a member.
-
-        Raises:
-            DocumentFailure: it is not there, or cannot be read as it should be.
-        """
+        """Return the content of a member; raises a DocumentFailure."""
         member = self.find(name)
         if member is None:
             raise DocumentFailure("damaged", "a part that the file needs is missing in it")
@@ -79,11 +81,7 @@ class Archive:
 
 
 def open_archive(content: bytes, limits: ReaderLimits = LIMITS) -> Archive:
-    """Open a ZIP container that keeps the limits.
-
-    Raises:
-        DocumentFailure: `damaged`, or `archive_bomb` for more members or content than the limits allow.
-    """
+    """Open a ZIP container; raises a DocumentFailure (`damaged` or `archive_bomb`)."""
     opened = _open_zip(io.BytesIO(content))
     if len(opened.filelist) > limits.archive_members:
         raise DocumentFailure("archive_bomb", f"more than {limits.archive_members} members")
@@ -97,14 +95,8 @@ def open_archive(content: bytes, limits: ReaderLimits = LIMITS) -> Archive:
 def list_archive(name: str, open_file: Opener) -> Iterator[FoundFile]:
     """Yield the visible members of an archive as files of a batch; unreadable ones carry their failure.
 
-    The archive stays open as long as any of these files is in use.
-
-    Args:
-        name: the archive's file name, for messages.
-        open_file: opens the archive, which is read where it lies.
-
-    Raises:
-        CorpusError: the archive is damaged or would unpack to more than it may.
+    The archive stays open while any of these files is in use. Raises a CorpusError if it is damaged or a
+    bomb.
     """
     try:
         with ExitStack() as stack:
@@ -154,7 +146,6 @@ def _check_member(entry: zipfile.ZipInfo) -> Member:
 
 
 def _plain(name: str) -> str:
-    """Return a name with forward slashes and without empty steps, as it is stored."""
     parts = name.replace("\\", "/").split("/")
     return stored_path(_encode("/".join(part for part in parts if part not in ("", "."))))
 

@@ -1,31 +1,36 @@
-"""From the location of a corpus to the place that opens it."""
+"""Open corpora and batches by their location; local folders as corpora."""
 
 import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
-from qa_pipeline.documents.corpus.folders import FolderCorpus
-from qa_pipeline.documents.corpus.places import Corpus, is_archive, without_suffix
+from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, stored_path
+from qa_pipeline.documents.corpus.places import (
+    BatchFiles,
+    Corpus,
+    Entry,
+    archive_batch,
+    is_archive,
+    missing_batch,
+    without_suffix,
+)
 from qa_pipeline.documents.corpus.remote import RemoteCorpus, is_remote_file
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.location import is_remote, location_of
 
 
 def open_corpus(location: str | Path) -> Corpus:
-    """Return the corpus at a local folder, or at an address that fsspec can open.
-
-    Raises:
-        CorpusError: the location is none that can be used.
-    """
+    """Return the corpus at a local folder, or at an address that fsspec can open."""
     path = _check_location(location)
     return RemoteCorpus(path) if is_remote(path) else FolderCorpus(path)
 
 
 def split_batch(location: str | Path) -> tuple[str, str]:
-    """Return the corpus that holds a batch, and the batch's name in it.
-
-    Raises:
-        CorpusError: the location is none that can be used.
-    """
+    """Return the corpus that contains a batch, and the name of the batch."""
     place = _check_location(location)
     if not is_remote(place):
         path = Path(place).resolve()
@@ -37,13 +42,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
 
 
 def single_batch(location: str | Path) -> tuple[str, str] | None:
-    """Return corpus and name of a batch that is given in place of a corpus; None for other locations.
-
-    That is a file, or a folder with files that holds neither folders nor archives.
-
-    Raises:
-        CorpusError: the location is none that can be used.
-    """
+    """Return corpus and name of a batch given as a corpus: a file, or a folder of files alone; else None."""
     place = _check_location(location)
     if is_remote(place):
         return split_batch(place) if is_remote_file(place) else None
@@ -64,3 +63,157 @@ def _check_location(location: str | Path) -> str:
         return location_of(location)
     except ValueError as error:
         raise CorpusError(f"the location cannot be opened: {error}") from error
+
+
+_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+)
+_LINKED = "is a link that leads out of the corpus; replace it with the documents themselves"
+
+
+class FolderCorpus(Corpus):
+    """A local folder of batches."""
+
+    def address(self, name: str) -> str:
+        """Return the address of a batch."""
+        return str(self._place(name))
+
+    def entries(self) -> list[Entry]:
+        """Return all direct entries of the folder."""
+        if not Path(self.location).is_dir():
+            raise CorpusError(
+                f"corpus folder {self.location} does not exist or is not a folder; name a folder of batches"
+            )
+        base = os.path.realpath(self.location)
+        try:
+            with os.scandir(self.location) as entries:
+                return [_check_entry(entry, base) for entry in entries]
+        except OSError as error:
+            raise CorpusError(f"corpus folder {self.location} cannot be read: {error.strerror}") from error
+
+    def files_of(self, name: str) -> BatchFiles:
+        """Return the files of a batch."""
+        place = self._place(name)
+        if not (place.is_dir() or place.is_file()):
+            raise missing_batch(str(place))
+        if not _is_inside(os.path.realpath(place), os.path.realpath(self.location)):
+            raise CorpusError(f"{place.name} {_LINKED}")
+        if place.is_dir():
+            return open_folder(place)
+        if is_archive(place.name):
+            opener = partial(_open_file, str(place), os.path.realpath(self.location))
+            return archive_batch(place.name, opener, _seen(place.stat()))
+        return BatchFiles(
+            name, lambda: [_look_at(self.location, str(place), os.path.realpath(self.location))]
+        )
+
+    def _place(self, name: str) -> Path:
+        place = Path(self.location) / name
+        if place.exists() or not place.parent.is_dir():
+            return place
+        archives = sorted(path for path in place.parent.iterdir() if without_suffix(path.name) == name)
+        return next((path for path in archives if path.is_file()), place)
+
+
+def open_folder(folder: Path) -> BatchFiles:
+    """Return the files below a local folder; unreadable ones carry their failure."""
+    return BatchFiles(folder.name, partial(_files_below, str(folder)))
+
+
+def _check_entry(entry: os.DirEntry[str], base: str) -> Entry:
+    problem = None
+    if entry.is_symlink() and not _is_inside(os.path.realpath(entry.path), base):
+        problem = _LINKED
+    elif is_archive(entry.name) and not (entry.is_dir() or entry.is_file()):
+        problem = "is not a regular file"
+    return Entry(os.fsencode(entry.name), entry.is_dir(), problem)
+
+
+def _files_below(folder: str) -> Iterator[FoundFile]:
+    if not Path(folder).is_dir():
+        raise missing_batch(folder)
+    base = os.path.realpath(folder)
+    unlisted: list[OSError] = []
+    for inside, folders, names in os.walk(folder, onerror=unlisted.append):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        linked = [name for name in folders if Path(inside, name).is_symlink()]
+        for name in [*names, *linked]:
+            if not name.startswith("."):
+                yield _look_at(folder, os.path.join(inside, name), base)  # noqa: PTH118 - names of any bytes
+    for error in unlisted:
+        detail = f"the folder cannot be listed, so no file in it is read: {error.strerror}"
+        failure = DocumentFailure("unreadable", detail)
+        yield _found(folder, str(error.filename), base, failure=failure)
+
+
+def _look_at(folder: str, location: str, base: str) -> FoundFile:
+    """Check an entry without opening it."""
+    try:
+        status = os.lstat(_target(location, base))
+        _check_regular(status)
+    except OSError as error:  # a link that leads to itself among them
+        return _found(folder, location, base, failure=_unreadable(error))
+    except DocumentFailure as failure:
+        return _found(folder, location, base, failure=failure)
+    return _found(folder, location, base, status)
+
+
+def _found(
+    folder: str,
+    location: str,
+    base: str,
+    status: os.stat_result | None = None,
+    failure: DocumentFailure | None = None,
+) -> FoundFile:
+    relative = location[len(folder) :].lstrip(os.sep) or "."
+    raw = os.fsencode(relative).replace(os.sep.encode(), b"/")
+    opener = partial(_open_file, location, base)
+    size, seen = (0, "") if status is None else (status.st_size, _seen(status))
+    return FoundFile(stored_path(raw), raw, size, opener, failure, seen=seen)
+
+
+def _target(location: str, base: str) -> str:
+    """Return the file to open: the target of a link inside the batch folder."""
+    if not Path(location).is_symlink():
+        return location
+    target = os.path.realpath(location, strict=True)
+    if not _is_inside(target, base):
+        raise DocumentFailure("outside_corpus", "the link leads out of the batch folder")
+    if Path(target).is_dir():
+        raise DocumentFailure("linked_folder", "folders are not read through links")
+    return target
+
+
+def _check_regular(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise DocumentFailure("not_a_file", "a folder, pipe, socket or device is not read")
+
+
+def _is_inside(target: str, base: str) -> bool:
+    return target == base or target.startswith(base.rstrip(os.sep) + os.sep)
+
+
+def _seen(status: os.stat_result) -> str:
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+
+
+@contextmanager
+def _open_file(location: str, base: str) -> Iterator[BinaryIO]:
+    """Open a regular file; raises a DocumentFailure if it is written to meanwhile."""
+    try:
+        descriptor = os.open(_target(location, base), _FLAGS)
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode):
+            os.close(descriptor)
+        _check_regular(before)
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            yield file
+            if _seen(os.fstat(descriptor)) != _seen(before):
+                detail = "the file was written to while it was read; run again when it is complete"
+                raise DocumentFailure("unreadable", detail)
+    except OSError as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: OSError) -> DocumentFailure:
+    return DocumentFailure("unreadable", error.strerror or "the file cannot be opened")

@@ -1,13 +1,12 @@
-"""Origin, licence and masking of a batch and its documents, as their owner states them in `batch.yaml`.
+"""Read `batch.yaml`: origin, licence and masking of a batch and its documents.
 
-A line for one document wins over what the document states itself, and that over the lines for the batch.
+A line for a document takes precedence over the document itself, and that over the lines for the batch.
 """
 
 import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
-from urllib.parse import quote
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -55,10 +54,9 @@ SourceT = TypeVar("SourceT", bound=Source)
 class BatchDescription(Source):
     """The whole file: values for the batch, and for single documents by their path.
 
-    `base_uri` is the address of the folder that the batch is a copy of, such as a web site or the page of a
-    git commit: the path of each document is appended to it. `masking` is the action on personal data in this
-    batch. It may ask for more than the settings do, in the order off, flag, mask, drop; for less only
-    where `documents.masking.batches_may_loosen` is set.
+    `base_uri` is the address of the folder that the batch was copied from; the path of each document is
+    appended. `masking` may ask for more than the settings do, in the order off, flag, mask, drop; for less
+    only where `documents.masking.batches_may_loosen` is set.
     """
 
     base_uri: Annotated[str, AfterValidator(_check_base)] | None = None
@@ -72,14 +70,6 @@ class BatchDescription(Source):
         AfterValidator(lambda paths: {unicodedata.normalize("NFC", path): paths[path] for path in paths}),
     ] = {}
 
-    def stated_of(self, path: str) -> Source:
-        """Return what is stated for one document alone."""
-        return self.documents.get(path, Source())
-
-    def address_of(self, raw: bytes) -> str | None:
-        """Return the address of a file below `base_uri`, from its name as bytes."""
-        return f"{self.base_uri}/{quote(raw, safe='/')}" if self.base_uri else None
-
     def masked(self, mask: Mask) -> "BatchDescription":
         """Return the description with its values masked, but not the paths, which are looked up."""
         documents = {path: _mask_source(source, mask) for path, source in self.documents.items()}
@@ -92,14 +82,9 @@ def _mask_source(source: SourceT, mask: Mask) -> SourceT:
 
 
 def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
-    """Read the description of a batch; an empty one when there is no file.
+    """Read the description of a batch, empty without a file; raises a CorpusError.
 
-    Args:
-        files: the files of the batch.
-        mask: masks the names of files in messages.
-
-    Raises:
-        CorpusError: the file is not readable YAML of the right shape.
+    `mask` masks the names of files in messages.
     """
     file = files.find(DESCRIPTION_FILE)
     name = f"{files.name}/{DESCRIPTION_FILE}"

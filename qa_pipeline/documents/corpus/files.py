@@ -10,12 +10,7 @@ from typing import Protocol
 
 
 class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an error of the run
-    """A file cannot be read or parsed; caught in `reading`, never leaves the package.
-
-    Args:
-        reason: snake_case code stored in the row.
-        detail: what happened, in words, without text of the document.
-    """
+    """Report a file that cannot be read or parsed, without text of the document."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -30,25 +25,24 @@ _PIECE = 1 << 20  # bytes read at a time
 
 
 class Stream(Protocol):
-    """A source of bytes that are read piece by piece."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes; none at the end."""
+        """Return at most `size` bytes, empty at the end."""
         ...
 
 
 Opener = Callable[[], AbstractContextManager[Stream]]
-"""Opens a file for reading; what goes wrong then or while reading is a `DocumentFailure`."""
+"""Opens a file for reading; raises a DocumentFailure, also while reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
     """An entry of a batch.
 
-    `path` is its name as stored: relative, forward slashes, NFC, odd characters escaped. `raw` is the name
-    where it lies; no two entries of a batch have the same. `failure` is why the entry cannot be read as a
-    file at all. `stamp` is what its place lists of the content, equal only while that is, and `seen` what it
-    lists that changes with the content in most cases, such as times.
+    `path` is its name as stored: relative, forward slashes, NFC, odd characters escaped. `raw` is the name in
+    its folder or store, unique in a batch. `stamp` is a hash of the content that a store lists, and `seen`
+    other values, such as times, that change with it.
     """
 
     path: str
@@ -65,16 +59,10 @@ def documents_among(files: Iterable[FoundFile]) -> list[FoundFile]:
     return [file for file in files if file.path not in (*PAIRS_FILES, DESCRIPTION_FILE)]
 
 
-def sort_files(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Return the files in the order in which they are listed everywhere."""
-    return sorted(files, key=lambda file: (file.path, file.raw))
-
-
 def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
-    """Return the content of a file of at most `limit` bytes; `setting` is where that is set.
+    """Return the content of a file of at most `limit` bytes; raises a DocumentFailure.
 
-    Raises:
-        DocumentFailure: `too_large`, `unreadable`, or what was wrong with the entry.
+    `setting` is the name of the limit in messages.
     """
     if listed.failure is not None:
         raise listed.failure
@@ -91,7 +79,7 @@ def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_byte
 
 
 def hash_files(files: Iterable[FoundFile]) -> str:
-    """Hash of the names and contents of files; one whose place vouches for its content is not read."""
+    """Hash the names and contents of files; a store's own hash replaces the content."""
     total = hashlib.sha256()
     for file in files:
         name = file.path.encode()
@@ -100,7 +88,6 @@ def hash_files(files: Iterable[FoundFile]) -> str:
 
 
 def _content_hash(file: FoundFile) -> bytes:
-    """Hash of a file's bytes, of the stamp in their place, or of why there are none."""
     content = hashlib.sha256()
     try:
         if file.failure is not None:
@@ -116,6 +103,19 @@ def _content_hash(file: FoundFile) -> bytes:
 
 
 def stored_path(raw: bytes) -> str:
-    """Return a path as it is stored and shown: valid UTF-8, NFC, nothing invisible."""
+    """Return a path as stored and shown: valid UTF-8, NFC, invisible characters escaped."""
     text = unicodedata.normalize("NFC", raw.decode("utf-8", "backslashreplace"))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderLimits:
+    """Bound the objects of a PDF page, the rows of a table, and the members and bytes of a container."""
+
+    page_objects: int = 200_000
+    rows: int = 200_000
+    archive_members: int = 10_000
+    decompressed_bytes: int = 500_000_000
+
+
+LIMITS = ReaderLimits()

@@ -1,4 +1,4 @@
-"""What a corpus and a batch are to the rest of the package, wherever they lie."""
+"""Common parts of local and remote corpora and batches."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from qa_pipeline.documents.corpus.archives import list_archive
-from qa_pipeline.documents.corpus.files import FoundFile, Opener, hash_files, sort_files, stored_path
+from qa_pipeline.documents.corpus.files import FoundFile, Opener, hash_files, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.layout import check_batch_name, name_problem, refusal
@@ -16,11 +16,7 @@ _ZIP = ".zip"
 
 @dataclass(frozen=True, slots=True)
 class FoundBatches:
-    """The batches of a corpus, and what else is there.
-
-    `refused` holds why a folder or archive can be no batch, by its name as it can be shown; `loose` are the
-    files beside them, which belong to no batch.
-    """
+    """The batches of a corpus, refused folders and archives with their reasons, and loose files."""
 
     names: tuple[str, ...]
     refused: Mapping[str, str]
@@ -29,34 +25,23 @@ class FoundBatches:
 
 @dataclass(frozen=True, slots=True)
 class BatchFiles:
-    """The files of one batch, by the name that messages call it.
-
-    `list_files` lists the visible ones. `seen` is what the listing of an archive shows, such as times.
-    """
+    """The files of a batch; `seen` are the values, such as times, that are listed for an archive."""
 
     name: str
     list_files: Callable[[], Iterable[FoundFile]]
     seen: str = ""
 
     def list(self) -> list[FoundFile]:
-        """Return every visible file, the pairs and the description among them, in order.
-
-        Raises:
-            CorpusError: there is no such batch, or it cannot be read as a whole.
-        """
-        return sort_files(self.list_files())
+        """Return every visible file in order, the pairs and the description among them."""
+        return sorted(self.list_files(), key=lambda file: (file.path, file.raw))
 
     def find(self, path: str) -> FoundFile | None:
-        """Return one visible file by its path inside the batch, a readable one if possible."""
+        """Return a visible file by its path inside the batch, a readable one if possible."""
         named = [file for file in self.list() if file.path == path]
         return min(named, key=lambda file: file.failure is not None, default=None)
 
     def fingerprint(self) -> str:
-        """Hash of the names and contents of all files: equal when nothing was changed.
-
-        Raises:
-            CorpusError: there is no such batch.
-        """
+        """Hash the names and contents of all files."""
         try:
             return hash_files(self.list())
         except CorpusError:
@@ -67,7 +52,7 @@ class BatchFiles:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A visible entry of a corpus: its name, its kind, and why it may be no batch."""
+    """A visible entry of a corpus: its name, its kind, and the reason to refuse it."""
 
     raw: bytes
     is_folder: bool
@@ -75,23 +60,19 @@ class Entry:
 
     @property
     def batch(self) -> str:
-        """Return the name of the batch that it would be: an archive is named like its stem."""
+        """Return the name of the batch: an archive is named like its stem."""
         name = self.raw.decode("utf-8", "surrogateescape")
         return name if self.is_folder else without_suffix(name)
 
 
 class Corpus(ABC):
-    """A place that holds batches."""
+    """A location of batches."""
 
     def __init__(self, location: str) -> None:
         self.location = location
 
     def find_batches(self) -> FoundBatches:
-        """Look through the corpus, hidden entries aside; what can be no batch takes no other one down.
-
-        Raises:
-            CorpusError: it is missing, cannot be read or holds no batch.
-        """
+        """Return the batches of the corpus; raises a CorpusError for an empty or unreadable corpus."""
         batches = sort_out(entry for entry in self.entries() if not entry.raw.startswith(b"."))
         if not batches.names and not batches.refused:
             raise CorpusError(
@@ -101,19 +82,12 @@ class Corpus(ABC):
         return batches
 
     def batch(self, name: str) -> BatchFiles:
-        """Return the files of a batch: a folder, an archive, or a file, which is a batch of its own.
-
-        Raises:
-            CorpusError: there is none of that name, or it leads out of the corpus.
-        """
+        """Return the files of a batch: a folder, an archive, or a single file."""
         check_batch_name(name)
         return self.files_of(name)
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
-        """Return a hash of what the listing of each batch shows: another text when files come, go or change.
-
-        No file is read for it. None when the batch cannot be looked at.
-        """
+        """Return a hash of the listing of each batch, without reading files; None for an unreadable batch."""
         prints: dict[str, str | None] = dict.fromkeys(names)
         for name in prints:
             with suppress(CorpusError):
@@ -132,11 +106,11 @@ class Corpus(ABC):
 
     @abstractmethod
     def files_of(self, name: str) -> BatchFiles:
-        """Return the files of the batch of a name that may be one."""
+        """Return the files of a batch by its checked name."""
 
 
 def sort_out(entries: Iterable[Entry]) -> FoundBatches:
-    """Sort batches from what can be none and from loose files."""
+    """Separate batches from refused entries and loose files."""
     ordered = sorted(entries, key=lambda entry: entry.raw)
     folders = {entry.batch for entry in ordered if entry.is_folder}
     names: list[str] = []

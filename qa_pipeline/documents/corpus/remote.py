@@ -1,7 +1,6 @@
-"""Places that fsspec opens, such as object stores: a corpus below an address, and the files of a batch there.
+"""Corpora that fsspec opens, such as object stores.
 
-Stores name keys as they like, and none of them leads anywhere but into the store. The message of an error of
-a store's library is not passed on: it may hold addresses that were signed.
+Messages of a store's library are not passed on: they may contain signed addresses.
 """
 
 from collections import defaultdict
@@ -29,7 +28,7 @@ _VOUCHERS = (
     "md5Hash", "ContentMD5", "content_md5", "md5", "sha256", "blob_id", "sha", "checksum", "crc32c",
     "ETag", "etag",
 )  # fmt: skip
-"""The names of stores for a hash of the content in their listings, the closest to the content first."""
+"""Names of content hashes in the listings of stores, the best first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
 
@@ -46,7 +45,7 @@ class RemoteCorpus(Corpus):
         self._files.invalidate_cache()  # listings are kept for the life of a process otherwise
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
-        """Return a hash of what the listing of each batch shows, from one listing of the whole corpus."""
+        """Return a hash of the listing of each batch, from a single listing of the corpus."""
         try:
             with _name_faults(self.location):
                 listed = self._files.find(self._root, detail=True)
@@ -100,13 +99,9 @@ def _files_below(files: Any, place: str, address: str, root: str = "") -> Iterat
         inside = path[len(root or place) :].lstrip("/")
         is_folder = not inside or inside.endswith("/")  # a key in place of a folder
         if not is_folder and not any(part.startswith(".") for part in inside.split("/")):
-            yield _found(files, path, inside, info)
-
-
-def _found(files: Any, path: str, inside: str, info: Info) -> FoundFile:
-    raw = inside.encode("utf-8", "surrogateescape")
-    opener = partial(_open_file, files, path)
-    return FoundFile(stored_path(raw), raw, info.get("size") or 0, opener, None, _stamp(info), _seen(info))
+            raw, opener = inside.encode("utf-8", "surrogateescape"), partial(_open_file, files, path)
+            size = info.get("size") or 0
+            yield FoundFile(stored_path(raw), raw, size, opener, None, _stamp(info), _seen(info))
 
 
 @contextmanager
@@ -122,7 +117,7 @@ def _open_file(files: Any, path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _name_faults(address: str) -> Iterator[None]:
-    """Turn what a store's library raises, whatever it is, into an error that names address and trouble."""
+    """Turn any exception of a store's library into a CorpusError."""
     try:
         yield
     except Exception as error:
@@ -139,7 +134,6 @@ def cause_of(error: Exception) -> str:
 
 
 def _stamp(info: Info) -> str | None:
-    """Return a fingerprint of a listing, equal only while its content is."""
     settings = info.get("content_settings")
     stamp = {**info, **settings} if isinstance(settings, Mapping) else info
     for name in _VOUCHERS:

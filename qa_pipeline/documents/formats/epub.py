@@ -1,8 +1,4 @@
-"""EPUB books: their chapters in the order of reading, each by the reader of HTML.
-
-EPUB 3.3, parts 4 and 5: the container, the package document and the list of encrypted files. What a book
-declares as navigation for programs is left out and counted. Nothing outside the container is opened.
-"""
+"""Read EPUB books (EPUB 3.3, parts 4 and 5): their chapters in reading order, by the HTML reader."""
 
 import posixpath
 import re
@@ -32,7 +28,7 @@ _ROLES = {
     **dict.fromkeys(("noteref", "doc-noteref", "backlink", "doc-backlink"), "footnote_mark"),
     **dict.fromkeys(("toc", "doc-toc", "page-list", "landmarks"), "navigation"),
 }
-"""Parts of a chapter that are no text of the book, by their `epub:type` or `role`."""
+"""Parts of a chapter outside its text, by their `epub:type` or `role`."""
 _DOCTYPE = re.compile(r"<!DOCTYPE[^>\[]{0,1000}(?:\[[^\]]*\]\s*)?>", re.IGNORECASE)
 _EMPTY = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)[\s/])"
@@ -41,15 +37,11 @@ _EMPTY = re.compile(
 )
 """An empty element of XHTML that HTML would take for a start."""
 _MATHS_PREFIX = re.compile(r"(</?)(?:m|mml|math):(?=m)")
-"""The usual prefixes of MathML, which HTML knows without one."""
+"""Prefixes of MathML, which HTML lacks."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one EPUB.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `nested_too_deep`, `too_large` or `too_long`.
-    """
+    """Parse an EPUB."""
     if not source.content.startswith(ZIP_START):
         raise DocumentFailure("damaged", "the file lacks the signature of an EPUB")
     archive = open_archive(source.content)
@@ -103,7 +95,6 @@ def _package_path(archive: Archive) -> str:
 
 
 def _find_encrypted(archive: Archive) -> frozenset[str]:
-    """Return the files that only those who bought the book can read; fonts may be among them."""
     if archive.find(_ENCRYPTION) is None:
         return frozenset()
     references = parse_xml(archive.read(_ENCRYPTION)).iter("{*}CipherReference")

@@ -1,8 +1,7 @@
-"""Formulas, powers, indices and marks of notes on one line, where the place of a sign decides its meaning.
+"""Write formulas, powers and indices on a line, and remove marks of notes.
 
 Readers put raised, lowered and struck-out text between the signs `RAISED`, `LOWERED` or `STRUCK` and `LEVEL`;
-`settle` writes it once the text around it is known. No library does this: those for MathML write LaTeX or
-speech, and none reads the formulas of Office files.
+`settle` writes it once the text around it is known.
 """
 
 import re
@@ -16,15 +15,14 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 RAISED, LOWERED, STRUCK, LEVEL = "\x0e", "\x0f", "\x11", "\x10"
-"""Control characters, which canonical text never holds."""
+"""Control characters, which canonical text never contains."""
 SCRIPTS = {"superscript": RAISED, "subscript": LOWERED}
-"""The signs by the names of Office files."""
 _SCRIPT = re.compile("\\s?([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10")
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
 _REACH = 40  # characters before a raised text that tell what it is
 _STARTS = ("", ":", "|", "(", "-", "–", "—")
-"""Ends of what stands before the first word of a text, cell or bracket."""
+"""Characters before the first word of a text, cell or bracket."""
 _MARKS = re.compile(
     r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*,?[\])]?|\[.*\]"
 )
@@ -45,10 +43,7 @@ _RAISABLE = frozenset({
 
 
 def settle(text: str, omissions: Omissions | None = None) -> str:
-    """Return a text with powers as `10^6` and indices as `x_1`, without marks of notes and struck-out text.
-
-    What is left out is counted in `omissions`, unless the text is only looked at.
-    """
+    """Return a text with powers as `10^6` and indices as `x_1`, without note marks and struck-out text."""
     if LEVEL not in text:
         return text
     for _ in range(_DEEPEST_SCRIPT):  # of raised text in raised text the inner one comes first
@@ -80,7 +75,7 @@ def is_mark(text: str) -> bool:
 
 
 def write_script(raised: str, before: str, after: str) -> str:
-    """Return raised text as it stands between two texts; nothing for the mark of a note."""
+    """Return raised text as written between two texts, empty for the mark of a note."""
     base = before.split()[-1] if before.strip() else ""
     is_exponent = _EXPONENT.fullmatch(raised) is not None
     exponent = raised if is_exponent else _bracketed(raised)
@@ -117,8 +112,8 @@ def _is_ending(base: str, inside: str) -> bool:
 def _is_power(inside: str, base: str, before: str, after: str) -> bool:
     """Return True if a raised number or letter is an exponent rather than the mark of a note.
 
-    It is behind 10 or 2, a small number, a variable, a unit of length or time, a function or a bracket with a
-    term, or beside an operator. What is raised to 1 stays the same without it.
+    Exponents follow 10 or 2, small numbers, variables, units, functions or bracketed terms, or meet an
+    operator.
     """
     if inside == "1" or not inside.isalnum():
         return False
@@ -159,7 +154,7 @@ _SHIFTED = {
     **dict.fromkeys(("msubsup", "munderover", "sSubSup"), "_^"),
 }
 _FIXED = frozenset({*_SHIFTED, "mfrac", "f", "nary", "mroot", "rad"})
-"""Elements that have so many parts and no more."""
+"""Elements with a fixed number of parts."""
 _INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
 
 
@@ -172,14 +167,13 @@ _NONE = _Part("", "sign")
 
 
 class _UnwritableError(Exception):
-    """No line means the same as this formula."""
+    """Report a formula without a form on a line."""
 
 
 def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") -> str:
-    """Return a formula of MathML or Office (OMML) on one line that means the same: `(a+b)/(2c)`, `x^(n+1)`.
+    """Return a formula of MathML or Office (OMML) on a line: `(a+b)/(2c)`, `x^(n+1)`.
 
-    One that no line can hold is left out and counted, by its `signs` where these were more before; what
-    comes back is the sign of a doubt.
+    A formula without such a form is counted by its `signs`, and replaced by the sign of a doubt.
     """
     try:
         text = _INVISIBLE_TIMES.sub("·", _write(formula, 0).text)
@@ -206,7 +200,6 @@ def _write(element: "_Element", depth: int) -> _Part:
 
 
 def _compose(name: str, element: "_Element", parts: list[_Part]) -> _Part:
-    """Return an element by its parts, whose order both formats fix."""
     if name in _ROW_ENDS:
         return _Part(_ROW_ENDS[name].join(part.text for part in parts))
     if len(parts) == 1 + len(signs := _SHIFTED.get(name, "")) > 1:
@@ -251,7 +244,7 @@ def _token(text: str) -> _Part:
 
 
 def _join(parts: Sequence[_Part]) -> _Part:
-    """Return parts in a row; a fraction that touches an operand gets brackets, names and numbers a blank."""
+    """Return parts in a row, with brackets around a fraction that touches an operand."""
     parts = [part for part in parts if part.text]
     if len(parts) == 1:
         return parts[0]
@@ -285,7 +278,7 @@ def _scripts(base: _Part, below: _Part, above: _Part) -> _Part:
 
 
 def _bracketed(text: str, *, alone: bool = False) -> str:
-    """Return a text as one operand: in brackets, unless it is a number, a sign or has them already."""
+    """Return a text as an operand: in brackets, unless it is a number, a sign or has them already."""
     return text if alone or _SIMPLE.fullmatch(text) or _is_enclosed(text) else f"({text})"
 
 

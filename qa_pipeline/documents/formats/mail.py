@@ -1,8 +1,7 @@
-"""E-mail files: who wrote to whom about what, and the text of the message.
+"""Read e-mail: its head, and the text of the message.
 
-Of plain and HTML versions of a text the plain one is taken, unless it is cut or only names the other. Earlier
-mail that a reply quotes is marked by `>` on each line and is in doubt, so that nothing is asked about it.
-Attachments are counted and never opened.
+The plain version is preferred to HTML, unless it is cut. Earlier mail in a reply is marked by `>` and is in
+doubt. Attachments are counted and never opened.
 """
 
 import base64
@@ -34,7 +33,7 @@ _DEEPEST = 20  # parts in parts: a message that was forwarded ten times has as m
 _LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length
 _LEAST_SHARE = 0.5  # of the text of the HTML version: a plain one with less is cut, or only names the other
 _BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")
-"""The lines of a body up to a blank one, or one that holds other signs."""
+"""The lines of a body up to a blank line or other signs."""
 _FLOWED = re.compile(r"(?<=\S) \n(?![> \n]|-- \n)(?m:(?<!^-- \n))")
 _WROTE = (
     r"(?:(?:On|Am|Den)\b[^\n]{0,200}\n)?[^\n]{0,200}\b(?:wrote|schrieb|skrev)\b[^\n]{0,80}"
@@ -58,12 +57,8 @@ _NOTES = {
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one message.
-
-    Raises:
-        DocumentFailure: it is no e-mail, or its parts are nested too deep.
-    """
-    reader = _Reader(source.path, settings)
+    """Parse a message."""
+    reader = _Reader(settings)
     try:
         message = email.message_from_bytes(source.content)
         if _OF_A_MAIL.isdisjoint(name.lower() for name in message.keys()):  # noqa: SIM118 - no mapping
@@ -83,12 +78,11 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 @dataclass(slots=True)
 class _Reader:
-    path: str
     settings: DocumentSettings
     omissions: Omissions = field(default_factory=Omissions)
 
     def message(self, message: Message, level: int, depth: int) -> Iterator[Block]:
-        """Yield the blocks of a message; a forwarded one has its heading below the other's."""
+        """Yield the blocks of a message; the heading of a forwarded message is a level lower."""
         subject = _header(message, "subject")
         if subject:
             yield Block("heading", subject, min(level, 6))
@@ -122,12 +116,12 @@ class _Reader:
             self.omissions.add("attachment")
 
     def _best_of(self, part: Message) -> Message | None:
-        """Return the plain version of a text, unless it is cut; else the one in HTML."""
+        """Return the plain version of a text, or the HTML version if the plain text is cut."""
         texts = {leaf.get_content_type(): leaf for leaf in reversed([*part.walk()]) if _is_text(leaf)}
         plain, rich = texts.get("text/plain"), texts.get("text/html")
         if plain is None or rich is None:
             return plain or rich
-        uncounted = _Reader(self.path, self.settings)
+        uncounted = _Reader(self.settings)
         length, least = (
             sum(len(block.text) for block in uncounted._text(version, 1)) for version in (plain, rich)
         )
@@ -152,7 +146,6 @@ class _Reader:
         return lower_headings(tuple(self._plain(text)), by=level)
 
     def _plain(self, text: str) -> Iterator[Block]:
-        """Yield the blocks of a plain body, with its quotes, and its signature in lines of its own."""
         text, position = text.replace("\n-- \n", "\n\n"), 0
         for quote in _QUOTED.finditer(text):
             yield from self._inner(text[position : quote.start()], "text")
@@ -161,13 +154,12 @@ class _Reader:
         yield from self._inner(text[position:], "text")
 
     def _inner(self, text: str, name: str) -> Iterable[Block]:
-        parsed = read_inner(text, "html" if name == "html" else "text", self.path, self.settings)
+        parsed = read_inner(text, "html" if name == "html" else "text", self.settings)
         self.omissions.update(parsed.left_out)
         return parsed.blocks
 
 
 def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Yield blocks with earlier mail marked: quoted lines, and text below the head of a mail program."""
     is_earlier = False
     for block, following in zip_longest(blocks, blocks[1:]):
         is_attribution = _ATTRIBUTION.fullmatch(block.text) is not None
@@ -200,7 +192,6 @@ def _is_text(part: Message) -> bool:
 
 
 def _header(message: Message, name: str) -> str:
-    """Return a header as a reader sees it, repeats in one line."""
     values = (value[:_LONGEST_HEADER] for key, value in message.raw_items() if key.lower() == name.lower())
     return " ".join(", ".join(map(_decode_words, values)).split())
 

@@ -1,7 +1,6 @@
-"""Markdown files: rendered to HTML by markdown-it, then the reader of HTML.
+"""Read Markdown: markdown-it writes HTML, and the HTML reader reads it.
 
-Boxes, tabs and containers keep their text and title. HTML that is left open ends with its block, so that none
-swallows the text below. Footnotes stay in their place.
+Boxes, tabs and containers keep their text and title. Open HTML ends with its block. Footnotes stay in place.
 """
 
 import re
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.drawn_tables import read_bars, read_ruled
 from qa_pipeline.documents.formats.html.parser import close_elements, read_fragment
+from qa_pipeline.documents.formats.rows import read_bars, read_ruled
 from qa_pipeline.documents.front_matter import split_front_matter
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 _INDENTED_BOX = re.compile(
     r"(?:(?:!!!|\?\?\?\+?)\s++(?P<kind>[\w -]*)|={3}[!+]?\s++(?=\"))(?:\"(?P<title>[^\"]*)\")?\s*$"
 )
-"""`!!! note "Title"`, and the tab `=== "Title"`, which without a title is none."""
+"""`!!! note "Title"`, and the tab `=== "Title"`."""
 _FENCED_BOX = re.compile(
     r"(?:/{3,}\s*(?P<kind>[a-zA-Z][\w-]*)\s*(?:\|(?P<title>.*))?"
     r"|:{3,}\s*(?!code\b)(?:\{[^{}]*\}|(?P<name>[.#]?[a-zA-Z][^\s\[{}.]*)(?![^\s\[{]))(?P<rest>.*))$"
@@ -58,7 +57,7 @@ def _line(state: "StateBlock", number: int) -> str:
 
 
 def _open_box(state: "StateBlock", kind: str | None, title: str | None) -> None:
-    """Begin a box with its title; its kind, such as `warning`, has no place in the text."""
+    """Begin a box with its title; its kind, such as `warning`, is counted."""
     omissions: Omissions = state.env["omissions"]
     if kind and kind[0] not in ".#":
         omissions.add("box_kind", kind)
@@ -68,7 +67,7 @@ def _open_box(state: "StateBlock", kind: str | None, title: str | None) -> None:
 
 
 def _fenced_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
-    """Parse a line that begins or ends a box: a rule for blocks."""
+    """Parse a line that begins or ends a box."""
     line = _line(state, start)
     if not line.startswith((":::", "///")) or state.is_code_block(start):
         return False
@@ -84,7 +83,7 @@ def _fenced_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool
 
 
 def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
-    """Parse a mark and what is indented by four spaces below it: a rule for blocks."""
+    """Parse a mark and the indented lines below it."""
     match = None if state.is_code_block(start) else _INDENTED_BOX.match(_line(state, start))
     if match is None or silent:
         return match is not None
@@ -103,7 +102,7 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 
 
 def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
-    """Parse a table as pandoc draws it, with borders or a rule below its names: a rule for blocks."""
+    """Parse a table that is drawn with characters."""
     head = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
     if not head[0].startswith("+-") and not head[-1].startswith("--"):
         return False
@@ -123,7 +122,6 @@ def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> boo
 
 
 def _clean_inline(state: "StateCore") -> None:
-    """Remove marks inside text: a rule between blocks and inline text."""
     omissions: Omissions = state.env["omissions"]
     around = ["", ""]
     for token in state.tokens:
@@ -147,12 +145,7 @@ def _clean_inline(state: "StateCore") -> None:
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one Markdown file.
-
-    Raises:
-        DocumentFailure: the bytes cannot be decoded, blocks are nested deeper than any writer means, or the
-            file describes a document and does not hold it.
-    """
+    """Parse a Markdown file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     omissions = Omissions()
     front, about, body = split_front_matter(text)
@@ -225,7 +218,7 @@ def _link(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 
 
 def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    """Return line breaks, scripts and deletions; other elements would begin and end where nobody sees it."""
+    """Return line breaks, scripts and deletions; other elements are dropped."""
     markup = tokens[place].content
     if markup.startswith("<!--"):
         env["omissions"].add("comment", markup[4:].removesuffix("-->"))
@@ -240,7 +233,7 @@ def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 
 
 def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    """Return the text of HTML blocks; what only opens or closes elements around Markdown has none."""
+    """Return the text of HTML blocks; markup without text is dropped."""
     markup = tokens[place].content
     if _TAG.sub("", markup).strip():
         return close_elements(markup)

@@ -1,4 +1,4 @@
-"""OpenDocument texts: their elements as HTML. Text of the file is escaped; no attribute is passed on."""
+"""Read OpenDocument texts: their elements are written as HTML, text escaped and attributes dropped."""
 
 import posixpath
 from collections import defaultdict
@@ -18,9 +18,9 @@ from qa_pipeline.settings.documents import DocumentSettings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-OFFICE, TEXT, TABLE, STYLE, _DRAW, _FORM, _FO = (
+OFFICE, TEXT, TABLE, STYLE, _DRAW, _FO = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}"
-    for name in ("office", "text", "table", "style", "drawing", "form", "xsl-fo-compatible")
+    for name in ("office", "text", "table", "style", "drawing", "xsl-fo-compatible")
 )
 _LEFT_OUT = {
     f"{OFFICE}annotation": "comment",
@@ -33,6 +33,7 @@ _LEFT_OUT = {
     f"{TEXT}note-citation": "footnote_mark",
     f"{TEXT}ruby-text": "ruby",
     f"{TEXT}placeholder": "placeholder",
+    f"{_DRAW}control": "form_field",
     f"{_DRAW}image": "image",
     f"{_DRAW}object": "embedded_object",
     f"{_DRAW}object-ole": "embedded_object",
@@ -71,9 +72,6 @@ class Markup:
             for part in lists
             for level in part
         }
-        fields = ("{*}checkbox", "{*}radio", "{*}listbox", "{*}text")
-        controls = (control for tree in trees for control in tree.iter(*fields))
-        self.controls = {control.get(f"{_FORM}id", ""): control for control in controls}
         self.looks: dict[str, tuple[str, str]] = {}
         self.lists: list[str] = []
         self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
@@ -92,7 +90,7 @@ class Markup:
         return "".join(parts)
 
     def _look_of(self, element: "_Element") -> tuple[str, str]:
-        """Return the name of an element in HTML as its style and those above have it, and its CSS."""
+        """Return the HTML element and the CSS of a style and its parents."""
         names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
         name = next(filter(None, names), "")
         if name not in self.looks:
@@ -143,8 +141,6 @@ class Markup:
                 return ""
             case "s":
                 return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
-            case "control":
-                return escape(_state_of(self.controls.get(element.get(f"{_DRAW}control", ""))))
         look, css = self._look_of(element)
         inside = _SIGNS[name] if name in _SIGNS else self._inside(element)
         if name == "table-cell":
@@ -162,7 +158,6 @@ class Markup:
         return f'<{_NAMES[name]} style="{css}">{inside}</{_NAMES[name]}>' if name in _NAMES else inside
 
     def _paragraph(self, element: "_Element") -> str:
-        """Return a paragraph or heading with the number of its list item or chapter."""
         number, self.number = self.number, ""
         before, (name, css) = "", self._look_of(element)
         if element.tag == f"{TEXT}h":
@@ -174,7 +169,6 @@ class Markup:
         return f'{before}<{name} style="{css}">{escape(number)}{self._inside(element)}</{name}>'
 
     def _list(self, element: "_Element") -> str:
-        """Return a list; one that goes on with another of its style counts on."""
         self.lists.append(element.get(f"{TEXT}style-name") or (self.lists[-1] if self.lists else ""))
         style, level = self.lists[-1], len(self.lists)
         goes_on = element.get(f"{TEXT}continue-numbering") == "true" or element.get(f"{TEXT}continue-list")
@@ -215,26 +209,8 @@ class Markup:
         return "".join(notes)
 
 
-def _state_of(control: "_Element | None") -> str:
-    """Return what a field of a form shows: a box with its label, or a value."""
-    if control is None:
-        return ""
-    if control.tag.endswith(("}checkbox", "}radio")):
-        marks = (control.get(f"{_FORM}current-{what}") for what in ("state", "selected"))
-        box = "☒" if any(mark in ("checked", "true") for mark in marks) else "☐"
-        return f"{box} {control.get(f'{_FORM}label', '')}"
-    chosen = control.find(f"{_FORM}option[@{_FORM}current-selected='true']")
-    shown = control.get(f"{_FORM}current-value") if chosen is None else chosen.get(f"{_FORM}label")
-    return shown or control.get(f"{_FORM}value") or ""
-
-
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one OpenDocument text.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `nested_too_deep`, `unsupported_format` or
-            `too_long`.
-    """
+    """Parse an OpenDocument text."""
     archive = open_archive(source.content) if source.content.startswith(ZIP_START) else None
     trees = [parse_xml(source.content)] if archive is None else read_trees(archive)
     body = trees[0].find(f"{OFFICE}body/{OFFICE}text")

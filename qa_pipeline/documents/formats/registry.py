@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
-from qa_pipeline.documents.formats import delimited, epub, mail, markdown, odt, row_files, spreadsheet, text
+from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, spreadsheet, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.office import docx, pptx
 from qa_pipeline.documents.formats.pdf import parser as pdf
@@ -11,11 +11,11 @@ from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]
-"""Parses one file; raises DocumentFailure where it cannot become a document."""
+"""Parses a file; raises a DocumentFailure."""
 
 
 def _rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Return the reStructuredText of a file; its slow library is imported at the first such file."""
+    """Parse reStructuredText; its slow library is imported at the first such file."""
     from qa_pipeline.documents.formats import rst
 
     return rst.parse(source, settings)
@@ -27,7 +27,7 @@ _FORMATS: dict[str, tuple[Parser, str]] = {
     "pdf": (pdf.parse, ".pdf"),
     "rst": (_rst, ".rst .rest"),
     "text": (text.parse, ".txt .text"),
-    "table": (delimited.parse, ".csv .tsv .tab"),
+    "table": (spreadsheet.parse_csv, ".csv .tsv .tab"),
     "jsonl": (row_files.parse, ".jsonl .ndjson"),
     "email": (mail.parse, ".eml"),
     "parquet": (row_files.parse_parquet, ".parquet"),
@@ -47,7 +47,7 @@ SAVE_AS = {
     **dict.fromkeys((".mobi", ".azw3"), ".epub"),
     **dict.fromkeys((".ps", ".djvu", ".xps"), ".pdf"),
 }
-"""Formats that nothing reads, and the suffix of one that programs can save them in."""
+"""Unsupported formats, and the suffix to save them as."""
 _LOOKED_AT = 1024
 _ZIP = b"PK\x03\x04"
 _PARTS = {
@@ -60,19 +60,16 @@ _PARTS = {
 }
 """Names of members of an archive that tell its format."""
 ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
-"""Formats whose headings are those of rows or sheets, none of which names the whole."""
+"""Formats whose headings name rows or sheets, never the document."""
 
 
 def format_of(path: str, readers: Mapping[str, str] = {}) -> str | None:
-    """Return the name of the format of a file's suffix; None when nothing reads it.
-
-    `readers` are formats of further suffixes, or others for those above.
-    """
+    """Return the format of a file's suffix, or None; `readers` are formats of further suffixes."""
     return {**SUFFIXES, **readers}.get(PurePosixPath(path).suffix.lower())
 
 
 def suffix_of(content: bytes) -> str | None:
-    """Return the suffix that a file should have; None where its bytes do not tell."""
+    """Return the suffix that a file should have by its bytes, or None."""
     start = content[:_LOOKED_AT]
     if b"%PDF-" in start:
         return ".pdf"

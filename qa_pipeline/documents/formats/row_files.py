@@ -10,10 +10,9 @@ from itertools import groupby
 from typing import Literal
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.row_files import is_too_deep
@@ -42,17 +41,12 @@ InnerFormat = Literal["text", "markdown", "html"]
 _PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}
 
 _Fields = Mapping[str, object]
-"""A row by name: strings, numbers, truth values, dates, bytes, None, and lists and mappings of these."""
 _Rows = Mapping[int, _Fields]
-"""The rows of a file by their numbers, from 1; a row that is no mapping has one field without a name."""
+"""The rows of a file by their numbers, from 1; a lone value is a field without a name."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one JSONL file; a broken line costs that line only.
-
-    Raises:
-        DocumentFailure: no line can be read, or there are too many rows or characters.
-    """
+    """Parse a JSONL file; a broken line costs only that line."""
     rows: dict[int, _Fields] = {}
     problems: list[str] = []
     lost = 0
@@ -75,7 +69,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     first_problems = first_names(problems, _SHOWN_PROBLEMS)
     if not rows:
         raise DocumentFailure("damaged", f"no line of the file can be read: {first_problems}")
-    parsed = _read_rows(rows, source.path, settings)
+    parsed = _read_rows(rows, settings)
     if not problems:
         return parsed
     note = f"lines that could not be read were left out: {first_problems}"
@@ -84,11 +78,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _read_value(line: str, settings: DocumentSettings) -> object:
-    """Return the JSON value of a line, its numbers as they are written.
-
-    Raises:
-        ValueError: it cannot be read; the message says why, without text of the line.
-    """
+    """Return the JSON value of a line, its numbers as written; raises ValueError with the reason."""
     if len(line) > settings.max_characters:
         raise ValueError("is longer than documents.max_characters")
     if not line.isascii() and _NO_CHARACTER.search(line):
@@ -114,11 +104,7 @@ def _to_fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def parse_parquet(
     source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS
 ) -> ParsedFile:
-    """Parse one Parquet file.
-
-    Raises:
-        DocumentFailure: it is damaged, encrypted, or holds too many rows or characters.
-    """
+    """Parse a Parquet file."""
     import pyarrow
     from pyarrow.parquet import ParquetFile
 
@@ -142,14 +128,11 @@ def parse_parquet(
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
     if rows and is_too_deep(rows[1], _DEEPEST):
         raise DocumentFailure("nested_too_deep", "the columns are nested deeper than any writer means")
-    return _read_rows(rows, source.path, settings)
+    return _read_rows(rows, settings)
 
 
-def _read_rows(rows: _Rows, path: str, settings: DocumentSettings) -> ParsedFile:
-    """Write each row as a section under its title, or under `Row N`.
-
-    A title, origin, licence or language that all rows share is said of the document, not of each row.
-    """
+def _read_rows(rows: _Rows, settings: DocumentSettings) -> ParsedFile:
+    """Write each row as a section; a title, origin, licence or language of all rows is the document's."""
     about = [_find_shared(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
     title, source_uri, licence, language = (value for _, value in about)
     if len(rows) == 1:
@@ -162,7 +145,7 @@ def _read_rows(rows: _Rows, path: str, settings: DocumentSettings) -> ParsedFile
         for name in shared:
             omissions.add("metadata", str(row[name]))
         fields = {name: value for name, value in row.items() if name not in shared}
-        section = _section(number, fields, omissions, path, settings)
+        section = _section(number, fields, omissions, settings)
         length += sum(len(block.text) for block in section)
         check_length(length, settings)
         blocks += section
@@ -177,13 +160,13 @@ def _read_rows(rows: _Rows, path: str, settings: DocumentSettings) -> ParsedFile
     )
 
 
-def too_many_rows(limits: ReaderLimits, what: str = "the file") -> DocumentFailure:
-    """Return the failure of a file, or a table in it, with more rows than allowed."""
-    return DocumentFailure("too_many_rows", f"{what} has more than {limits.rows} rows; split it")
+def too_many_rows(limits: ReaderLimits) -> DocumentFailure:
+    """Return the failure of a file with more rows than allowed."""
+    return DocumentFailure("too_many_rows", f"the file has more than {limits.rows} rows; split it")
 
 
 def _find_shared(rows: _Rows, names: Sequence[str]) -> tuple[str, str | None]:
-    """Return the first field of `names` that has one value in every row, with that value."""
+    """Return the first field of `names` with the same value in every row, and the value."""
     for name in _filled_fields(next(iter(rows.values()), {}), names):
         value = next(iter(rows.values()))[name]
         if all(row.get(name) == value for row in rows.values()):
@@ -192,19 +175,18 @@ def _find_shared(rows: _Rows, names: Sequence[str]) -> tuple[str, str | None]:
 
 
 def _filled_fields(fields: _Fields, names: Sequence[str]) -> list[str]:
-    """Return those of `names` that have a text in a row, in the order of `names`, as the row spells them."""
     texts = (name for name, value in fields.items() if isinstance(value, str) and value.strip())
     spelt = {name.strip().lower(): name for name in texts}
     return [spelt[name] for name in names if name in spelt]
 
 
 def _section(
-    number: int, fields: dict[str, object], omissions: Omissions, path: str, settings: DocumentSettings
+    number: int, fields: dict[str, object], omissions: Omissions, settings: DocumentSettings
 ) -> list[Block]:
     titles = _filled_fields(fields, _TITLE)
     heading = str(fields.pop(titles[0])).strip() if titles else f"Row {number}"
     bodies = _filled_fields(fields, _BODY)
-    text = _read_body(bodies[0], str(fields.pop(bodies[0])), omissions, path, settings) if bodies else []
+    text = _read_body(bodies[0], str(fields.pop(bodies[0])), omissions, settings) if bodies else []
     if text and text[0].kind == "heading" and text[0].text.strip() == heading:
         omissions.add("repeated_heading", heading)
         text = text[1:]
@@ -217,25 +199,21 @@ def _section(
     return [Block("heading", heading, _ROW_LEVEL), *about, *text]
 
 
-def _read_body(
-    name: str, content: str, omissions: Omissions, path: str, settings: DocumentSettings
-) -> list[Block]:
-    """Return the text of a row in the format its name or look stands for, else as plain text."""
+def _read_body(name: str, content: str, omissions: Omissions, settings: DocumentSettings) -> list[Block]:
     kind: InnerFormat = "text"
     if name.strip().lower() == "html":
         kind = "html"
     elif name.strip().lower() in ("markdown", "md") or _MARKDOWN.search(content):
         kind = "markdown"
     try:
-        parsed = read_inner(content, kind, path, settings)
+        parsed = read_inner(content, kind, settings)
     except DocumentFailure:
-        parsed = read_inner(content, "text", path, settings)
+        parsed = read_inner(content, "text", settings)
     omissions.update(parsed.left_out)
     return lower_headings(parsed.blocks, by=_ROW_LEVEL)
 
 
 def _flatten(value: object, name: str, omissions: Omissions) -> Iterator[tuple[str, str]]:
-    """Yield every value with the names above it; lists of plain values on one line, other lists numbered."""
     if isinstance(value, list | tuple) and not any(
         isinstance(item, Mapping | list | tuple) for item in value
     ):
@@ -249,7 +227,6 @@ def _flatten(value: object, name: str, omissions: Omissions) -> Iterator[tuple[s
 
 
 def _write_value(value: object, omissions: Omissions) -> str:
-    """Return a single value as text; bytes, such as a picture's, are counted."""
     if isinstance(value, bytes):
         omissions.count("binary_value", 1, 0)
     if value is None or isinstance(value, bytes):
@@ -257,16 +234,16 @@ def _write_value(value: object, omissions: Omissions) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
-def read_inner(content: str, name: InnerFormat, path: str, settings: DocumentSettings) -> ParsedFile:
-    """Parse a text that was decoded already; nothing for a blank one."""
+def read_inner(content: str, name: InnerFormat, settings: DocumentSettings) -> ParsedFile:
+    """Parse a text that was decoded already; a blank text has no blocks."""
     if not content.strip():
         return ParsedFile(blocks=())
     # The mark says UTF-8, whatever the text says of its encoding or begins with; clean text has no zeros.
-    return _PARSERS[name](SourceFile(path, codecs.BOM_UTF8 + clean(content).encode()), settings)
+    return _PARSERS[name](SourceFile("", codecs.BOM_UTF8 + clean(content).encode()), settings)
 
 
 def lower_headings(blocks: tuple[Block, ...], by: int) -> list[Block]:
-    """Return the blocks with their headings placed under those of the file that holds them."""
+    """Return the blocks with their headings moved below those of the file."""
     return [
         replace(block, level=min(max(block.level, 1) + by, 6)) if block.kind == "heading" else block
         for block in blocks

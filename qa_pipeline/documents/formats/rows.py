@@ -1,11 +1,14 @@
 """Tables as lines of text that can be understood alone."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
+from statistics import median
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.text.doubt import SIGNS
+from qa_pipeline.text.lexicon.languages import of_all
 
 _WIDEST = 100  # columns
 _TALLEST = 200  # rows
@@ -33,20 +36,16 @@ def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[
 
 
 def inside_cell(lines: Sequence[str]) -> str:
-    """Return the rows of a table that stands in a cell of another as one text."""
+    """Return the rows of a table inside a cell as a text."""
     named = any(": " in line for line in lines)
     return ("; " if named else ", ").join(line.replace(" | ", ", " if named else " ") for line in lines)
 
 
 def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
-    """Write each data row as `Column: cell | Column: cell`, its header repeated.
+    """Write each data row as `Column: cell | Column: cell`; returns the lines and the names of empty columns.
 
-    Rows made of header cells only name the columns below them (two such rows are joined); one header
-    cell across the whole table is a caption. Without column names a row starting with a header cell, or
-    with one ending in a colon, is written `Key: value`.
-
-    Returns:
-        The lines, and the names of columns that are empty below, which no line holds.
+    Rows of header cells name the columns below them (two are joined). A header cell across the whole table is
+    a caption. Without column names a row that starts with a header cell or a colon is written `Key: value`.
     """
     lines: list[str] = []
     names: list[str] = []
@@ -81,7 +80,6 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
 
 
 def _find_unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
-    """Return the names whose columns are all empty; none while no row is below them."""
     unused: list[str] = []
     for row in heads if used else []:
         for _, same in groupby(enumerate(row), key=lambda placed: id(placed[1])):
@@ -92,7 +90,7 @@ def _find_unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """Lay spanning cells into every place they cover, so that columns line up; one over another is unsure."""
+    """Repeat spanning cells in all their columns and rows; a cell over another is in doubt."""
     grid: list[list[Cell]] = []
     hanging: dict[int, tuple[Cell, int]] = {}
     budget = _MOST_REPEATED
@@ -119,11 +117,10 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
 
 
 def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed: bool = False) -> str:
-    """Return one row as a line: its filled cells by their places, each with the name of its column.
+    """Return the filled cells of a row as a line, each with the name of its column.
 
-    A row with cells beyond the last name is in doubt: they may belong to other columns.
-
-    Where no column has a name, a first cell that is a key (`keyed`, or it ends in a colon) names the others.
+    A row with cells beyond the last name is in doubt. Without names a first cell that is a key names the
+    others.
     """
     if any(names):
         width = len(names)
@@ -135,3 +132,127 @@ def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed:
     if len(texts) > 1 and (keyed or texts[0].endswith(":")):
         return f"{texts[0].rstrip(': ')}: {' | '.join(texts[1:])}"
     return " | ".join(texts)
+
+
+SAMPLE_ROWS = 200
+"""Rows from which the form and the header of a table are judged."""
+_LONGEST_NAME = 100  # characters of the name of a column; what is longer is a value
+_MOSTLY = 0.8  # of the cells of a column: some are blank, or hold a word such as "none"
+_LONG_VALUE = 40  # characters: longer than names of columns, so that a column of texts is told from its name
+_LONGER_THAN_NAME = 4  # times as long as the name: the same, for columns of short values
+_YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
+_IDENTIFIER = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
+_BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
+_COMMON_NAMES = frozenset(of_all("layout.columns"))
+
+
+def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_be_keys: bool = False) -> bool:
+    """Return True if `first` contains the names of the columns, judged by the rows below it.
+
+    Names are short, different, fill most columns and do not return below. They also head figures, are common
+    names, are written like identifiers over other values, or are short over long values. Where the first
+    column `may_be_keys`, only figures and common names of both columns count.
+    """
+    columns = {
+        name: [row[place] for row in below if place < len(row) and row[place]]
+        for place, name in enumerate(first)
+        if name
+    }
+    count = sum(map(bool, first))
+    are_unlike = len({name.casefold() for name in columns}) == count
+    if 2 * count <= len(first) or not are_unlike or not any(map(any, below)) or all(map(_is_figure, columns)):
+        return False
+    if not all(_could_name(name, column) for name, column in columns.items()):
+        return False
+    words = [name.casefold() for name in columns]
+    common = [word for word in words if not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_")))]
+    over_figures = (_share_of(column, _is_figure) >= _MOSTLY for column in columns.values())
+    if any(over_figures):
+        return True
+    if may_be_keys:
+        return len(common) == count and len(below) > 1
+    if 2 * len(common) >= count:
+        return True
+    filled = {name: column for name, column in columns.items() if column}
+    are_identifiers = all(map(_is_identifier, columns))
+    others = (_share_of(column, _is_identifier) < 1 - _MOSTLY for column in filled.values())
+    if are_identifiers and any(others):
+        return True
+    return max(map(len, columns)) <= _LONG_VALUE and any(
+        median(map(len, column)) >= max(_LONG_VALUE, _LONGER_THAN_NAME * len(name))
+        for name, column in filled.items()
+    )
+
+
+def _could_name(name: str, column: Sequence[str]) -> bool:
+    if len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) or name in column:
+        return False
+    if not _is_figure(name):
+        return True
+    if name[0].isalpha():  # a code, such as Q1 over plain figures
+        return not any(value[0].isalpha() for value in column)
+    return bool(_YEAR.fullmatch(name)) and _share_of(column, _YEAR.fullmatch) < _MOSTLY
+
+
+def _share_of(column: Sequence[str], holds: Callable[[str], object]) -> float:
+    return sum(map(bool, map(holds, column))) / len(column) if column else 0.0
+
+
+def _is_figure(text: str) -> bool:
+    """Return True if a cell is a number, date, amount or code: half of it digits, signs aside."""
+    bare = text.translate(_BETWEEN_DIGITS)
+    return bool(bare) and 2 * sum(map(str.isdigit, bare)) >= len(bare)
+
+
+def _is_identifier(text: str) -> bool:
+    return _IDENTIFIER.fullmatch(text) is not None and (text[0].islower() or "_" in text)
+
+
+_BORDER = re.compile(r"\+(?:[-=:]+\+)+")
+_RULE = re.compile(r"-{2,}(?: +-{2,})+")
+_GAP = re.compile(r" {2,}")
+
+
+def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
+    """Return the rows of a table with borders, as databases print it, or None."""
+    groups: list[list[list[str]]] = []
+    for line in map(str.strip, lines):
+        if _BORDER.fullmatch(line):
+            groups.append([])
+        elif groups and line.startswith("|") and line.endswith("|"):
+            groups[-1].append([cell.strip() for cell in line[1:-1].split("|")])
+        else:
+            return None
+    first, *others = [group for group in groups if group] or [[]]
+    is_grid = len(others) > 1 or any("=" in line for line in lines if line.lstrip().startswith("+"))
+    body = [_joined(group) for group in others] if is_grid else [row for group in others for row in group]
+    return _with_names(_joined(first), body) if body else None
+
+
+def read_ruled(lines: Sequence[str]) -> list[list[Cell]] | None:
+    """Return the rows of a table with a rule of dashes below its names, or None."""
+    if len(lines) < 3 or not _RULE.fullmatch(lines[1].strip()):
+        return None
+    starts = [match.start() for match in re.finditer("-+", lines[1])]
+    ends = [*starts[1:], None]
+    names, _, *body = [
+        [line[start:end].strip() for start, end in zip(starts, ends, strict=True)] for line in lines
+    ]
+    return _with_names(names, body)
+
+
+def read_aligned(lines: Sequence[str]) -> list[list[Cell]] | None:
+    """Return the rows of a table whose columns blanks set apart, if its first line names them."""
+    rows = [_GAP.split(line.strip()) for line in lines]
+    is_even = len(rows) > 1 and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1
+    is_named = is_even and names_columns(rows[0], rows[1:SAMPLE_ROWS])
+    return _with_names(rows[0], rows[1:]) if is_named else None
+
+
+def _joined(group: Sequence[Sequence[str]]) -> list[str]:
+    return [" ".join(" ".join(parts).split()) for parts in zip_longest(*group, fillvalue="")]
+
+
+def _with_names(names: Sequence[str], body: Sequence[Sequence[str]]) -> list[list[Cell]]:
+    head = [Cell(name, header=True) for name in names]
+    return [head, *([Cell(text) for text in row] for row in body)]

@@ -1,8 +1,7 @@
-"""reStructuredText files: docutils' parser and HTML writer, then the reader of HTML.
+"""Read reStructuredText: docutils parses it and writes HTML, and the HTML reader reads that.
 
-Directives and roles are looked up here and not in docutils: one that it does not know would become an error
-message, and one that it knows might read a file. Text of unknown directives is kept and their names are
-counted; what has no place in the text is counted, too.
+Directives and roles are looked up here: docutils would report unknown ones as errors, and read files for
+others. Text of unknown directives is kept and their names are counted.
 """
 
 import re
@@ -62,7 +61,7 @@ _CODE_STARTS = ("code", "source", "test")
 _INCLUDES = ("include", "literalinclude", "auto")
 _FRAMES = frozenset({"compound", "epigraph", "highlights", "pull-quote", "tabs", "tab-set"})
 _CLASSES = re.compile(r"[a-z -]*")
-"""Names of the look of what follows; what Sphinx describes by `class::` has a capital or a bracket."""
+"""Names of looks; classes that Sphinx describes have a capital or a bracket."""
 _COUNTED = {
     **dict.fromkeys(("contents", "toctree", "index"), "navigation"),
     **dict.fromkeys(("header", "footer"), "running_head"),
@@ -72,11 +71,7 @@ _COUNTED = {
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one reStructuredText file.
-
-    Raises:
-        DocumentFailure: the bytes cannot be decoded, or blocks are nested deeper than any writer means.
-    """
+    """Parse a reStructuredText file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
     check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
     omissions = Omissions()
@@ -101,7 +96,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 @cache
 def _load_settings() -> Any:
-    """Return settings of parser and writer, cached: docutils derives them from a command line, slowly."""
+    """Return docutils' settings, which it derives slowly from a command line."""
     settings = frontend.get_default_settings(Parser, html5_polyglot.Writer)
     vars(settings).update(_SETTINGS)
     return settings
@@ -109,7 +104,6 @@ def _load_settings() -> Any:
 
 @contextmanager
 def _look_up_here() -> Iterator[None]:
-    """Let docutils use the directives, roles and parsers of this module while entered."""
     own: list[tuple[Any, str, Any]] = [
         (directives, "directive", lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])),
         (roles, "role", lambda *_: (_role, [])),
@@ -136,7 +130,7 @@ class _SimpleTable(tableparser.SimpleTableParser):
 
 
 class _Options(dict[str, Any]):
-    """Options of a directive: any name is known, and its value text unless the directive wants it read."""
+    """Options of a directive: any name is known."""
 
     def __missing__(self, name: str) -> Any:
         return directives.unchanged
@@ -146,7 +140,7 @@ class _Options(dict[str, Any]):
 
 
 class _Any(Directive):
-    """Any directive but tables, by what it is for the text."""
+    """Any directive except tables, by its role for the text."""
 
     optional_arguments = 1
     final_argument_whitespace = True
@@ -182,7 +176,6 @@ class _Any(Directive):
         return [*content, _left_out("option", rest)] if rest else content
 
     def _box(self, name: str, first: str, below: list[str]) -> list[nodes.Node]:
-        """Return what a directive holds, under the label of its kind or its own."""
         label, content = _BOXES.get(name, ""), []
         if name in _VERSIONS:
             version, _, first = first.partition(" ")
@@ -198,7 +191,6 @@ class _Any(Directive):
         return [*content, *([nodes.admonition("", nodes.title("", label), *inside)] if label else inside)]
 
     def _read(self, *above: str) -> list[nodes.Node]:
-        """Return the lines above the content, and the content, as blocks."""
         lines = [line for line in above if line.strip()]
         inside = nodes.container()
         head = StringList([*lines, ""] if lines else [], "document")
@@ -207,7 +199,7 @@ class _Any(Directive):
 
 
 class _Table(Directive):
-    """Tables in lists and comma-separated lines, by docutils, with the options that say what is a header."""
+    """Tables in lists and comma-separated lines, by docutils, with the options that mark headers."""
 
     def run(self) -> list[nodes.Node]:
         if "file" in self.options or "url" in self.options:
@@ -249,10 +241,7 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
 
 
 def _replace_messages(document: nodes.document, lines: list[str]) -> int:
-    """Put the markup that a message quotes in its place, as it is written; how many pieces there are.
-
-    A title out of order stays a heading. Other messages go: they are docutils' words, not the file's.
-    """
+    """Replace error messages by the markup that they quote, and return the number of markups."""
     unread = 0
     for message in list(document.findall(nodes.system_message)):
         quoted = next(iter(message.findall(nodes.literal_block)), None)
@@ -275,7 +264,7 @@ def _replace_messages(document: nodes.document, lines: list[str]) -> int:
 
 
 def _substitute(document: nodes.document, omissions: Omissions) -> None:
-    """Put definitions in the places of their names; many names inside others stay, as they might explode."""
+    """Resolve substitutions; nested ones are kept beyond a limit, as they might explode."""
     names = document.substitution_names
     definitions = list(document.findall(nodes.substitution_definition))
     used = {node["refname"].lower() for node in document.findall(nodes.substitution_reference)}
@@ -303,7 +292,7 @@ def _read_first_fields(document: nodes.document) -> dict[str, nodes.Element]:
 
 
 def _take_title(fields: dict[str, nodes.Element]) -> nodes.Element | None:
-    """Return the title in the headers of a file, which becomes its heading and is no field any more."""
+    """Remove the title from the headers of a file and return it."""
     value = fields.get("title")
     if value is None or "rfc2822" not in value.parent.parent["classes"] or not value.astext().strip():
         return None
@@ -312,7 +301,7 @@ def _take_title(fields: dict[str, nodes.Element]) -> nodes.Element | None:
 
 
 class _Translator(html5_polyglot.HTMLTranslator):
-    """The writer of HTML; what has no place in the text is counted, what leads elsewhere is its text."""
+    """Write HTML; comments, images and targets are counted."""
 
     attribution_formats: ClassVar = {"dash": ("— ", "")}
 
@@ -355,7 +344,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
             self.omissions.add("link_target", target)
 
     def visit_inline(self, node: Any) -> None:
-        """Visit a role; a reference to the label of a section stands as its title."""
+        """Visit a role; a reference to the label of a section is written as its title."""
         section = self.document.ids.get(self.document.nameids.get(node.get("label", "")) or "")
         if isinstance(section, nodes.section):
             self.body.append(self.encode(section[0].astext()))

@@ -1,22 +1,31 @@
-"""Spreadsheets (XLSX, XLSM, ODS): each sheet a section, each row a line that can be understood alone.
+"""Read spreadsheets (XLSX, XLSM, ODS) and CSV files: each sheet as a section, each row as a line.
 
-Formulas are read as the values last saved with them. Links to other files are never followed.
+Formulas are read as the values last saved. Links to other files are not followed.
 """
 
+import csv
+import io
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 
 from qa_pipeline.documents.assembly import Omissions, check_length
-from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.column_names import SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.row_files import too_many_rows
-from qa_pipeline.documents.formats.rows import LONGEST_REPEATED, Cell, counted_lines
+from qa_pipeline.documents.formats.rows import (
+    LONGEST_REPEATED,
+    SAMPLE_ROWS,
+    Cell,
+    counted_lines,
+    names_columns,
+)
 from qa_pipeline.documents.formats.workbooks import Sheet, read_sheets
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.text.doubt import SIGNS
 
 _Row = list[Cell]
 _BLANK = Cell("")
@@ -31,12 +40,7 @@ _MOST_CELLS = 20_000_000  # rows times columns of a table, each of which takes m
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one spreadsheet.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `unsupported_format`, `too_many_rows` or
-            `too_long`.
-    """
+    """Parse a spreadsheet."""
     omissions = Omissions()
     blocks: list[Block] = []
     sheets = read_sheets(source.content, settings, limits, omissions)
@@ -56,10 +60,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
-    """Yield the rows together between blank ones, tables beside each other apart, without blank columns.
-
-    A cell that is merged across stands in all its places, as one object.
-    """
+    """Yield the tables of a sheet: rows between blank ones, and tables side by side apart."""
     grid = _fill_merged(sheet)
     tables: list[list[int]] = []
     for number in sorted(sheet.rows):
@@ -80,7 +81,7 @@ def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
 def _split_columns(
     used: Sequence[int], rows: Sequence[Mapping[int, Cell]], hidden: Set[int]
 ) -> Iterator[list[int]]:
-    """Yield the columns of tables beside each other; a blank column may also stand inside one table."""
+    """Yield the columns of tables side by side; a blank column may also be inside a table."""
     covered = {column for row in rows for column in row} | hidden
     groups: list[list[int]] = []
     for column in used:
@@ -111,10 +112,7 @@ def _are_apart(left: Sequence[int], right: Sequence[int], rows: Sequence[Mapping
 
 
 def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
-    """Return the cells of a sheet by row and column, merged ones in the places to their right as well.
-
-    The text of a merged cell goes into the rows it covers below, so that each is understood alone.
-    """
+    """Return the cells by row and column, with merged cells repeated below and to the right."""
     grid = {
         number: {column: Cell(text) for column, text in row.items()} for number, row in sheet.rows.items()
     }
@@ -132,11 +130,7 @@ def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
 
 
 def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Omissions) -> Iterator[Block]:
-    """Yield a table as lines; lines of one cell above a table, such as its caption, are paragraphs.
-
-    Raises:
-        DocumentFailure: `too_long`, since each row repeats the names of its columns.
-    """
+    """Yield a table as lines; single cells above it, such as its caption, are paragraphs."""
     sample = table[: 2 * SAMPLE_ROWS]
     texts = [[cell.text for cell in row] for row in sample]
     once = [
@@ -162,7 +156,7 @@ def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Om
 
 
 def _first_row(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of the first row of a table behind lines of one cell, such as its caption."""
+    """Return the index of the first row with several cells."""
     several = (number for number, row in enumerate(rows) if sum(map(bool, row)) > 1)
     return next(several, 0) if max(map(len, rows), default=0) >= _PREAMBLE_FROM else 0
 
@@ -174,3 +168,70 @@ def _count_names(rows: Sequence[Sequence[str]], filled: Sequence[Sequence[str]])
         if names_columns(both, rows[2 : SAMPLE_ROWS + 2]):
             return 2
     return int(len(rows) > 1 and names_columns(rows[0], rows[1 : SAMPLE_ROWS + 1]))
+
+
+_NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which no text holds
+_SAMPLE = 500_000  # characters from which the delimiter is chosen
+_LEAST_FIT = 0.5  # of the rows: a delimiter gives at least as many the same width
+_EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
+
+
+def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
+    """Parse a CSV or TSV file."""
+    text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
+    hint = _EXCEL_HINT.match(text)  # the line that names the delimiter to spreadsheets
+    text = text[hint.end() :] if hint else text
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
+    delimiter = hint[1] if hint else _choose_delimiter(text[:_SAMPLE])
+    quoted = True
+    try:
+        for _ in _records(text, delimiter, strict=True):
+            pass
+    except csv.Error:  # quotes that do not pair up may be inches
+        plain, paired = (_fit(_records(text, delimiter, quoted=way)) for way in (False, True))
+        quoted = paired > plain
+    cells: list[list[Cell]] = []
+    for row in _records(text, delimiter, quoted=quoted):
+        if len(cells) >= limits.rows:
+            raise too_many_rows(limits)
+        if any(stripped := [cell.strip() for cell in row]):
+            cells.append([Cell(cell) for cell in stripped])
+    names, *below = cells[:SAMPLE_ROWS] or [[]]
+    if below and all(len(row) == len(names) + 1 for row in below):
+        cells[0] = [Cell(""), *names]  # as R writes them: the column of row names has no name
+    omissions = Omissions()
+    blocks = tuple(write_table(cells, settings, omissions))
+    notes = []
+    if not quoted and '"' in text:
+        notes.append("quotes in the table do not pair up and were read as plain characters")
+    if wider := sum(SIGNS["table"] in block.text for block in blocks):
+        notes.append(f"{wider} rows hold more cells than the table has columns")
+    return ParsedFile(blocks=blocks, left_out=omissions.record(), notes=tuple(notes))
+
+
+def _choose_delimiter(sample: str) -> str:
+    """Return the sign that parts most of the first rows alike; commas come last, as they may be decimal."""
+    delimiter, best = _NO_DELIMITER, _LEAST_FIT
+    for sign in "\t;|,":
+        ways = (_records(sample, sign, quoted=quoted) for quoted in (True, False))
+        fit = max(_fit(islice(way, SAMPLE_ROWS)) for way in ways)
+        if fit > best or (fit == best and delimiter == _NO_DELIMITER):
+            delimiter, best = sign, fit
+    return delimiter
+
+
+def _records(text: str, delimiter: str, *, quoted: bool = True, strict: bool = False) -> Iterator[list[str]]:
+    return csv.reader(
+        io.StringIO(text),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        skipinitialspace=True,
+        strict=strict,
+    )
+
+
+def _fit(rows: Iterable[list[str]]) -> float:
+    """Return the share of rows with the usual number of cells, 0 for rows of single cells."""
+    widths = Counter(len(row) for row in rows if row)
+    ((width, count),) = widths.most_common(1) or [(0, 0)]
+    return count / widths.total() if width > 1 else 0.0

@@ -1,15 +1,10 @@
-"""Plain text files: paragraphs, lists, code and headings recognised by their layout.
-
-Every character of a file that is not blank ends in the blocks, or is counted as left out: the bullets of list
-items, and the lines that underline headings or part paragraphs.
-"""
+"""Read plain text: paragraphs, lists, code and headings by their layout."""
 
 import re
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.drawn_tables import read_aligned, read_bars, read_ruled
-from qa_pipeline.documents.formats.rows import counted_lines
+from qa_pipeline.documents.formats.rows import counted_lines, read_aligned, read_bars, read_ruled
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.lexicon.languages import SMALL
@@ -26,11 +21,7 @@ _WRAPPED_AT = 50  # characters: shorter lines were ended on purpose, as text is 
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one plain text file.
-
-    Raises:
-        DocumentFailure: the bytes cannot be decoded.
-    """
+    """Parse a plain text file."""
     text = clean(decode(source.content)).expandtabs(4)
     omissions = Omissions()
     blocks: list[Block] = []
@@ -57,7 +48,6 @@ def heading_level(line: str) -> int | None:
 
 
 def _read_group(lines: list[str], omissions: Omissions) -> list[Block]:
-    """Return the blocks of lines between blank lines, underlined headings taken off the top."""
     rest = [line for line in lines if line.strip()]
     headings: list[Block] = []
     first = 0

@@ -1,18 +1,19 @@
-"""Sheets of XLSX and ODS files as a person sees them; what is hidden is counted."""
+"""Sheets of XLSX and ODS files as a person sees them; hidden cells are counted."""
 
+import io
+import re
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, time, timedelta
-from itertools import chain
+from datetime import date, datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, STRUCK, settle
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, Markup, read_trees
 from qa_pipeline.documents.formats.office.package import (
     LINK,
@@ -22,7 +23,6 @@ from qa_pipeline.documents.formats.office.package import (
     text_of,
 )
 from qa_pipeline.documents.formats.row_files import too_many_rows
-from qa_pipeline.documents.limits import ReaderLimits
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Sheet:
     has_tables: bool = False  # whose format may colour the ground of cells without a fill
 
     def count(self, text: str, settings: DocumentSettings) -> None:
-        """Refuse a sheet whose cells, hidden ones included, hold too much: one shared text may fill them."""
+        """Refuse a sheet whose cells, hidden ones included, are too long: a shared text may fill them."""
         self.length += len(text)
         check_length(self.length, settings, "a sheet")
 
@@ -64,12 +64,7 @@ class Sheet:
 def read_sheets(
     content: bytes, settings: DocumentSettings, limits: ReaderLimits, omissions: Omissions
 ) -> list[Sheet]:
-    """Return the sheets of a file; merged ranges are first row and column, last row and column.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `unsupported_format`, `too_many_rows` or
-            `too_long`.
-    """
+    """Return the sheets of an XLSX or ODS file."""
     archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
         root, *others = read_trees(archive)
@@ -94,7 +89,7 @@ def read_sheets(
             for sheet in package.tree(main).iterfind("{*}sheets/{*}sheet")
         }
         book = load_workbook(
-            package.file(main), read_only=True, data_only=True, rich_text=True, keep_links=False
+            io.BytesIO(package.content), read_only=True, data_only=True, rich_text=True, keep_links=False
         )
         for chart in book.chartsheets:
             omissions.add("chart_sheet", chart.title)
@@ -115,7 +110,7 @@ def _read_worksheet(
     _read_layout(archive, part, sheet)
     coloured = MultiCellRange(" ".join(sheet.coloured))
     source.reset_dimensions()  # those that the file states may be wrong, and make blank rows wide
-    for cell in chain.from_iterable(source.iter_rows(max_row=_LAST_ROW)):
+    for cell in (cell for row in source.iter_rows(max_row=_LAST_ROW) for cell in row):
         if cell.value is None:
             continue
         sheet.count(str(cell.value), settings)
@@ -130,7 +125,7 @@ def _read_worksheet(
 
 
 def _read_layout(archive: Archive, part: str, sheet: Sheet) -> None:
-    """Add what the library does not read to a sheet: what is hidden, merged or coloured."""
+    """Add hidden, merged and coloured cells to a sheet."""
     from lxml.etree import QName, iterparse
     from openpyxl.utils import range_boundaries
 
@@ -157,13 +152,11 @@ def _read_layout(archive: Archive, part: str, sheet: Sheet) -> None:
 
 
 def _is_unseen(cell: "ReadOnlyCell") -> bool:
-    """Return True if text has the colour of its ground, white where a cell is not filled."""
     ground = _colour(cell.fill.fgColor) if cell.fill.fill_type == "solid" else "FFFFFF"
     return bool(ground) and _colour(cell.font.color) == ground
 
 
 def _colour(colour: "Color | None") -> str:
-    """Return a colour as RGB where it is known, text being black by default."""
     if colour is None:
         return "000000"
     if colour.type == "rgb":
@@ -176,7 +169,7 @@ def _is_hidden(about: "_Element", size: str) -> bool:
 
 
 def _show(cell: "ReadOnlyCell", omissions: Omissions) -> tuple[str, bool]:
-    """Return the text of a cell, and whether its format shows it; struck-out text is counted."""
+    """Return the text of a cell, and True if its format shows it; struck-out text is counted."""
     form = "" if cell.number_format == "General" else cell.number_format
     if cell.style_array.numFmtId in _LOCAL_FORMATS:
         form = form.partition(";")[0].replace('"$"', "")
@@ -187,7 +180,6 @@ def _show(cell: "ReadOnlyCell", omissions: Omissions) -> tuple[str, bool]:
 
 
 def _write_value(value: object, form: str) -> str:
-    """Return a value as its format shows it; without one whole numbers without a decimal point."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, int | float):
@@ -205,7 +197,7 @@ def _write_value(value: object, form: str) -> str:
 
 
 def _unseen_as(style: "_Element") -> str:
-    """Return as what a style leaves out its sheet, or text of the colour of its ground or struck out."""
+    """Return the kind that a style leaves its sheet or text out as, or an empty text."""
     table, ground, text = (
         style.find(f"{STYLE}{name}-properties") for name in ("table", "table-cell", "text")
     )
@@ -221,7 +213,7 @@ def _unseen_as(style: "_Element") -> str:
 
 
 def _read_table(
-    table: "_Element", markup: Markup, unseen: Mapping[str, str], settings: DocumentSettings
+    table: "_Element", markup: Markup, unseen: dict[str, str], settings: DocumentSettings
 ) -> Sheet:
     style = table.get(f"{TABLE}style-name", "")
     sheet = Sheet(table.get(f"{TABLE}name", ""), unseen.get(style) == "hidden")
@@ -272,3 +264,91 @@ def _cell_text(cell: "_Element", markup: Markup) -> str:
     is_negative = cell.get(f"{OFFICE}value", "").startswith("-") and any(sign in text for sign in "123456789")
     # shown by its colour alone
     return f"-{text}" if is_negative and not any(sign in text for sign in "-−(") else text
+
+
+_LITERAL = re.compile(
+    r'"([^"]*)"|\\(.)|\[\$([^\]-]{0,20})[^\]]{0,20}\]|(?P<blank>[_*].)|\[[^\]]{0,40}\]', re.DOTALL
+)
+_PARTS = re.compile(r'((?:"[^"]*"|\\.|\[[^\]]{0,200}\]|[^;])*)(?:;|$)')
+_SHAPE = re.compile(
+    r"(?P<before>[^0#?.,eE]*)(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]*))?(?P<after>[^0#?.,eE]*)"
+)
+"""Signs around the digits before and behind the point."""
+_CONDITION = re.compile(r"\[[<>=]")
+_ANY = re.compile("General|@|/", re.IGNORECASE)
+"""Formats that are ignored: text and fractions."""
+_FIELDS = re.compile(r'"[^"]*"|\\.|\[\$[^\]]{0,200}\]|\[[A-Za-z]{4,200}\]|AM/PM|A/P', re.IGNORECASE)
+_LONGEST = 200  # characters of a format: longer ones are no format, and each cell would pay for them
+_LARGEST = 1e21
+_APART = 0xE000
+"""Added to the code of a quoted character while the format around it is taken apart."""
+
+
+def show_moment(moment: date | time | timedelta, form: str) -> str:
+    """Return a date, time or duration in the order of ISO 8601, as far as a format shows it."""
+    fields = set(_FIELDS.sub("", form).lower())  # letters of the parts that are shown
+    day = clock = seconds = ""
+    if isinstance(moment, timedelta):
+        minutes, rest = divmod(int(moment.total_seconds()), 60)
+        clock, seconds = f"{minutes // 60}:{minutes % 60:02}", f":{rest:02}"
+    elif isinstance(moment, datetime | time):
+        clock, seconds = f"{moment:%H:%M}", f":{moment:%S}"
+    if isinstance(moment, date) and (not form or fields & set("yd") or not fields & set("hs")):
+        no_day = "y" in fields and "d" not in fields
+        day = moment.isoformat()[: 10 if not no_day else 7 if "m" in fields else 4]
+    if day and not fields & set("hs") and (form or clock == "00:00"):
+        clock = ""
+    shows_seconds = clock and ("s" in fields or (not form and seconds != ":00"))
+    return f"{day} {clock}{seconds if shows_seconds else ''}".strip()
+
+
+def show_number(value: float, form: str) -> str | None:
+    """Return a number as its format shows it (ECMA-376, 18.8.31), or None for an unknown format.
+
+    An empty text is hidden by the format. Signs are those of English; colours and widths are ignored.
+    """
+    if not form or len(form) > _LONGEST or not abs(value) < _LARGEST or _CONDITION.search(form):
+        return None
+    shapes = _shapes(form)
+    own_negative = value < 0 and len(shapes) > 1
+    shape = shapes[1 if own_negative else 2 if value == 0 and len(shapes) > 2 else 0]
+    try:
+        text = None if shape is None else _fill(value, shape)
+        unsigned = _fill(value, shapes[0]) if own_negative and shapes[0] else None
+    except InvalidOperation:  # more digits than any program shows
+        return None
+    if text and value < 0 and any(digit in text for digit in "123456789"):
+        return f"-{text}" if not own_negative or text == unsigned else text
+    return text
+
+
+@lru_cache(maxsize=512)
+def _shapes(form: str) -> tuple[tuple[str, ...] | None, ...]:
+    """Return the parsed forms for positive and negative numbers and for zero; None for a form of text."""
+    parts = _PARTS.findall(form)[:-1][:3]
+    matches = (
+        None if _ANY.search(part) else _SHAPE.fullmatch(_LITERAL.sub(_set_apart, part)) for part in parts
+    )
+    return tuple(match and match.groups("") for match in matches)
+
+
+def _fill(value: float, shape: tuple[str, ...]) -> str:
+    before, whole, decimals, after = shape
+    digits = ""
+    if whole or decimals:
+        number = abs(Decimal(repr(value))).scaleb(2 * (before + after).count("%"))
+        rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
+        digits, _, behind = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
+        least = len(decimals.rstrip("#?"))
+        behind = behind[:least] + behind[least:].rstrip("0")
+        digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
+        digits = f"{digits}.{behind}" if behind else digits
+    text = "".join(
+        chr(ord(sign) - _APART) if ord(sign) >= _APART else sign for sign in f"{before}{digits}{after}"
+    )
+    return re.sub(r"^- (?=\d)", "-", " ".join(text.split()))  # the sign stands at the edge of the cell
+
+
+def _set_apart(literal: re.Match[str]) -> str:
+    text = next(filter(None, literal.group(1, 2, 3)), " " if literal["blank"] else "")
+    return "".join(chr(ord(sign) + _APART) for sign in text if ord(sign) < _APART)

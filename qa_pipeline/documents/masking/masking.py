@@ -1,7 +1,7 @@
-"""From the items found in a text to a text in which nobody can read them.
+"""Replace personal data in texts.
 
 A token is the kind and 8 hexadecimal digits of HMAC-SHA256 (RFC 2104) over kind and normal form: equal for
-the same item everywhere, and without the key neither to be reversed nor to be confirmed.
+the same item everywhere, and not reversible without the key.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ PLACE_HOLDER = "\ufffc"
 
 
 def find_items(text: str, rules: Sequence[Rule]) -> list[Item]:
-    """Return the items of a text in order; none overlaps another."""
+    """Return the items of a text in order, without overlaps."""
     folded = fold_signs(text)
     lowered, digits = folded.lower(), sum(map(folded.count, "0123456789"))
     items: list[Item] = []
@@ -49,7 +49,6 @@ _REPLACING_DIGITS = 8  # hex digits of a token, as in `email-0123abcd`
 _NAMES = "|".join(kind.upper() for kind in MASKED_KINDS)
 _BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
 _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLACE_HOLDER}")
-"""Wherever they begin and end: items that stood side by side leave tokens that do."""
 
 
 Write = Callable[[Item], str]
@@ -62,7 +61,7 @@ def bare_mask(settings: MaskingSettings) -> Mask:
 
 @cache
 def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
-    """Return a function that masks a text as the settings ask; `bare` tokens have no brackets."""
+    """Return a function that masks a text as the settings ask; `bare` tokens lack brackets."""
     if settings.action == "off":
         return keep
     rules = rules_of(settings.kinds, settings.phone_regions)
@@ -96,35 +95,16 @@ def _token_writer(settings: MaskingSettings) -> Write:
 def _replace(
     text: str, rules: Sequence[Rule], write: Write, tokens: re.Pattern[str]
 ) -> tuple[str, Counter[str]]:
-    """Replace what is found until nothing is found any more.
-
-    Meanwhile one character is in the place of each item found before, whatever will be written for it: so an
-    action changes nothing about what is found, and what is masked already stays as it is.
-    """
+    """Replace items until all are found; tokens count as placeholders, so they stay as they are."""
     counts: Counter[str] = Counter()
-    written = tokens.findall(text)
-    work = tokens.sub(PLACE_HOLDER, text)
-    while items := find_items(work, rules):
+    while items := find_items(tokens.sub(lambda token: PLACE_HOLDER * len(token[0]), text), rules):
         counts.update(item.kind for item in items)
-        work, written = _put_place_holders(work, written, items, write)
-    pieces = work.split(PLACE_HOLDER)
-    replaced = zip(pieces, [*written, ""], strict=True)
-    return "".join(piece + replacement for piece, replacement in replaced), counts
-
-
-def _put_place_holders(
-    work: str, written: list[str], items: Sequence[Item], write: Write
-) -> tuple[str, list[str]]:
-    """Put a place holder for each item; `written` is what those of the text will become, in order."""
-    parts, now, place, seen = [], list[str](), 0, 0
-    for item in items:
-        gap = work[place : item.start]
-        parts += [gap, PLACE_HOLDER]
-        passed = seen + gap.count(PLACE_HOLDER)
-        now += [*written[seen:passed], write(item)]
-        seen = passed + work.count(PLACE_HOLDER, item.start, item.end)
-        place = item.end
-    return "".join([*parts, work[place:]]), now + written[seen:]
+        parts, last = [], 0
+        for item in items:
+            parts += [text[last : item.start], write(item)]
+            last = item.end
+        text = "".join([*parts, text[last:]])
+    return text, counts
 
 
 _STRICTER = get_args(MaskingAction)
@@ -134,12 +114,7 @@ _STRICTER = get_args(MaskingAction)
 def description_and_masking(
     batch: str, files: BatchFiles, settings: MaskingSettings
 ) -> tuple[BatchDescription, MaskingSettings]:
-    """Return the description of a batch, and its masking.
-
-    Raises:
-        CorpusError: the description cannot be used, asks for less than the settings or for tokens that no key
-            is there for, or the batch's own name holds an item: tables and files are named by it.
-    """
+    """Return the description of a batch, and its masking; raises a CorpusError."""
     description = read_description(files, bare_mask(settings))
     masking = masking_of(settings, description.masking, batch)
     mask = bare_mask(masking)
@@ -152,11 +127,7 @@ def description_and_masking(
 
 
 def masking_of(settings: MaskingSettings, action: MaskingAction | None, batch: str) -> MaskingSettings:
-    """Return the settings with the action for one batch.
-
-    Raises:
-        CorpusError: the batch asks for less than the settings, or for tokens that no key is there for.
-    """
+    """Return the settings with the action of a batch; raises a CorpusError for a weaker action."""
     if action is None or action == settings.action:
         return settings
     if _STRICTER.index(action) < _STRICTER.index(settings.action) and not settings.batches_may_loosen:
@@ -176,14 +147,9 @@ _SUFFIXES = frozenset({*SUFFIXES, ".parquet", ".zip"})
 
 
 def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
-    """Return a path with forward slashes, or a reference as `[source:a/b.md#c]`, each name masked alone.
+    """Mask each name in a path, or in a reference such as `[source:a/b.md#c]`; also returns the counts.
 
-    Args:
-        path: the path.
-        mask: writes tokens without brackets (`bare_mask`).
-
-    Returns:
-        The path, and how many items of each kind were found in it.
+    `mask` writes tokens without brackets (`bare_mask`).
     """
     counts: Counter[str] = Counter()
     names = []
@@ -198,11 +164,11 @@ def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
 
 
 _BETWEEN = "\x1e\x1e"
-"""A sign that `clean` takes out of every text; no item goes on behind it."""
+"""A sign that `clean` removes from every text."""
 
 
 def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]]:
-    """Return a function that masks texts together; one without items stays as it is, to the byte."""
+    """Return a function that masks texts together; a text without items keeps its bytes."""
     mask = text_mask(settings)
 
     def masked(texts: Sequence[str]) -> list[str]:

@@ -30,10 +30,7 @@ from qa_pipeline.text.lexicon.languages import any_of, any_of_all, of_all
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A piece of personal data in a text.
-
-    `value` is its normal form: equal for every way to write the same item, so that all get the same token.
-    """
+    """An item of personal data; `value` is its normal form, equal for every way to write it."""
 
     kind: str
     start: int
@@ -43,10 +40,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A way to find items of a kind in a folded text.
-
-    A text with fewer digits, or without any of the hints in lower case, holds none.
-    """
+    """A way to find items in a folded text; `digits` and `hints` skip texts without any."""
 
     kind: str
     find: Callable[[str], Iterable[Item]]
@@ -175,7 +169,7 @@ _IBAN = re.compile(rf"(?<![^\W_])(?:{_FORMS})(?![^\W_])", re.IGNORECASE)
 
 
 def _is_iban(match: re.Match[str]) -> bool:
-    """Return True if ISO 7064 MOD 97-10 fits: the first four count last, letters 10 to 35."""
+    """Check ISO 7064 MOD 97-10."""
     characters = characters_of(match[0])
     return int("".join(str(int(one, 36)) for one in characters[4:] + characters[:4])) % 97 == 1
 
@@ -229,7 +223,7 @@ _PENSION = re.compile(
 
 
 def _is_tax_id(match: re.Match[str]) -> bool:
-    """Return True if ISO 7064 MOD 11,10 fits, and of the first ten digits one alone occurs more than once."""
+    """Check ISO 7064 MOD 11,10, and that a single digit of the first ten is repeated."""
     digits = digits_of(match[0])
     repeated = [count for count in Counter(digits[:10]).values() if count > 1]
     rest = 10
@@ -239,7 +233,7 @@ def _is_tax_id(match: re.Match[str]) -> bool:
 
 
 def _is_pension_number(match: re.Match[str]) -> bool:
-    """Return True if the check digit fits (VKVV, § 2): the letter counts as two digits, weights as there."""
+    """Check the digit of VKVV, § 2."""
     number = characters_of(match[0])
     digits = f"{number[:8]}{ord(number[8]) - 64:02d}{number[9:11]}"
     weighed = (
@@ -295,10 +289,7 @@ def _phone_rule(regions: tuple[str, ...]) -> Rule:
 
 @lru_cache(maxsize=4096)  # tables repeat numbers, and a corpus repeats its letterheads
 def _phone_number(written: str, regions: tuple[str, ...], *, is_labelled: bool) -> tuple[int, str] | None:
-    """Return the length and the national digits of the longest number that a text begins with.
-
-    A plan may be younger than the library's: of groups with a label or a country code the length must do.
-    """
+    """Return the length and the national digits of the longest number at the start of a text."""
     ends = [match.end() for match in _GROUP_END.finditer(written)][:_MOST_GROUPS]
     is_sure = written[0] == "+" or (is_labelled and not written.isdigit())
     checks = (is_valid_number, is_possible_number) if is_sure else (is_valid_number,)
@@ -345,9 +336,5 @@ _PATTERNS = (
 
 
 def rules_of(kinds: Iterable[str], phone_regions: tuple[str, ...]) -> tuple[Rule, ...]:
-    """Return the rules of the kinds asked for, in the order in which they look.
-
-    Raises:
-        SettingsError: no numbering plan is known for a region.
-    """
+    """Return the rules of the kinds asked for, in order; raises a SettingsError for an unknown region."""
     return tuple(rule for rule in (*_PATTERNS, _phone_rule(phone_regions)) if rule.kind in kinds)

@@ -1,7 +1,6 @@
-"""Processes that read files which may hang, fill or crash their parser.
+"""Read files in processes, as a file may hang, fill or crash its parser.
 
-Whatever becomes of a worker is the outcome of its file. Where the worker had read other files before, those
-may have been to blame, so the file gets a second try in a new one.
+A file that ends a used worker gets a second try in a new worker.
 """
 
 import json
@@ -30,7 +29,7 @@ from qa_pipeline.text.words import clean
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sandbox.worker")
 ReplyT = TypeVar("ReplyT")
 Job = tuple[Mapping[str, object], bytes]
-"""What is asked of a worker, as its module takes it, and the file."""
+"""The head of a request to a worker, and the file."""
 UNUSABLE = DocumentFailure("parser_crashed", "the process that read it sent a reply that cannot be used")
 
 _MOST_WORKERS = 8  # by default: each takes the memory of an interpreter and of the parsers' libraries
@@ -45,9 +44,9 @@ _ALONE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX
 
 
 class Worker:
-    """A process that reads one file after another.
+    """A process that reads files in turn.
 
-    `multiprocessing` would pass all keys in the environment on to it, and run the caller's main module in it.
+    `multiprocessing` would pass on all keys in the environment, and run the caller's main module.
     """
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
@@ -82,7 +81,7 @@ class Worker:
             self.connection.send_bytes(job[1])
 
     def take(self, read: Callable[[bytes], ReplyT]) -> ReplyT | DocumentFailure | None:
-        """Return the outcome of the file given; None while it has time left. A fault ends the worker."""
+        """Return the outcome of the file; None while it has time left. A fault ends the worker."""
         reply = None
         if self.connection.poll():
             with suppress(EOFError, OSError):
@@ -121,10 +120,7 @@ class Worker:
 
 
 class ParsingPool:
-    """Workers that start when they are first needed and are kept between calls.
-
-    A worker without work ends by itself after a while, and when this process ends.
-    """
+    """Workers that start when needed and are kept between calls; idle workers end by themselves."""
 
     def __init__(self, environ: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
         self.environ = environ
@@ -144,11 +140,8 @@ class ParsingPool:
     ) -> Iterator[ReplyT | DocumentFailure]:
         """Read files in up to `parse_workers` processes; outcomes come in the order of the jobs.
 
-        A job is taken when a worker is free for it, so that few contents are in memory. `read` reads a reply,
-        and raises ValueError where it cannot be one.
-
-        Raises:
-            SandboxError: a worker cannot be started.
+        A job is taken when a worker is free, so few contents are in memory. `read` reads a reply and raises
+        ValueError for an unusable one. Raises a SandboxError if a worker cannot be started.
         """
         most = settings.parse_workers or min(os.cpu_count() or 1, _MOST_WORKERS)
         coming = enumerate(jobs)
@@ -180,12 +173,11 @@ class ParsingPool:
                 worker.end()
 
     def close(self) -> None:
-        """End the workers that have nothing to do."""
+        """End the idle workers."""
         while self.idle:
             self.idle.pop().end()
 
     def _given(self, job: Job, settings: DocumentSettings, *, fresh: bool = False) -> Worker:
-        """Return the worker that a file was given to, an idle one if there is one."""
         worker = None
         with suppress(IndexError):  # none is idle
             while not (worker or fresh):
@@ -199,7 +191,6 @@ class ParsingPool:
 
 
 def _end(process: "subprocess.Popen[bytes]", connection: "Connection[bytes, bytes]") -> None:
-    """Kill a worker and what it started; it holds nothing that could be lost."""
     if process.returncode is None:  # not waited for, so its number is still its own
         with suppress(OSError):  # macOS refuses to signal one that has just ended
             os.killpg(process.pid, signal.SIGKILL)
@@ -208,7 +199,7 @@ def _end(process: "subprocess.Popen[bytes]", connection: "Connection[bytes, byte
 
 
 def _is_fatal(outcome: object) -> bool:
-    """Return True for a failure that other files may cause by what they left behind in the worker."""
+    """Return True for a failure that earlier files of the worker may have caused."""
     return isinstance(outcome, DocumentFailure) and outcome.reason in ("parser_crashed", "out_of_memory")
 
 

@@ -1,7 +1,7 @@
-"""A process that parses hostile files one after another: `python -m qa_pipeline.documents.sandbox.worker`.
+"""Parse hostile files in turn: `python -m qa_pipeline.documents.sandbox.worker`.
 
-Its argument is the number of a socket to the parent (`pool`). A request is two frames, a head in JSON and the
-file. A reply is one frame: `+` and what was read, or `-` and the reason for nothing.
+The argument is the number of a socket to the parent. A request is two frames: a head in JSON, and the file. A
+reply is `+` and the result, or `-` and the reason of a failure.
 """
 
 import gc
@@ -28,7 +28,7 @@ _NEARLY = 0.9  # of the memory allowed: libraries often call a file damaged when
 
 
 def main() -> None:
-    """Read files until the parent is gone or nothing has come for a while."""
+    """Read files until the parent has ended, or after an idle time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides what is to end
     connection = Connection(int(sys.argv[1]))
     load_models()
@@ -52,7 +52,6 @@ def main() -> None:
 
 
 def _reply(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
-    """Return the reply about a file, whatever its parser raises."""
     try:
         return b"+" + _read(head, content, settings)
     except DocumentFailure as error:
@@ -81,12 +80,11 @@ def _failure_of(error: BaseException) -> DocumentFailure:
 
 
 def _read(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
-    """Return the columns of a file as JSON, or the picture of a page."""
     if "format" in head:
         request = ParseRequest(SourceFile(head["path"], content), head["format"])
         return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()
     number, text = head["number"], head["text"]
-    return draw_page(content, number, text, (0, len(text)), evidence=head["evidence"]).png
+    return draw_page(content, number, text, (0, len(text)), evidence=head["evidence"])
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.documents.corpus.corpora import open_folder
 from qa_pipeline.documents.corpus.files import documents_among, read_bytes
-from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.retrieval.chunks import chunk_documents

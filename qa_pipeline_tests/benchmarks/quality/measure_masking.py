@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.corpus.corpora import open_folder
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.formats.registry import PARSERS, format_of
 from qa_pipeline.documents.masking.masking import find_items, text_mask
 from qa_pipeline.documents.masking.table import rules_of

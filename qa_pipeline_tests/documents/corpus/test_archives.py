@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from qa_pipeline.documents.corpus.archives import open_archive
 from qa_pipeline.documents.corpus.corpora import open_corpus
-from qa_pipeline.documents.corpus.files import Stream, read_bytes
+from qa_pipeline.documents.corpus.files import ReaderLimits, Stream, read_bytes
 from qa_pipeline.documents.corpus.places import BatchFiles, archive_batch
-from qa_pipeline.documents.limits import ReaderLimits
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, write_files

@@ -167,18 +167,6 @@ def test_hidden_sections_and_conditions_are_left_out_and_white_text_on_dark_stay
     assert left_out(parsed) == {"deleted_text": (1, 3), "hidden": (3, 11)}
 
 
-def test_fields_of_forms_show_their_state() -> None:
-    forms = (
-        '<office:forms><form:form><form:checkbox form:id="c1" form:label="Parking" '
-        'form:current-state="checked"/><form:checkbox form:id="c2" form:label="Breakfast"/>'
-        '<form:listbox form:id="c3"><form:option form:label="Monthly"/>'
-        '<form:option form:label="Yearly" form:current-selected="true"/></form:listbox>'
-        '<form:text form:id="c4" form:current-value="Ada"/></form:form></office:forms>'
-    )
-    shown = " ".join(f'<draw:control draw:control="c{number}"/>' for number in range(1, 6))
-    assert text_of(read(f"{forms}<text:p>{shown}</text:p>")) == "☒ Parking ☐ Breakfast Yearly Ada"
-
-
 def test_notes_stand_at_the_end_of_their_section_and_their_marks_and_indexes_are_counted() -> None:
     note = (
         "<text:note-citation>1</text:note-citation><text:note-body><text:p>A note.</text:p></text:note-body>"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from qa_pipeline.documents.assembly import visible
+from qa_pipeline.documents.corpus.files import LIMITS, ReaderLimits
 from qa_pipeline.documents.formats import row_files
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
 

@@ -7,8 +7,8 @@ import pytest
 from xlsxwriter import Workbook
 
 from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.corpus.files import ReaderLimits
 from qa_pipeline.documents.formats import spreadsheet
-from qa_pipeline.documents.limits import ReaderLimits
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
 from qa_pipeline_tests.documents.corpus.archives import zip_bytes

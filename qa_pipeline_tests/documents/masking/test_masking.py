@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.documents.corpus.folders import open_folder
+from qa_pipeline.documents.corpus.corpora import open_folder
 from qa_pipeline.documents.masking.masking import (
     bare_mask,
     description_and_masking,
@@ -47,7 +47,7 @@ def test_what_the_description_says_is_masked_and_still_looked_up_by_the_path_on_
     write_files(tmp_path, {"batch.yaml": said})
     description, _ = description_and_masking("b", open_folder(tmp_path), masking("drop"))
     assert description.licence == "by removed"
-    assert description.stated_of("anna@example.com.md").source_uri == "https://x.se/?m=removed"
+    assert description.documents["anna@example.com.md"].source_uri == "https://x.se/?m=removed"
 
 
 def test_a_batch_whose_name_holds_an_item_is_refused_without_telling_it(tmp_path: Path) -> None:

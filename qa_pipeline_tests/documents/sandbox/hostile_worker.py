@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from qa_pipeline.documents import parsing
-from qa_pipeline.documents.formats.pdf.page_images import PagePicture, Span, draw_page
+from qa_pipeline.documents.formats.pdf.page_images import Span, draw_page
 from qa_pipeline.documents.formats.registry import PARSERS
 from qa_pipeline.documents.sandbox import worker
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -48,14 +48,12 @@ def forge(reply: str, times: int = 1) -> None:
     time.sleep(60)
 
 
-def draw_hostile_page(
-    content: bytes, number: int, text: str, page: Span, evidence: Span | None
-) -> PagePicture:
+def draw_hostile_page(content: bytes, number: int, text: str, page: Span, evidence: Span | None) -> bytes:
     for word, act in (("crash", crash), ("endless", hang), ("greedy", take_memory)):
         if word in text:
             act()
     drawn = draw_page(content, number, text, page, evidence)
-    return PagePicture(b"no picture", 0, 0) if "false" in text else drawn
+    return b"no picture" if "false" in text else drawn
 
 
 def english(*_: Any) -> list[LanguageShare]:

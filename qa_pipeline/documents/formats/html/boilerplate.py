@@ -1,4 +1,4 @@
-"""Find the parts of a page beside its content: hidden text, furniture and navigation."""
+"""Find the parts of a page around its content: hidden text, furniture and navigation."""
 
 import math
 import re
@@ -27,7 +27,7 @@ _MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: a box that holds a b
 
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
-    """Take out boxes below `root` that hold navigation and nothing else, inner ones first."""
+    """Remove boxes below `root` that contain only navigation, inner ones first."""
     around_links: set[int] = set()
     around_content = {root.mem_id}
     for link in root.css("a[href]"):
@@ -78,11 +78,10 @@ def _is_blank(node: "LexborNode") -> bool:
 def _is_navigation(
     box: "LexborNode", links: "list[LexborNode]", linked: int, plain: int, has_prose: bool
 ) -> bool:
-    """Return True if a box with links is navigation, by the letters inside links and outside.
+    """Return True if a box with links is navigation.
 
-    All its links stay on the page and nothing else is said; or it is a `div` or `section` of links under
-    headings, without prose; or a paragraph of several links behind a label such as `Available Languages:`.
-    A list of links to other pages is content where a sentence may have announced it.
+    All its links stay on the page, or links fill a `div` or `section` without prose, or a paragraph has
+    several links behind a label such as `Available Languages:`. A list of links to other pages is content.
     """
     if plain <= 0 and all((link.attributes["href"] or "").startswith("#") for link in links):
         return True
@@ -107,7 +106,7 @@ _KINDS = {
     "deleted_text": "del, s, strike",
     "navigation": "nav",
 }
-"""Selectors of elements without content, by the kind that they are counted as."""
+"""Selectors of elements without content, by kind."""
 _KINDS_OF_A_PAGE = {
     "hidden": "[aria-hidden=true]",
     "navigation": (
@@ -161,14 +160,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = True) -> None:
-    """Take out what is never content; a page header stays where it holds the page's heading.
-
-    Args:
-        tree: the page.
-        omissions: counts what is taken out.
-        page: whether it is a page of a site, whose menus and asides are known by their names; false for a
-            piece of another document, where they are content.
-    """
+    """Remove hidden, deleted and repeated parts; with `page`, also menus and asides known by their names."""
     for node in tree.css("template"):
         # It keeps its text in a tree apart, where elements around it do not see it.
         omissions.add("script", _TAG.sub("", node.html or ""))
@@ -191,10 +183,7 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
 
 
 def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> None:
-    """Take elements out; outer ones come first, and what was inside them is gone with them.
-
-    A page as a whole may be hidden until its script has run.
-    """
+    """Remove elements that are still in the page, and count their text."""
     for node in nodes:
         if node.parent is not None and node.tag not in ("html", "body"):
             omissions.add(kind, node.text())
@@ -204,10 +193,9 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
 def _find_styled(
     tree: "LexborHTMLParser",
 ) -> "tuple[list[LexborNode], list[LexborNode], list[tuple[LexborNode, str]]]":
-    """Return the elements that styles strike out, those hidden for good, and those moved off the line.
+    """Return struck elements, hidden elements, and shifted ones with `sup` or `sub`, by their styles.
 
-    What another rule shows, at a click or otherwise, or what a script names, is there for readers. Elements
-    off the line come with `sup` or `sub`, inner ones first.
+    Elements that another rule shows, or that a script names, are visible to readers.
     """
     from selectolax.lexbor import SelectolaxError
 
@@ -249,7 +237,6 @@ def _find_styled(
 
 
 def _find_shifted(styles: "list[tuple[LexborNode, str]]") -> "list[tuple[LexborNode, str]]":
-    """Return the elements that styles raise or lower, with the name that HTML has for it."""
     shifted: dict[int, tuple[LexborNode, str]] = {}
     for node, style in styles:
         if node.tag in _ON_A_LINE and (match := _SHIFTED.search(style)):
@@ -260,42 +247,33 @@ def _find_shifted(styles: "list[tuple[LexborNode, str]]") -> "list[tuple[LexborN
     return list(shifted.values())[::-1]
 
 
-def _cells_of(column: "LexborNode") -> "Iterator[LexborNode]":
-    """Yield the cells of a column of a table without spans."""
-    table = column.parent
-    while table is not None and table.tag != "table":
-        table = table.parent
+def _cells_of(column: "LexborNode") -> "list[LexborNode]":
+    around = column.parent
+    table = around.parent if around is not None and around.tag == "colgroup" else around
     if table is None or table.css_first("[colspan], [rowspan], [span]") is not None:
-        return
-    place = [node.mem_id for node in table.css("col")].index(column.mem_id)
-    for row in table.css("tr"):
-        yield from [cell for cell in row.iter() if cell.tag in ("td", "th")][place : place + 1]
+        return []
+    number = [node.mem_id for node in table.css("col")].index(column.mem_id) + 1
+    return table.css(f"tr > :nth-child({number})")
 
 
 def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "Iterator[LexborNode]":
     """Yield the elements whose text has the colour of its ground, as far as the page itself says both."""
-    coloured: dict[int, tuple[LexborNode, list[str]]] = {}
-    grounds: dict[int, list[str]] = {}
+    nodes: dict[int, LexborNode] = {}
+    inks: dict[int, list[str]] = {}
+    papers: dict[int, list[str]] = {}
     for node, style in styles:
         for name, value in _COLOUR.findall(style):
-            if name.lower() == "color":
-                coloured.setdefault(node.mem_id, (node, []))[1].append(value)
-            else:
-                grounds.setdefault(node.mem_id, []).append(value)
+            nodes[node.mem_id] = node
+            kind = inks if name.lower() == "color" else papers
+            kind.setdefault(node.mem_id, []).append(value)
     is_whole = tree.css_first("link[rel=stylesheet]") is None  # else another sheet may colour text or ground
-    grounded = {node.mem_id: node for node, _ in styles if node.mem_id in grounds}
-    inherited: dict[int, tuple[LexborNode, list[str]]] = {}
-    for node in grounded.values():
-        if (holder := _nearest(node, coloured)) is not None:
-            inherited[node.mem_id] = node, coloured[holder.mem_id][1]
-        elif is_whole:
-            inherited[node.mem_id] = node, ["black"]
-    coloured |= inherited
-    for node, colours in coloured.values():
-        holder = _nearest(node, grounds)
-        ground = grounds[holder.mem_id] if holder is not None else ["white"] if is_whole else []
-        if ground and all(looks_alike(colour, under) for colour in colours for under in ground):
-            yield from _text_coloured_by(node, coloured)
+    for node in nodes.values():
+        ink, paper = _nearest(node, inks), _nearest(node, papers)
+        colours = inks[ink.mem_id] if ink is not None else ["black"] * is_whole
+        grounds = papers[paper.mem_id] if paper is not None else ["white"] * is_whole
+        alike = (looks_alike(colour, ground) for colour in colours for ground in grounds)
+        if colours and grounds and all(alike):
+            yield from _text_coloured_by(node, nodes)
 
 
 def _text_coloured_by(node: "LexborNode", coloured: "Container[int]") -> "Iterator[LexborNode]":
@@ -310,7 +288,7 @@ def _text_coloured_by(node: "LexborNode", coloured: "Container[int]") -> "Iterat
 
 
 def _nearest(node: "LexborNode", candidates: "Container[int]") -> "LexborNode | None":
-    """Return the element, or the nearest one around it, that is a candidate."""
+    """Return the element itself or its nearest ancestor among the candidates."""
     around: LexborNode | None = node
     while around is not None and around.mem_id not in candidates:
         around = around.parent
@@ -319,7 +297,7 @@ def _nearest(node: "LexborNode", candidates: "Container[int]") -> "LexborNode | 
 
 @lru_cache(maxsize=1024)
 def looks_alike(colour: str, ground: str) -> bool:
-    """Return True if two colours of CSS look the same; False for a picture or what else is not known."""
+    """Return True if two colours of CSS look the same; False for unknown values."""
     from PIL import ImageColor
 
     with suppress(ValueError):
@@ -331,15 +309,11 @@ def looks_alike(colour: str, ground: str) -> bool:
 
 
 def _names_in(text: str) -> set[str]:
-    """Return names, without the numbers that scripts append to them."""
     return {name.rstrip("0123456789") or name for name in _NAME.findall(text)}
 
 
 def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:
-    """Count comments, and declarations and instructions that a page treats as such.
-
-    One that is never closed swallows the rest of the page.
-    """
+    """Count comments; an open comment swallows the rest of the page."""
     document = tree.root.parent if tree.root is not None else None
     rest = markup.replace("\r\n", "\n").rstrip()
     for node in document.traverse(include_text=True) if document is not None else ():

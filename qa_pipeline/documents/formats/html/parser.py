@@ -1,7 +1,4 @@
-"""HTML files: the main content of a page as blocks.
-
-Every text node of a page ends in the blocks, or is counted as left out.
-"""
+"""Read the main content of HTML pages as blocks; the other text nodes are counted as left out."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -28,7 +25,7 @@ _MAIN = (
     "main", "[role=main]", "#page-content", "#main-content", "#mw-content-text", "#bodyContent", "#content",
     "#main", ".markdown-body", ".main-content", "article",
 )  # fmt: skip
-"""The places where generators of pages put the content, most telling first."""
+"""Selectors of the main content, the most reliable first."""
 
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000
@@ -42,11 +39,7 @@ _NO_END_TAG = frozenset({
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one HTML file.
-
-    Raises:
-        DocumentFailure: the bytes cannot be decoded, or elements are nested deeper than any page needs.
-    """
+    """Parse an HTML file."""
     markup = decode(source.content, declared=True)
     tree = parse_tree(markup)
     declared = _describe(tree)
@@ -57,16 +50,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> list[Block]:
-    """Return blocks of a piece of HTML inside another format; all of it counts as content.
+    """Return the blocks of HTML inside another format; all of it counts as content.
 
-    Args:
-        markup: the piece.
-        omissions: counts what has no place in the text.
-        page: whether menus, asides and hidden parts are taken out as on a page of a site; false for HTML that
-            was written from another format, where all but scripts is content.
-
-    Raises:
-        DocumentFailure: elements are nested deeper than any page needs.
+    `page` removes menus and asides as on a page of a site; False suits HTML that was written from another
+    format. Raises a DocumentFailure (`nested_too_deep`).
     """
     tree = parse_tree(markup)
     count_comments(tree, markup, omissions)
@@ -80,21 +67,13 @@ def read_tree(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = Fa
 
 
 def close_elements(markup: str) -> str:
-    """Return a piece of HTML in which every element that is open also ends.
-
-    Raises:
-        DocumentFailure: elements are nested deeper than any page needs.
-    """
+    """Return HTML in which every open element also ends."""
     body = parse_tree(f"<body><div>{markup}</div>").body
     return (body.html or "").removeprefix("<body>").removesuffix("</body>") if body is not None else ""
 
 
 def parse_tree(markup: str) -> "LexborHTMLParser":
-    """Parse markup; the time to parse open elements grows with their square, so their number is bounded.
-
-    Raises:
-        DocumentFailure: elements are nested deeper than any page needs.
-    """
+    """Parse markup; raises a DocumentFailure for deep nesting, whose cost grows with its square."""
     from selectolax.lexbor import LexborHTMLParser
 
     depth = 0

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 from lxml.html import fragment_fromstring
 
-from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
+from qa_pipeline.documents.assembly import Omissions, OrderedList, Style, visible
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle, write_formula
-from qa_pipeline.documents.formats.rows import Cell, counted_lines, inside_cell
+from qa_pipeline.documents.formats.rows import SAMPLE_ROWS, Cell, counted_lines, inside_cell, names_columns
 from qa_pipeline.records import Block
 
 if TYPE_CHECKING:
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 
 def _names_more(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
-    """Return whether a row of `th` below a head is a head itself.
+    """Return True if a row of `th` below a head is a head itself.
 
-    Right below it is one if the head has room for it by its spans, or it names only units; further down if it
-    holds no numbers but years.
+    Right below the head that takes spans or units; further down, a row without numbers other than years.
     """
     texts = [cell.text for cell in row[1:] if cell.text]
     if all(cell.header for cell in above[-1] if cell.text):
@@ -47,7 +46,7 @@ BREAKING = frozenset({
     "main", "ol", "p", "pre", "section", "summary", "table", "td", "th", "ul",
 })  # fmt: skip
 LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
-"""Classes of what labels its box, as docutils and Python-Markdown write it."""
+"""Classes of labels of boxes, by docutils and Python-Markdown."""
 _STARTS = {"br": "\n", "q": "“", "sup": RAISED, "sub": LOWERED}
 _ENDS = {"q": "”", "sup": LEVEL, "sub": LEVEL}
 
@@ -93,7 +92,7 @@ class Reader:
         self.labelling = False
 
     def text(self, text: str) -> None:
-        """Take in a piece of text."""
+        """Add text to the block in progress."""
         if not self.verbatim:
             text = text.replace("\n", " ")  # a line end in the markup is no line end of the text
         self.parts.append(text)
@@ -165,7 +164,7 @@ class Reader:
             self._write_item("")
 
     def _write_text(self, text: str, only_code: bool) -> None:
-        """Write text as an item if it begins one, as code if it is nothing else, or else as a paragraph."""
+        """Write text as an item if it begins one, as code if it is all code, or else as a paragraph."""
         if self.fresh_item:
             self.fresh_item = False
             self._write_label()
@@ -207,7 +206,8 @@ class Reader:
             self.described = None
         elif tag in ("li", "dd"):
             self.fresh_item = True
-            self.marker = None if self.verbatim else self._number(tag, node)
+            inner = self.lists[-1] if self.lists and tag == "li" and not self.verbatim else None
+            self.marker = inner.number(_read_integer(node.attributes.get("value"))) if inner else None
         elif tag == "dt":
             # Terms that follow one another share their descriptions; one without any stands alone.
             self.fresh_item = False
@@ -244,7 +244,7 @@ class Reader:
             self.marker = None
 
     def _write_term(self) -> None:
-        """Write a term whose description begins with a list, code or nothing as an item of its own."""
+        """Write a term without a description in prose as an item of its own."""
         if self.terms:
             self._write_item(self._take_terms())
             self.fresh_item = False
@@ -253,19 +253,9 @@ class Reader:
         terms, self.terms = self.terms, []
         return ", ".join(terms)
 
-    def _number(self, tag: str, node: "LexborNode") -> str | None:
-        inner = self.lists[-1] if self.lists and tag == "li" else None
-        return inner.number(_read_integer(node.attributes.get("value"))) if inner else None
-
 
 def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> list[Block]:
-    """Return the blocks below `root`, without recursion but for tables in tables.
-
-    Args:
-        root: is not read itself.
-        omissions: counts what has no place in the text.
-        depth: how many tables are around it.
-    """
+    """Return the blocks below `root`; recursion is bounded by `depth`, the number of tables around it."""
     reader = Reader(omissions)
     inside: list[tuple[LexborNode, str]] = []
     node = root.first_child
@@ -295,11 +285,7 @@ def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> lis
 
 
 def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[Block]:
-    """Return the caption of a data table and its rows as lines.
-
-    Of rows of `th` below the head those are data that name nothing new. One cell across the whole table is a
-    caption of the rows below it.
-    """
+    """Return the caption of a data table and its rows as lines."""
     blocks: list[Block] = []
     read: list[list[Cell]] = []
     heads = 0
@@ -311,6 +297,8 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
         if part.tag == "thead":
             read = [[replace(cell, header=True) for cell in row] for row in read]
             heads = len(read)
+    if _has_unmarked_names(table, read):
+        read[0] = [replace(cell, header=True) for cell in read[0]]
     rows: list[list[Cell]] = []
     width = max((sum(cell.columns for cell in row) for row in read), default=0)
     below = heads > 0  # whether a row of data may come next
@@ -325,8 +313,22 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
     return [*blocks, *(Block("table_row", line) for line in counted_lines(rows, omissions))]
 
 
+def _has_unmarked_names(table: "LexborNode", rows: Sequence[Sequence[Cell]]) -> bool:
+    """Return True if a table lacks header cells, and its first row is bold or reads like names."""
+    if len(rows) < 2 or len(rows[0]) < 2 or any(cell.header for row in rows for cell in row):
+        return False
+    if [_is_bold(row) for row in table.css("tr")[:2]] == [True, False]:
+        return True
+    first, *below = [[cell.text for cell in row] for row in rows[: SAMPLE_ROWS + 1]]
+    return names_columns(first, below, may_be_keys=len(first) == 2)
+
+
+def _is_bold(row: "LexborNode") -> bool:
+    marked = sum(visible(part.text()) for part in row.css("b, strong"))
+    return marked > 0 and marked == visible(row.text())
+
+
 def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
-    """Return a cell with its content joined into one text."""
     attributes = cell.attributes
     columns, rows = (_read_integer(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
     deepest = [Block("paragraph", cell.text())]
@@ -341,7 +343,7 @@ def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
 
 
 def _is_layout(table: "LexborNode") -> bool:
-    """Return True if a table only lays out a page: it holds blocks and names nothing, or one row of code."""
+    """Return True if a table only lays out a page: it has blocks and lacks names, or is a row of code."""
     if any(part.tag in ("caption", "thead") for part in table.iter()):
         return False
     rows = [[cell.tag for cell in row.iter()] for group in table.iter() for row in group.iter()]
@@ -352,7 +354,6 @@ def _is_layout(table: "LexborNode") -> bool:
 
 
 def _start_list(tag: str, node: "LexborNode") -> OrderedList | None:
-    """Return the numbering of the items of a list; None for a list without numbers."""
     if tag != "ol":
         return None
     attributes = node.attributes

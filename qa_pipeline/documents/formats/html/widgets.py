@@ -46,7 +46,6 @@ def write_widgets(tree: "LexborHTMLParser", omissions: Omissions) -> None:
 
 
 def _write_icons(cell: "LexborNode", omissions: Omissions) -> None:
-    """Put the names of its icons in place of a cell that has nothing else."""
     names = []
     for icon in cell.css(_ICONS):
         title = icon.css_first("title")

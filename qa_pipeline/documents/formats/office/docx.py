@@ -1,10 +1,10 @@
-"""Word files (DOCX, DOCM): the main part, reduced to what a person sees of it, as the HTML of mammoth.
+"""Read Word files (DOCX, DOCM): the main part is reduced to its visible text, and mammoth writes it as HTML.
 
-mammoth alone reads hidden text and prompts, knows no numbers of clauses, and drops formulas and drawn text.
-So it gets plain paragraphs, runs and tables, and nothing else of the file: no macro, template or link.
+mammoth alone reads hidden text and prompts, ignores numbers of clauses, and drops formulas and drawn text.
 """
 
 import io
+import re
 import zipfile
 from collections.abc import Mapping
 from itertools import repeat
@@ -16,17 +16,6 @@ from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import looks_alike
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.docx_styles import VALUE, Numbering, Styles, is_on, value_of
-from qa_pipeline.documents.formats.office.docx_tables import (
-    CELL,
-    PARAGRAPH,
-    ROW,
-    RUN,
-    TABLE,
-    TEXT,
-    new_run,
-    set_property,
-    shape_table,
-)
 from qa_pipeline.documents.formats.office.package import (
     CHART,
     DIAGRAM,
@@ -40,14 +29,14 @@ from qa_pipeline.documents.formats.office.package import (
     text_of,
     unwrap_alternatives,
 )
-from qa_pipeline.documents.formats.row_files import too_many_rows
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+TEXT, RUN, PARAGRAPH = f"{WORD}t", f"{WORD}r", f"{WORD}p"
+TABLE, ROW, CELL = f"{WORD}tbl", f"{WORD}tr", f"{WORD}tc"
 _VML = "{urn:schemas-microsoft-com:vml}"
 _CONTROL, _BOX, _MARK = f"{WORD}sdt", f"{WORD}txbxContent", f"{WORD}rPr"
 _NOTES = (f"{WORD}footnoteReference", f"{WORD}endnoteReference")
@@ -68,32 +57,24 @@ _PLAIN |= {
     f"{WORD}{name}"
     for name in (
         "document", "body", "br", "tab", "sym", "pStyle", "vertAlign", "gridSpan", "vMerge",
-        "tblHeader",
+        "tblHeader", "b",
     )
 }  # fmt: skip
 _BOXES = str.maketrans("🞏🞎🗹🗷🗶", "☐☐☑☒✗")
 """Common characters that replace the rare ones mammoth writes for Wingdings."""
 _BESIDE_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
-_LEAST_RAISED = 3  # half points: less adjusts a line
 _DEEPEST_ITEM = 8
 _NO_COLOUR = frozenset({"", "auto", "none"})
 
 
-def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one Word file.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
-            `too_large`, `too_long` or `too_many_rows`.
-    """
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse a Word file."""
     package, main = open_package(source.content, "Word")
     omissions = Omissions()
     styles, numbering = (next(iter(package.trees(main, name)), None) for name in ("styles", "numbering"))
     notes = [root for name in ("footnotes", "endnotes") for root in package.trees(main, name)]
     document = package.tree(main)
-    if sum(1 for _ in document.iter(ROW)) > limits.rows:
-        raise too_many_rows(limits, "a document")
     reduction = _Reduction(Styles(styles), numbering, omissions)
     for root in (document, *notes):
         reduction.reduce(root)
@@ -110,7 +91,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _convert(document: "_Element", omissions: Omissions) -> str:
-    """Return the reduced document as HTML; headings below its only title go down by one level."""
+    """Return the reduced document as HTML; headings below its only title go down by a level."""
     import mammoth
     from lxml import etree
 
@@ -143,13 +124,12 @@ def _convert(document: "_Element", omissions: Omissions) -> str:
 
 
 class _Reduction:
-    """Leaves of a tree what mammoth is to see, and counts what it takes out."""
+    """Reduce a tree to the elements that mammoth reads, and count the rest."""
 
     def __init__(self, styles: Styles, numbering: "_Element | None", omissions: Omissions) -> None:
         self.styles = styles
         self.numbering = Numbering(numbering, styles)
         self.omissions = omissions
-        self.carried: list[_Element] = []
 
     def reduce(self, root: "_Element") -> None:
         """Reduce the main part, or a part of notes."""
@@ -170,13 +150,13 @@ class _Reduction:
         for paragraph in list(root.iter(PARAGRAPH)):
             self._name(paragraph)
         for table in reversed(list(root.iter(TABLE))):
-            shape_table(table)
+            _shape_table(table)
 
     def _style(self, paragraph: "_Element | None") -> str:
         return value_of(paragraph, f"pPr/{WORD}pStyle") or self.styles.default
 
     def _remove(self, root: "_Element") -> None:
-        """Take out what is no text that a reader sees, and mark what is raised or lowered."""
+        """Remove invisible text, and mark raised and lowered runs."""
         background = root.find(f"{WORD}background")
         paper = "FFFFFF" if background is None else background.get(f"{WORD}color", "FFFFFF")
         lost: list[tuple[_Element, str]] = []
@@ -192,8 +172,8 @@ class _Reduction:
                     shade = self.styles.shade(None if around is None else around.find(f"{WORD}pPr"), style)
                 look = self.styles.look(style, element.find(_MARK))
                 what = self._run_lost_as(element, look, shade, paper)
-                if (shift := _shift_of(look)) and not what:
-                    set_property(element, _MARK, "vertAlign", shift)
+                if (shift := _value(look, "vertAlign")) in ("superscript", "subscript") and not what:
+                    _set_property(element, _MARK, "vertAlign", shift)
             lost += [(element, what)] if what else []
         removed: set[_Element] = set()
         for element, what in lost:
@@ -202,7 +182,7 @@ class _Reduction:
                 self._take_out(element, what)
 
     def _lost_as(self, element: "_Element") -> str:
-        """Return as what an element is left out; "" for one that is read."""
+        """Return the kind that an element is left out as, or an empty text."""
         if element.tag == PARAGRAPH:
             return "navigation" if self.styles.role(self._style(element)).name == "navigation" else ""
         if element.tag == _CONTROL:
@@ -220,7 +200,7 @@ class _Reduction:
     def _run_lost_as(
         self, run: "_Element", look: "Mapping[str, _Element]", shade: "_Element | None", paper: str
     ) -> str:
-        """Return as what the text of a run is left out; "" if it is seen."""
+        """Return the kind that a run is left out as, or an empty text."""
         if is_on(look.get(f"{WORD}strike")) or is_on(look.get(f"{WORD}dstrike")):
             return "deleted_text"
         if is_on(look.get(f"{WORD}vanish")) or read_number(_value(look, "sz"), _SMALLEST) < _SMALLEST:
@@ -248,7 +228,7 @@ class _Reduction:
         name = "" if about is None else about.get("descr", "").strip()
         cell, run = (next(element.iterancestors(tag), None) for tag in (CELL, RUN))
         if name and cell is not None and run is not None and not text_of(cell, TEXT).strip():
-            run.addprevious(new_run(run, name))  # an icon in a table, such as a tick
+            run.addprevious(_new_run(run, name))  # an icon in a table, such as a tick
         else:
             texts = [text_of(element, TEXT, f"{WORD}delText"), element.get("string", ""), name]
             self.omissions.add(what, "".join(texts))
@@ -258,9 +238,8 @@ class _Reduction:
             parent.remove(element)
 
     def _write_signs(self, root: "_Element") -> None:
-        """Write as text what is none in the file: formulas, signs and the states of boxes."""
         for formula in list(root.iter(f"{MATH}oMath")):
-            formula.addprevious(new_run(formula, write_formula(formula, self.omissions)))
+            formula.addprevious(_new_run(formula, write_formula(formula, self.omissions)))
             formula[:] = []
         for element in root.iter(f"{WORD}ptab", f"{WORD}cr", f"{WORD}br", f"{WORD}noBreakHyphen"):
             element.attrib.clear()
@@ -274,10 +253,7 @@ class _Reduction:
                 run[:] = [reference]
 
     def _settle_fields(self, root: "_Element") -> None:
-        """Keep of each field its result, or the state of a form field that has none.
-
-        A field ends with its paragraph: of a broken one not the rest of the document is lost.
-        """
+        """Replace each field by its result, or the state of a form field; it ends with its paragraph."""
         fields: list[tuple[bool, str]] = []  # whether it is still code, and the state to show
         codes = 0
         for element in root.iter(PARAGRAPH, TEXT, f"{WORD}fldChar"):
@@ -301,19 +277,12 @@ class _Reduction:
                     element.tag, element.text = TEXT, state
 
     def _name(self, paragraph: "_Element") -> None:
-        """Name what a paragraph is, and write its number; one whose end was deleted goes on in the next."""
+        """Name the kind of a paragraph, and write its number."""
         properties = paragraph.find(f"{WORD}pPr")
         style = self._style(paragraph)
         mark = None if properties is None else properties.find(_MARK)
         if properties is not None:
             paragraph.remove(properties)
-        following = paragraph.getnext()
-        is_deleted = mark is not None and mark.find(f"{WORD}del") is not None
-        if is_deleted and following is not None and following.tag == PARAGRAPH:
-            self.carried += list(paragraph)
-            return
-        paragraph[0:0] = self.carried
-        self.carried = []
         name, level = self.styles.role(style)
         if name == "item" and value_of(properties, f"numPr/{WORD}numId") == "0":  # taken out of its list
             name = "p"
@@ -326,9 +295,9 @@ class _Reduction:
         name = "heading" if name == "title" else name
         if name != "p":
             style_name = f"{name}{min(level, _DEEPEST_ITEM)}" if name in ("heading", "item") else name
-            set_property(paragraph, f"{WORD}pPr", "pStyle", style_name)
+            _set_property(paragraph, f"{WORD}pPr", "pStyle", style_name)
         if number and any((text.text or "").strip() for text in paragraph.iter(TEXT)):
-            paragraph.insert(int(name != "p"), new_run(paragraph, f"{number} "))
+            paragraph.insert(int(name != "p"), _new_run(paragraph, f"{number} "))
 
 
 def _value(look: "Mapping[str, _Element]", name: str) -> str:
@@ -336,17 +305,7 @@ def _value(look: "Mapping[str, _Element]", name: str) -> str:
     return "" if element is None else element.get(VALUE, "")
 
 
-def _shift_of(look: "Mapping[str, _Element]") -> str:
-    """Return how a run stands to the line: superscript or subscript; "" on the line."""
-    shift, moved = _value(look, "vertAlign"), _value(look, "position")
-    if shift in ("superscript", "subscript"):
-        return shift
-    is_moved = read_number(moved.removeprefix("-"), 0) >= _LEAST_RAISED
-    return "" if not is_moved else "subscript" if moved.startswith("-") else "superscript"
-
-
 def _form_state(field: "_Element") -> str:
-    """Return what a check box or a drop-down shows."""
     box, choice = (field.find(f"{WORD}ffData/{WORD}{name}") for name in ("checkBox", "ddList"))
     if box is not None:
         checked = box.find(f"{WORD}checked")
@@ -359,32 +318,88 @@ def _form_state(field: "_Element") -> str:
 
 
 def _place_notes(document: "_Element", parts: "list[_Element]", omissions: Omissions) -> None:
-    """Put each note at the end of the section that refers to it; notes refer to others, too."""
+    """Put each note after the paragraph or table that refers to it first."""
     notes = {
         (f"{note.tag}Reference", note.get(f"{WORD}id", "")): note
         for part in parts
         for note in part.iterchildren(f"{WORD}footnote", f"{WORD}endnote")
-        if note.get(f"{WORD}type", "normal") == "normal"  # others are the lines that part notes from text
+        if note.get(f"{WORD}type", "normal") == "normal"  # others are lines between notes and text
     }
-    waiting: list[_Element] = []
     body = document.find(f"{WORD}body")
-    end = document.makeelement(PARAGRAPH)
-    (document if body is None else body).append(end)
     for element in list(document if body is None else body):
-        if element is end or value_of(element, f"pPr/{WORD}pStyle").startswith("heading"):
-            for note in waiting:  # grows while it is read
-                waiting += _referred(note, notes)
-                for style in note.iter(f"{WORD}pStyle"):
-                    style.set(VALUE, style.get(VALUE, "").replace("heading", "p"))
-                for child in list(note):
-                    element.addprevious(child)
-            waiting.clear()
-        waiting += _referred(element, notes)
+        referred = _referred(element, notes)
+        for note in referred:  # grows, as notes refer to notes
+            referred += _referred(note, notes)
+            for style in note.iter(f"{WORD}pStyle"):
+                style.set(VALUE, style.get(VALUE, "").replace("heading", "p"))
+        for child in reversed([child for note in referred for child in note]):
+            element.addnext(child)
     for note in notes.values():
         omissions.add("unreferenced_note", text_of(note, TEXT))
 
 
 def _referred(element: "_Element", notes: "dict[tuple[str, str], _Element]") -> "list[_Element]":
-    """Return the notes that an element is the first to refer to."""
     keys = ((str(mark.tag), mark.get(f"{WORD}id", "")) for mark in element.iter(*_NOTES))
     return [notes.pop(key) for key in keys if key in notes]
+
+
+def _shape_table(table: "_Element") -> None:
+    """Mark the rows that name columns; a table that only lays out a page becomes its content.
+
+    That is a single cell, or a row or column with several paragraphs in a cell.
+    """
+    rows = list(table.iterchildren(ROW))
+    cells = [list(row.iterchildren(CELL)) for row in rows]
+    one_way = len(rows) == 1 or all(len(row) <= 1 for row in cells)
+    if sum(map(len, cells)) == 1 or (one_way and any(_is_long(cell) for row in cells for cell in row)):
+        for content in [child for row in cells for cell in row for child in cell]:
+            if content.tag != f"{WORD}tcPr":
+                table.addprevious(content)
+        table[:] = []
+        return
+    for style_name in table.iter(f"{WORD}pStyle"):
+        style_name.set(VALUE, re.sub("heading.", "p", style_name.get(VALUE, "")))
+    for span in table.iter(f"{WORD}gridSpan"):
+        span.set(VALUE, str(max(read_number(span.get(VALUE), 1), 1)))
+    for merged in table.iter(f"{WORD}vMerge"):
+        if text_of(next(merged.iterancestors(CELL)), TEXT).strip():  # shown alone
+            merged.set(VALUE, "restart")
+    is_head = len(rows) > 1
+    for row in rows:
+        is_head = is_head and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
+        _straighten(row, is_head=is_head)
+
+
+def _straighten(row: "_Element", *, is_head: bool) -> None:
+    """Give a row its missing cells, and only the property of naming columns."""
+    if ahead := read_number(value_of(row, f"trPr/{WORD}gridBefore"), 0):
+        cell = row.makeelement(CELL)
+        _set_property(cell, f"{WORD}tcPr", "gridSpan", str(ahead))
+        row.insert(next((at for at, child in enumerate(row) if child.tag == CELL), len(row)), cell)
+    for properties in row.findall(f"{WORD}trPr"):
+        row.remove(properties)
+    if is_head:
+        _set_property(row, f"{WORD}trPr", "tblHeader", "1")
+
+
+def _is_long(cell: "_Element") -> bool:
+    return sum(bool(text_of(paragraph, TEXT).strip()) for paragraph in cell.iter(PARAGRAPH)) > 1
+
+
+def _set_property(element: "_Element", holder_name: str, name: str, value: str) -> None:
+    """Set a property of an element."""
+    holder = element.find(holder_name)
+    if holder is None:
+        holder = element.makeelement(holder_name)
+        element.insert(0, holder)
+    for old in holder.findall(WORD + name):
+        holder.remove(old)
+    holder.append(holder.makeelement(WORD + name, {VALUE: value}))
+
+
+def _new_run(beside: "_Element", text: str) -> "_Element":
+    """Return a run with this text."""
+    run = beside.makeelement(RUN)
+    run.append(run.makeelement(TEXT))
+    run[0].text = text
+    return run

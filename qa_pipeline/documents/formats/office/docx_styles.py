@@ -1,4 +1,4 @@
-"""Styles and lists of a Word document: how a run looks, what a paragraph is, and the number Word gives it."""
+"""Resolve styles and lists of a Word document: looks of runs, kinds of paragraphs, and their numbers."""
 
 import re
 from collections import defaultdict
@@ -26,7 +26,7 @@ _ROLES = {
     "navigation": r"(?:toc|innehåll|verzeichnis|contents|index) ?(?:[1-9]|heading)"
     r"|table of (?:figures|authorities)",
 }
-"""Names of styles; those that Word has built in are English in the file, other programs translate them."""
+"""Names of styles; Word writes built-in names in English, other programs translate them."""
 
 
 class Role(NamedTuple):
@@ -37,7 +37,7 @@ class Role(NamedTuple):
 
 
 def value_of(element: "_Element | None", name: str, otherwise: str = "") -> str:
-    """Return the value of a child; `otherwise` where there is none."""
+    """Return the value of a child, or `otherwise`."""
     child = None if element is None else element.find(WORD + name)
     return otherwise if child is None else child.get(VALUE, "")
 
@@ -48,7 +48,7 @@ def is_on(element: "_Element | None") -> bool:
 
 
 class Styles:
-    """The styles of one document, each resolved once."""
+    """The styles of a document, each resolved once."""
 
     def __init__(self, root: "_Element | None") -> None:
         styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
@@ -60,7 +60,7 @@ class Styles:
 
     @cached_property
     def default(self) -> str:
-        """Return the id of the style of paragraphs that name none."""
+        """Return the id of the default paragraph style."""
         return next(
             (
                 key
@@ -71,7 +71,7 @@ class Styles:
         )
 
     def chain(self, style: str) -> Iterator["_Element"]:
-        """Yield a style and those it is based on."""
+        """Yield a style and its ancestors."""
         for _ in range(_LONGEST_CHAIN):
             if (element := self._styles.get(style)) is None:
                 return
@@ -90,7 +90,7 @@ class Styles:
         return self._looks[key] | properties if properties else self._looks[key]
 
     def role(self, paragraph: str) -> Role:
-        """Return what a style makes of its paragraphs: by its name, its outline level or its ancestors."""
+        """Return the kind of a style's paragraphs, by its name, its outline level or its ancestors."""
         if paragraph not in self._roles:
             chain = list(self.chain(paragraph))
             names = [value_of(style, "name").strip() for style in chain] or [paragraph]
@@ -127,7 +127,7 @@ class _List(NamedTuple):
 
 
 class Numbering:
-    """The lists of one document, and the numbers they have reached (ISO 29500-1, 17.9)."""
+    """The lists of a document and their counters (ISO 29500-1, 17.9)."""
 
     def __init__(self, root: "_Element | None", styles: Styles) -> None:
         self._styles = styles
@@ -164,7 +164,7 @@ class Numbering:
         return _List(abstract_id, levels, starts, of_styles)
 
     def place(self, properties: "_Element | None", style: str) -> tuple[str, int] | None:
-        """Return the list and level of a paragraph; None outside lists, and on a level without any mark."""
+        """Return the list and level of a paragraph; None outside lists, and on a level without a mark."""
         numbering = None if properties is None else properties.find(f"{WORD}numPr")
         listed = (element.find(f"{WORD}pPr/{WORD}numPr") for element in self._styles.chain(style))
         of_style = next((part for part in listed if value_of(part, "numId")), None)
@@ -210,7 +210,7 @@ class Numbering:
 
 
 def format_number(value: int, form: str) -> str:
-    """Return a number in a format of Word; one that is unknown is written in digits."""
+    """Return a number in a format of Word, in digits for an unknown format."""
     if form == "decimalZero":
         return f"{value:02}"
     if form in ("none", "bullet"):

@@ -1,13 +1,7 @@
-"""Office files as containers of XML parts that name one another (Open Packaging, ISO 29500-2).
+"""Read Office files as containers of XML parts (Open Packaging, ISO 29500-2)."""
 
-Only links to parts of the same file are followed. One that leads out of it, to a template, picture or page,
-is known to be external and has no target here.
-"""
-
-import io
 import posixpath
 import re
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
@@ -15,8 +9,7 @@ from urllib.parse import unquote
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
-from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.text.language import declared_language
 
@@ -25,11 +18,7 @@ if TYPE_CHECKING:
 
 
 def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
-    """Return the root of an XML document; entities that a declared document type holds stay unresolved.
-
-    Raises:
-        DocumentFailure: `damaged` or `nested_too_deep`.
-    """
+    """Return the root of an XML document; entities stay unresolved. Raises a DocumentFailure."""
     from lxml import etree
 
     parser = etree.XMLParser(
@@ -63,20 +52,17 @@ ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _LINKS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 
-_ROOTS: dict[str, Kind] = {
-    f"{WORD}document": "Word",
-    f"{SLIDES}presentation": "PowerPoint",
-    "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}workbook": "Excel",
+_ROOTS: dict[Kind, str] = {
+    "Word": f"{WORD}document",
+    "PowerPoint": f"{SLIDES}presentation",
+    "Excel": "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}workbook",
 }
 _SUFFIXES: dict[Kind, str] = {"Word": ".docx", "PowerPoint": ".pptx", "Excel": ".xlsx"}
 _OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _LARGEST_TREE = 50_000_000  # bytes
-"""A tree takes some ten times the bytes of its XML; only what is streamed may be larger."""
+"""A tree takes some ten times the bytes of its XML."""
 
-# The strict form of the formats (ISO 29500-1) differs in the names of its namespaces only, by a year.
-_STRICT = re.compile(rb"""(?<=["'])http://purl\.oclc\.org/ooxml/(\w+)/""")
-_COMMON = rb"http://schemas.openxmlformats.org/\1/2006/"
 _NO_TITLE = re.compile(
     r"(?:untitled|document|dokument|presentation|präsentation|word document|microsoft word|"
     r"powerpoint[ -]pr[eä]sentation|slide|folie|bild)[ -]?\d*|"
@@ -89,14 +75,11 @@ class Package:
     """The parts of an Office file, each read when asked for."""
 
     def __init__(self, content: bytes, limits: ReaderLimits) -> None:
-        self._content = content
+        self.content = content
         self.archive = open_archive(content, limits)
 
     def links(self, part: str) -> dict[str, tuple[str, str]]:
-        """Return purpose and target of the links of a part by id; "" for those of the file as a whole.
-
-        None leads out of the file: external links are left out, and none leads above the root.
-        """
+        """Return purpose and target of the internal links of a part by id; "" is the file as a whole."""
         folder, name = posixpath.split(part)
         listed = posixpath.join(folder, "_rels", f"{name}.rels")
         elements = self.tree(listed).iter(f"{_LINKS}Relationship") if self.archive.find(listed) else ()
@@ -119,25 +102,11 @@ class Package:
         return [self.tree(name) for name in self.linked(part, purpose)]
 
     def tree(self, part: str) -> "_Element":
-        """Return the root of a part.
-
-        Raises:
-            DocumentFailure: it is not there, not XML, or larger than anybody writes.
-        """
+        """Return the root of a part; raises a DocumentFailure."""
         member = self.archive.find(part)
         if member is not None and member.size > _LARGEST_TREE:
             raise DocumentFailure("too_large", f"a part holds more than {_LARGEST_TREE} bytes of XML")
-        return parse_xml(_STRICT.sub(_COMMON, self.archive.read(part)))
-
-    def file(self, main: str) -> io.BytesIO:
-        """Return the file for a library, which knows the common form only."""
-        if not _STRICT.search(self.archive.read(main)):
-            return io.BytesIO(self._content)
-        target = io.BytesIO()
-        with zipfile.ZipFile(target, "w") as written:
-            for member in self.archive.members:
-                written.writestr(member.name, _STRICT.sub(_COMMON, self.archive.read(member.name)))
-        return target
+        return parse_xml(self.archive.read(part))
 
 
 @contextmanager
@@ -153,14 +122,7 @@ def library_failures() -> Iterator[None]:
 
 
 def open_package(content: bytes, expected_kind: Kind, limits: ReaderLimits = LIMITS) -> tuple[Package, str]:
-    """Open an Office file.
-
-    Returns:
-        The file, and the name of its main part.
-
-    Raises:
-        DocumentFailure: it is damaged, encrypted, a bomb, or of another kind than wanted.
-    """
+    """Open an Office file; returns it and the name of its main part. Raises a DocumentFailure."""
     suffix = _SUFFIXES[expected_kind]
     if content.startswith(_OLE_START) and _OLE_ENCRYPTED in content:
         raise DocumentFailure("encrypted", "the file is protected by a password")
@@ -174,20 +136,13 @@ def open_package(content: bytes, expected_kind: Kind, limits: ReaderLimits = LIM
     if main is None:
         detail = f"the ZIP container holds no document, so it is not a {expected_kind} file"
         raise DocumentFailure("damaged", detail)
-    found = _ROOTS.get(str(package.tree(main).tag))
-    if found is None:
+    if package.tree(main).tag != _ROOTS[expected_kind]:
         raise DocumentFailure("damaged", f"the main part is not one of a {expected_kind} file")
-    if found != expected_kind:
-        detail = f"the file is one of {found}, not {expected_kind}; its suffix should be {_SUFFIXES[found]}"
-        raise DocumentFailure("unsupported_format", detail)
     return package, main
 
 
 def read_file(about: "Iterable[_Element]", blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
-    """Return a file of these blocks, with its declared language, and its title if its text has none.
-
-    A title that programs fill in is none. The elements in `about` hold what the file says of itself.
-    """
+    """Return a parsed file, with its declared language, and its title unless the text has a title."""
     holders = list(about)
     title, language = (
         next(filter(None, (" ".join((holder.findtext(name) or "").split()) for holder in holders)), None)
@@ -203,7 +158,7 @@ def read_file(about: "Iterable[_Element]", blocks: Sequence[Block], omissions: O
 
 
 def read_number(written: str | None, otherwise: int) -> int:
-    """Return a small number as attributes hold it, or another where it is none."""
+    """Return a small number from an attribute, or `otherwise`."""
     fits = written is not None and written.isascii() and written.isdecimal() and len(written) <= 9
     return int(written) if written is not None and fits else otherwise
 
@@ -214,7 +169,7 @@ def text_of(element: "_Element", *names: str) -> str:
 
 
 def member_path(reference: str, folder: str) -> str:
-    """Return the name of the member that an address in a folder leads to, none above the root."""
+    """Return the name of the member at an address in a folder."""
     return posixpath.normpath(posixpath.join("/", folder, unquote(reference))).lstrip("/")
 
 

@@ -1,10 +1,9 @@
 """PowerPoint files (PPTX, PPTM, PPSX): each slide as HTML, with its title, tables, charts and notes.
 
-The notes of a speaker follow their slide by default: slides hold catchwords, and what they mean is often said
-only there. They are not shown to an audience, so a setting leaves them out. Behind the title, shapes are read
-in the order of the file, which is the one PowerPoint gives to screen readers.
+Shapes are read in the order of the file, the title first. The notes of a speaker follow their slide.
 """
 
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
@@ -14,7 +13,6 @@ from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.office.package import (
     CHART,
     DIAGRAM,
@@ -31,6 +29,7 @@ from qa_pipeline.documents.formats.office.package import (
     text_of,
     unwrap_alternatives,
 )
+from qa_pipeline.documents.formats.workbooks import show_moment, show_number
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -52,24 +51,17 @@ _LINE = 91_440  # EMU, a tenth of an inch: lower bars underline
 _SMALLEST = 100  # hundredths of a point
 _COLOURS = {"bg1": "FFFFFF", "lt1": "FFFFFF", "tx1": "000000", "dk1": "000000"}
 _UNKNOWN_GROUND = "background-image:unknown"
-_MOST_POINTS = 5_000  # of a series: a chart of more is drawn from a table nobody reads as text
-_MOST_SERIES = 200  # as many columns as a row of text can name and still be read
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """Parse one PowerPoint file.
-
-    Raises:
-        DocumentFailure: `damaged`, `encrypted`, `unsupported_format`, `archive_bomb`, `nested_too_deep`,
-            `too_many_pages` or `too_long`.
-    """
+    """Parse a PowerPoint file."""
     package, main = open_package(source.content, "PowerPoint")
     blocks: list[Block] = []
     with library_failures():
         from pptx.package import Package as Slides  # its Presentation() refuses shows (PPSX)
 
-        presentation = Slides.open(package.file(main)).presentation_part.presentation
+        presentation = Slides.open(io.BytesIO(package.content)).presentation_part.presentation
         if (count := len(presentation.slides)) > (most := settings.max_pages):
             raise DocumentFailure("too_many_pages", f"{count} slides, documents.max_pages = {most}")
         reader = _Reader(package, presentation, settings)
@@ -89,7 +81,6 @@ class _Reader:
         self.settings = settings
         self.omissions = Omissions()
         self._layouts: set[str] = set()
-        self._is_moving = False
         self._bullets: dict[int, _Element] = {}
         self._counts: dict[int, int] = {}  # of the numbered items of a shape, by level
 
@@ -120,9 +111,7 @@ class _Reader:
         return blocks
 
     def _read(self, slide: "Slide | NotesSlide", title_level: int) -> list[Block]:
-        """Return the blocks of a slide or its notes, the title first, as a heading of that level."""
         unwrap_alternatives(slide.element)
-        self._is_moving = slide.element.find(f"{SLIDES}timing") is not None
         layout = slide.slide_layout.placeholders if hasattr(slide, "slide_layout") else ()
         self._bullets = {shape.placeholder_format.idx: shape.element for shape in layout}
         shapes = list(slide.shapes)
@@ -146,12 +135,11 @@ class _Reader:
         """Yield the HTML of the shape at an index; `shapes` are ordered from the lowest to the highest."""
         shape = shapes[at]
         role = _role_of(shape)
-        above = () if self._is_moving else shapes[at + 1 :]
         about = next(shape.element.iter(f"{SLIDES}cNvPr"), None)
         properties = {} if about is None else about.attrib
         is_hidden = properties.get("hidden") in _TRUE or (not inside and self._is_off(shape))
-        # of what a bar covers in part nobody can tell which of its words
-        is_hidden = is_hidden or any(_is_bar(bar) and _meet(bar, shape) for bar in above)
+        # a bar over a part of the text hides words that are not known
+        is_hidden = is_hidden or any(_is_bar(bar) and _meet(bar, shape) for bar in shapes[at + 1 :])
         if role in _FURNITURE or is_hidden:
             if text := text_of(shape.element, _TEXT).strip():
                 self.omissions.add("running_foot" if role in _FURNITURE else "hidden", text)
@@ -176,17 +164,15 @@ class _Reader:
                 yield f'<div style="{ground}">{"".join(items)}</div>'
 
     def _is_off(self, shape: "BaseShape") -> bool:
-        """Return True if a shape lies beside the slide, however it is turned."""
+        """Return True if a shape lies outside the slide."""
         left, top, width, height = shape.left, shape.top, shape.width, shape.height
         if None in (left, top, width, height):
             return False
-        if shape.element.find(f".//{DRAWING}xfrm[@rot]") is not None:
-            left, top, width, height = left - height, top - width, width + 2 * height, height + 2 * width
         beyond = left >= self.width or top >= self.height
         return bool(beyond or left + max(width, 1) <= 0 or top + max(height, 1) <= 0)
 
     def _item(self, paragraph: "_Element", shape: "BaseShape", role: str | None) -> str:
-        """Return a paragraph as the item of a list where it has a bullet, or stands in a body."""
+        """Return a paragraph, as a list item if it has a bullet or is in a body."""
         style = paragraph.find(f"{DRAWING}pPr")
         level = 0 if style is None else min(read_number(style.get("lvl"), 0), _DEEPEST)
         path = f".//{DRAWING}lstStyle/{DRAWING}lvl{level + 1}pPr"
@@ -211,7 +197,6 @@ class _Reader:
         return f"{'<ul>' * level}{opened}<li>{line}</li>{closed}{'</ul>' * level}"
 
     def _line(self, element: "_Element") -> str:
-        """Return the text of a paragraph in the looks of its runs."""
         parts = []
         for child in element:
             if child.tag in (f"{DRAWING}r", f"{DRAWING}fld"):
@@ -243,24 +228,21 @@ class _Reader:
         rows = []
         for number, row in enumerate(table.rows):
             cells = []
-            names = [text_of(cell._tc, _TEXT).strip() for cell in row.cells]  # noqa: SLF001 - of fields, too
-            is_keyed = table.first_col and any(names[1:])  # a key alone would name columns
-            for place, cell in enumerate(row.cells):
-                is_head = (number == 0 and table.first_row) or (place == 0 and is_keyed)
-                name = "th" if is_head and len(table.rows) > 1 and len(names) > 1 else "td"
+            for cell in row.cells:
+                is_head = number == 0 and table.first_row and len(table.rows) > 1 and len(row.cells) > 1
+                name = "th" if is_head else "td"
                 spans = f'colspan="{cell.span_width}" rowspan="{cell.span_height}"'
-                text = " ".join(map(self._line, cell._tc.iter(_PARAGRAPH)))  # noqa: SLF001
+                text = " ".join(map(self._line, cell._tc.iter(_PARAGRAPH)))  # noqa: SLF001 - of fields, too
                 if not cell.is_spanned:
                     cells.append(f"<{name} {spans}>{text}</{name}>")
-                elif names[place]:
-                    self.omissions.add("hidden", names[place])
+                elif covered := text_of(cell._tc, _TEXT).strip():  # noqa: SLF001
+                    self.omissions.add("hidden", covered)
             rows.append(f"<tr>{''.join(cells)}</tr>")
         # The style of a table colours its cells.
         return f'<table style="{_UNKNOWN_GROUND}">{"".join(rows)}</table>'
 
 
 def _run(run: "_Element") -> str:
-    """Return a run as HTML with the styles that decide whether it is visible."""
     look = run.find(f"{DRAWING}rPr")
     about = run.attrib if look is None else look.attrib
     text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
@@ -286,7 +268,7 @@ def _colour_of(properties: "_Element | None") -> str:
 
 
 def _colour_in(element: "_Element") -> str:
-    """Return the colour that an element contains as CSS; theme colours have their usual values."""
+    """Return the colour in an element as CSS; theme colours have their usual values."""
     if element.find(f".//{DRAWING}alpha[@val='0']") is not None:
         return "transparent"
     colours = list(element.iter(f"{DRAWING}srgbClr", f"{DRAWING}schemeClr"))
@@ -306,24 +288,21 @@ def _ground_of(shape: "BaseShape") -> str:
 
 
 def _role_of(shape: "BaseShape") -> str | None:
-    """Return the type of a placeholder as the file names it."""
     return shape.placeholder_format.element.get("type", "obj") if shape.is_placeholder else None
 
 
 def _is_bar(shape: "BaseShape") -> bool:
-    """Return True for an upright rectangle of one opaque colour and without text, as a redaction is.
-
-    One lower than a line of text underlines.
-    """
+    """Return True for a filled rectangle without text, as a redaction is; a lower one underlines."""
     properties = shape.element.find(f"{SLIDES}spPr")
-    paths = ("prstGeom[@prst='rect']", "solidFill", "xfrm[@rot]", f"solidFill//{DRAWING}alpha")
-    has_paths = [properties is not None and properties.find(DRAWING + path) is not None for path in paths]
-    is_high = shape.height is not None and shape.height >= _LINE
-    return is_high and has_paths == [True, True, False, False] and not text_of(shape.element, _TEXT).strip()
+    if properties is None or shape.height is None or shape.height < _LINE:
+        return False
+    is_filled = all(
+        properties.find(DRAWING + path) is not None for path in ("prstGeom[@prst='rect']", "solidFill")
+    )
+    return is_filled and not text_of(shape.element, _TEXT).strip()
 
 
 def _meet(first: "BaseShape", second: "BaseShape") -> bool:
-    """Return True if the boxes of two shapes overlap."""
     places = [(shape.left, shape.top, shape.width, shape.height) for shape in (first, second)]
     if any(None in place for place in places):
         return False
@@ -332,7 +311,7 @@ def _meet(first: "BaseShape", second: "BaseShape") -> bool:
 
 
 def _paper_of(slide: "Slide | NotesSlide") -> str:
-    """Return the style of a slide behind its shapes, where the slide, its layout or master say it."""
+    """Return the background style of a slide, if the slide, its layout or master state it."""
     from pptx.opc.constants import RELATIONSHIP_TYPE
 
     layout = getattr(slide, "slide_layout", None)
@@ -355,11 +334,8 @@ def _paper_of(slide: "Slide | NotesSlide") -> str:
 
 
 def _chart(root: "_Element") -> str:
-    """Return the title of a chart and its values as a table; "" for a chart of more than anybody reads."""
+    """Return the title of a chart and its values as a table."""
     series = list(root.iter(f"{CHART}ser"))
-    points = sum(1 for _ in root.iter(f"{CHART}pt"))
-    if len(series) > _MOST_SERIES or points > _MOST_POINTS * (len(series) + 1):
-        return ""
     parts = (part for title in root.iter(f"{CHART}title") for part in title.iter(_PARAGRAPH))
     heading = escape(" ".join(text_of(part, _TEXT) for part in parts).strip())
     names = [""]
@@ -379,7 +355,7 @@ def _chart(root: "_Element") -> str:
 
 
 def _points(series: "_Element", *names: str) -> Iterator[tuple[int, str]]:
-    """Yield place and text of the values of a series; outer categories come before the inner ones."""
+    """Yield index and text of the values of a series, with outer categories first."""
     for holder in series.iterchildren(*(f"{CHART}{name}" for name in names)):
         form = next((element.text or "" for element in holder.iter(f"{CHART}formatCode")), "")
         inner, *outer = [
@@ -393,7 +369,6 @@ def _points(series: "_Element", *names: str) -> Iterator[tuple[int, str]]:
 
 
 def _show(point: "_Element", form: str) -> str:
-    """Return a value as the chart shows it: a day or a number."""
     from openpyxl.styles.numbers import is_date_format
     from openpyxl.utils.datetime import from_excel
 

@@ -19,15 +19,13 @@ _MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge
 _STEP = 4.0  # points: the beginnings of the lines of a column differ by less
 _GUTTER = 0.8  # of the type size: the narrowest white between columns, wider than blanks of most text
 _DEEPEST = 2  # partings, which make four columns: more are those of a table
-_NEAR = 0.5  # of the lower column's height: how much of it is beside the other one at least
 _MOST_TURNS = 0.2  # of the lines: a file that changes sides more often holds the rows of a table
 
 
 def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
-    """Return the lines of a page in stretches to be read in turn, each a column or part of one.
+    """Return the lines of a page in stretches to be read in turn, each a column or part of a column.
 
-    What is across two columns parts what is above it from what is below: above it the left column is
-    read before the right one, and so below it.
+    A line across two columns ends those above it and begins those below.
     """
     gutter = _find_gutter(lines) if depth < _DEEPEST else None
     if gutter is None:
@@ -57,11 +55,7 @@ def order_lines(lines: Sequence[Line]) -> list[Line]:
 def _find_gutter(lines: Sequence[Line]) -> float | None:
     if len(lines) < 2 * _LEAST_LINES:
         return None
-    lefts = sorted([line.left for line in lines])
-    first, second = lefts[0], max(line.right for line in lines)
-    starts_aside = lefts[-_LEAST_LINES] > first + _MIDDLE[0] * (second - first)
-    if not starts_aside and not any(line.words for line in lines):
-        return None
+    first, second = min(line.left for line in lines), max(line.right for line in lines)
     total = sum(len(line.text) for line in lines)
     best, least = None, _MOST_ACROSS * total
     for place in _find_places(lines, first, second):
@@ -102,18 +96,10 @@ def _splits(line: Line, place: float) -> bool:
 
 
 def _are_columns(first: Sequence[Line], second: Sequence[Line], total: int) -> bool:
-    """Return True if both sides have much of the text, side by side, and are no columns of a table.
-
-    The file holds columns one after the other and the cells of a table row by row; where it holds all row
-    by row, both sides must be running text.
-    """
+    """Return True if both sides hold much of the text, side by side, and are not columns of a table."""
     sides = (first, second)
     lengths = [sum(len(line.text) for line in side) for side in sides]
     if min(map(len, sides)) < _LEAST_LINES or min(lengths) < _LEAST_SHARE * total:
-        return False
-    low = [min(line.bottom for line in side) for side in sides]
-    high = [max(line.top for line in side) for side in sides]
-    if min(high) - max(low) < _NEAR * min(top - bottom for top, bottom in zip(high, low, strict=True)):
         return False
     order = sorted([(line.start, 0) for line in first] + [(line.start, 1) for line in second])
     turns = sum(before[1] != after[1] for before, after in pairwise(order))
@@ -174,10 +160,9 @@ class RunningLines:
 def remove_running_lines(
     pages: Sequence[Sequence[Line]], heights: Sequence[float], size: float, left_out: Omissions
 ) -> RunningLines:
-    """Take heads and feet out of the text: outermost rows, set apart, that return on several pages.
+    """Remove heads and feet: outermost rows, set apart, that return on several pages.
 
-    Each stays once, apart from the text, where it first stands; page numbers go. A row is text if one
-    farther out is, if it is set larger, or if its numbers differ.
+    Each stays once, outside the text. Page numbers go. Large rows and rows whose numbers differ are text.
     """
     least = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
     counts: Counter[str] = Counter()
@@ -249,10 +234,7 @@ def _is_apart(rows: Sequence[list[Line]]) -> bool:
 
 
 def _fold_number(text: str, page: int) -> str:
-    """Return what a line says, its page number aside; a bare number less the number of its page.
-
-    A number that does not count the pages belongs to the text, such as the end of an address.
-    """
+    """Return the text of a line without its page number; a lone number less the number of its page."""
     if text.isdecimal():
         return f"page {int(text) - page:+}" if len(text) <= _LONGEST_NUMBER else text
     return "roman number" if _ROMAN.fullmatch(text) else _NUMBER_IN_LINE.sub("#", text.casefold())

@@ -23,10 +23,7 @@ _WHOLE_PAGE = 0.6  # of the paper: a form as large holds the page, a smaller one
 
 @dataclass(slots=True)
 class Drawing:
-    """The graphics of a page beside its text; boxes in points from its lower left corner.
-
-    `across` and `upright` are ruled lines, as thin boxes, `pictures` raster images.
-    """
+    """Ruled lines (`across` and `upright`, as thin boxes) and pictures of a page, in points."""
 
     across: list[Box] = field(default_factory=list)
     upright: list[Box] = field(default_factory=list)
@@ -42,11 +39,7 @@ class Drawing:
 
 
 def list_objects(page: "PdfPage", most: int) -> "list[PdfObject]":
-    """Return the objects of a page, each form before what it holds.
-
-    Raises:
-        DocumentFailure: `too_many_objects`.
-    """
+    """Return the objects of a page, each form before its content; raises `too_many_objects`."""
     objects = list(islice(page.get_objects(max_depth=_DEEPEST_FORM), most + 1))
     if len(objects) > most:
         raise DocumentFailure("too_many_objects", "a page holds more drawn objects than are read")
@@ -91,7 +84,7 @@ def _box_of(item: "PdfObject", matrix: "PdfMatrix") -> Box | None:
 
 
 def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
-    """Yield a path that is a thin shape, or the straight strokes of one that is a frame."""
+    """Yield a thin shape, or the straight strokes of a frame."""
     from pypdfium2 import raw
 
     wide, high = box.right - box.left, box.top - box.bottom
@@ -137,7 +130,7 @@ _PASSWORD_FIELD = 1 << 13  # the flag of a field whose value is not shown (ISO 3
 
 @dataclass(slots=True)
 class Annotations:
-    """The values in a page's form as `Name: value`, what is redacted, and whether some lie over the text."""
+    """The form values of a page as `Name: value`, its redacted boxes, and True for others over the text."""
 
     values: list[str] = field(default_factory=list)
     redacted: list[Box] = field(default_factory=list)
@@ -159,11 +152,7 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
         found.drawn |= kind not in flat
         if kind == raw.FPDF_ANNOT_WIDGET:
             found.values += _read_value(note, left_out)
-        elif kind == raw.FPDF_ANNOT_LINK:
-            action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
-            if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
-                left_out.add("launch_action")
-        elif kind != raw.FPDF_ANNOT_POPUP:
+        elif kind not in (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK):
             left_out.add("comment", _read_string(note, b"Contents"))
         if kind == raw.FPDF_ANNOT_TEXT:  # readers move its icon away from the text
             raw.FPDFAnnot_SetFlags(note, raw.FPDF_ANNOT_FLAG_HIDDEN)

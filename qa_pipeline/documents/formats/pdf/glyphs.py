@@ -1,20 +1,19 @@
-"""Characters of a PDF page as PDFium knows them: their text, place and type, accents joined to their letters.
+"""Characters of a PDF page as PDFium reads them: text, position and type.
 
-Text is turned so that it is upright. Some files, such as those of TeX with fonts that have no accented
-letters, draw accents apart: in their text the accent is before its letter, behind it, or at the end of
-the line, and only its place on paper tells which letter it belongs to.
+The text is turned upright. Raised numbers become powers, marks of notes are removed, and accents that TeX
+draws apart are joined to their letters.
 """
 
 import ctypes
 import math
 import re
 import unicodedata
-from bisect import bisect
-from collections.abc import Callable, Iterable, Sequence, Set
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from qa_pipeline.documents.formats.pdf.raised import mark_raised
+from qa_pipeline.documents.formats.formulas import write_script
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
 BROKEN_WORD = "\ufffe"
 """PDFium's mark for a hyphen at a line end; the next line's text follows it."""
 UNREADABLE = "\ufffd"
-"""Stands for a letter that the file gives no Unicode value for."""
+"""Replaces a letter without a Unicode value."""
 _HYPHEN_CODE = "\x02"
 """The same mark, where characters are read one by one."""
 _CODES = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"
 _NO_CHARACTER = re.compile(f"[{_CODES}{UNREADABLE}]")
 _IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CODES}\x1c-\x1f]|(?<= )[{_CODES}\x1c-\x1f](?=[a-z])")
-"""Codes of fonts that do not say what they show: ligatures, most of them; some are blanks between words."""
+"""Codes of fonts without a meaning, mostly ligatures; some are blanks between words."""
 _FIXED_PITCH = 1
 _FIXED_NAMES = re.compile(
     r"mono|nimbusmon|courier|consol|hack|typewriter|(?:cm|ec|sf|sl|x)tt|inconsolata|code", re.IGNORECASE
@@ -37,8 +36,24 @@ _BOLD_NAMES = re.compile(
     r"bold|black|heavy|semib|demi|(?:cm|ec|sf)\w{0,3}bx|\bcmb\d|-medi(?:ital)?$|^\w*(?:libertine|biolinum)tb",
     re.IGNORECASE,
 )
-"""Names of fonts say more than their flags; those of TeX say it in their own way, as CMBX10 does."""
+"""Names of fonts are more reliable than their flags; CMBX10 is bold in TeX."""
 _NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
+_MARKS = {
+    "`": "\u0300", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "¯": "\u0304", "˘": "\u0306", "˙": "\u0307",
+    "¨": "\u0308", "˚": "\u030a", "°": "\u030a", "˝": "\u030b", "ˇ": "\u030c", "¸": "\u0327", "˛": "\u0328",
+}  # fmt: skip
+_PLAIN = {"ı": "i", "ȷ": "j"}
+_ACCENT = re.compile(f" ?(?P<sign>[{''.join(_MARKS)}]) ?")
+_ASIDE = 0.15  # of the height: the most that an accent and its letter differ in their middles
+_ABOVE = 0.4  # of the height: accents of capitals are as high above those of small letters
+_LETTER_GAP = 0.15  # of the height: letters of a word are closer, a blank is wider
+_RUN = re.compile(r"[^\s\ufffe][^\r\n\ufffe]*")
+_MARK = re.compile(r"[\d*∗†‡§¶]")
+_REST = re.compile(r"[^\s\ufffe]*[\ufffe ]*$")
+_LONGEST = 60  # characters of a word: an address or a row of signs is longer
+_REACH = 4  # characters after a raised text that decide its meaning
+_SHIFT = 0.12  # of the type size: scripts are shifted by a fifth or more, and scanned letters by a tenth
+_SMALLER = 0.95  # of the type size: labels of an axis are as large as their neighbours
 _QUARTER = math.pi / 2
 _UPRIGHT = 0.05  # quarter turns, about 5 degrees: scanned and slanted text is off by as much
 _TALL = 2.2  # of the type size: raised and lowered marks make no run as high, a turned run is higher
@@ -54,29 +69,25 @@ class Box(NamedTuple):
 
 
 def enclose(boxes: Iterable[tuple[float, float, float, float]]) -> Box:
-    """Return the smallest box that holds all of the boxes, of which there is one at least."""
+    """Return the smallest box around the boxes."""
     lefts, bottoms, rights, tops = zip(*boxes, strict=True)
     return Box(min(lefts), min(bottoms), max(rights), max(tops))
 
 
 Measures = tuple[float, float, float, float, float, bool, bool, bool]
-"""Left, bottom, right, top and type size of a run of characters; whether it is bold, whether it is of letters
-of one width, and whether it is odd: it may not stand upright, since it runs up or down, or backwards."""
+"""Left, bottom, right, top and type size of a run; True if bold, if of fixed width, if perhaps turned."""
 
 
 class Glyphs:
-    """The characters of one page.
-
-    PDFium writes its answers into memory of the caller, which is set aside once a page: three characters
-    of every line are asked for.
+    """The characters of a page.
 
     Attributes:
-        text: all characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
-        note_marks: raised marks of notes, which the text is without.
-        unreadable: how many characters the file gives no Unicode value for; those in words are `UNREADABLE`.
+        text: the visible characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
+        note_marks: raised marks of notes, which are removed from the text.
+        unreadable: number of characters without a Unicode value; those in words are `UNREADABLE`.
         paper: the visible part of the page, its lower left corner in the origin.
         turn: quarter turns, clockwise, that the page was given.
-        hidden: stretches of text that do not show, which the text is without.
+        hidden: stretches of invisible text.
     """
 
     def __init__(
@@ -98,12 +109,92 @@ class Glyphs:
         self.hidden: list[str] = []
         if hidden:
             self.text, self._places, self.hidden = _take_out(self.text, self._places, hidden)
-        self.text, self._places = join_accents(self.text, self._places, self.box)
-        self.text, self._places, self.note_marks = mark_raised(
-            self.text, self._places, self.size, self.baseline
-        )
+        self._join_accents()
+        self.note_marks = self._mark_raised()
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
         self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
+
+    def _join_accents(self) -> None:
+        """Replace each accent, and the letter next to it that it is drawn over, by the accented letter."""
+        edits = []
+        for match in _ACCENT.finditer(self.text):
+            for letter in (match.end(), match.start() - 1):
+                character = self.text[letter : letter + 1] if letter >= 0 else ""
+                plain = _PLAIN.get(character, character)
+                composed = unicodedata.normalize("NFC", plain + _MARKS[match["sign"]])
+                if not plain.isalpha() or len(composed) > 1:
+                    continue
+                accent, below = self.box(match.start("sign")), self.box(letter)
+                if _is_over(accent, below):
+                    is_word_start = letter == match.end() and match[0][0] == " "
+                    gap = below[0] - self.box(match.start() - 1)[2] if is_word_start and match.start() else 0
+                    written = f" {composed}" if gap > _LETTER_GAP * (below[3] - below[1]) else composed
+                    edits.append((min(match.start(), letter), max(match.end(), letter + 1), written))
+                    break
+        self._edit(edits)
+
+    def _mark_raised(self) -> list[str]:
+        """Mark powers, remove marks of notes, and return the marks."""
+        edits = list(self._raised_edits())
+        notes = [self.text[start:end] for start, end, written in edits if not written]
+        self._edit(edits)
+        return notes
+
+    def _edit(self, edits: Iterable[tuple[int, int, str]]) -> None:
+        parts: list[str] = []
+        places: list[int] = []
+        last = 0
+        for start, end, written in edits:
+            if start < last:
+                continue
+            kept = min(len(written), end - start)
+            parts += [self.text[last:start], written]
+            places += self._places[last:start]
+            places += [self._places[start]] * (len(written) - kept)
+            places += self._places[end - kept : end]
+            last = end
+        if last:
+            self.text = "".join([*parts, self.text[last:]])
+            self._places = [*places, *self._places[last:]]
+
+    def _raised_edits(self) -> Iterator[tuple[int, int, str]]:
+        """Yield raised numbers and signs, and raised letters at the end of a run, with their new text."""
+        for run in _RUN.finditer(self.text):
+            start, end = run.span()
+            # Asking for the size of every character is slow, and most runs have one size.
+            probes = (start, end - 1, *(mark.start() for mark in _MARK.finditer(self.text, start, end)))
+            if len(set(map(self.size, probes))) == 1:
+                continue
+            for first, stop in self._find_raised(start, end):
+                mark, after = self.text[first:stop], self.text[stop : stop + _REACH]
+                if first == start:  # a label, such as that of a footnote
+                    if _MARK.search(mark):
+                        yield first, stop, f"{mark} "
+                elif _MARK.search(mark) or _REST.match(self.text, stop, end):
+                    written = write_script(mark, self.text[max(first - _LONGEST, 0) : first], after)
+                    if written != mark:
+                        yield first, stop, written
+
+    def _find_raised(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield the stretches of a run that are smaller and higher than the text around them."""
+        letters = [
+            (place, self.size(place), self.baseline(place))
+            for place in range(start, end)
+            if not self.text[place].isspace()
+        ]
+        word = len(self.text[start:end].split(" ", 1)[0])
+        larger = (letter for letter in letters[:word] if letters[0][1] < _SMALLER * letter[1])
+        _, size, base = next(larger, letters[0])
+        raised: list[int] = []
+        for place, own, level in letters:
+            if own < _SMALLER * size and level - base > _SHIFT * size:
+                raised.append(place)
+            elif own >= _SMALLER * size or abs(level - base) <= _SHIFT * size:  # not lowered
+                size, base = own, level
+        for _, group in groupby(enumerate(raised), key=lambda numbered: numbered[1] - numbered[0]):
+            stretch = [place for _, place in group]
+            if stretch[-1] + 1 < end or stretch[0] > start:
+                yield stretch[0], stretch[-1] + 1
 
     def box(self, place: int) -> tuple[float, float, float, float]:
         """Return left, bottom, right and top of a character as tall as its font."""
@@ -122,7 +213,7 @@ class Glyphs:
         return size
 
     def baseline(self, place: int) -> float:
-        """Return how high a character stands."""
+        """Return the height of a character's baseline."""
         across, up = self._origin
         self._raw.FPDFText_GetCharOrigin(self._page, self._places[place], across, up)
         if self.turn:
@@ -130,10 +221,7 @@ class Glyphs:
         return up.value
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
-        """Return the place and type of a run of characters, taken from three of them.
-
-        The size is in half points; fonts scaled by a matrix state a size of 1, and their box tells more.
-        """
+        """Return the box and type of a run of characters, from three of them; the size is in half points."""
         font_size, page, places = self._raw.FPDFText_GetFontSize, self._page, self._places
         first_box, last_box = self.box(first), self.box(last)
         size = font_size(page, places[first])
@@ -244,81 +332,7 @@ def _kind_of_font(name: bytes, flags: int) -> tuple[bool, bool]:
     return _BOLD_NAMES.search(font_name) is not None, fixed
 
 
-_MARKS = {
-    "`": "\u0300", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "¯": "\u0304", "˘": "\u0306", "˙": "\u0307",
-    "¨": "\u0308", "˚": "\u030a", "°": "\u030a", "˝": "\u030b", "ˇ": "\u030c", "¸": "\u0327", "˛": "\u0328",
-}  # fmt: skip
-_PLAIN = {"ı": "i", "ȷ": "j"}
-_ACCENT = re.compile(f"[{''.join(_MARKS)}]")
-_LINE = re.compile("[^\r\n]+")
-_ASIDE = 0.15  # of the height: how far the middle of an accent is beside that of its letter at most
-_RAISED = 0.4  # of the height: accents of capitals are as high above those of small letters
-_LETTER_GAP = 0.15  # of the height: letters of a word are closer, a blank is wider
-_NEIGHBOURS = 8  # letters looked at on either side of an accent: those of the lines above and below too
-
-Place = tuple[float, float, float, float]
-"""Left, bottom, right and top of a character as tall as its font."""
-
-
-def join_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) -> tuple[str, Sequence[int]]:
-    """Return the text with each accent that is over or under a letter joined to it."""
-    letters = _find_letters_below(text, box) if _ACCENT.search(text) else {}
-    if not letters:
-        return text, places
-    characters = list(text)
-    for accent, (letter, accented) in letters.items():
-        characters[letter], characters[accent] = accented, ""
-    for accent in letters:  # PDFium makes blanks up beside accents
-        start, end = accent, accent + 1
-        while start and (text[start - 1] == " " or start - 1 in letters):
-            start -= 1
-        while end < len(text) and (text[end] == " " or end in letters):
-            end += 1
-        characters[start:end] = [""] * (end - start)
-        before, after = text[start - 1 : start], text[end : end + 1]
-        if before == "-" and after in ("\r", "\n"):
-            characters[start - 1] = BROKEN_WORD  # PDFium takes no hyphen before an accent for a break
-        elif before.strip() and after.strip() and not _is_beside(box(start - 1), box(end)):
-            characters[start] = " "
-    remaining = [number for number, character in enumerate(characters) if character]
-    return "".join(characters), [places[number] for number in remaining]
-
-
-def _find_letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[int, str]]:
-    accented: dict[int, tuple[int, str]] = {}
-    taken: set[int] = set()
-    box = cache(box)
-    lines = [line.span() for line in _LINE.finditer(text)]
-    for number, line in enumerate(lines):
-        accents = [mark.start() for mark in _ACCENT.finditer(text, *line)]
-        if not accents:
-            continue
-        around_it = range(lines[max(number - 1, 0)][0], lines[min(number + 1, len(lines) - 1)][1])
-        places = [place for place in around_it if text[place].isalpha()]
-        letters = sorted((sum(box(place)[::2]), place) for place in places)
-        for accent in accents:
-            above = box(accent)
-            near = bisect(letters, (sum(above[::2]), 0))
-            neighbours = [place for _, place in letters[max(near - _NEIGHBOURS, 0) : near + _NEIGHBOURS]]
-            below = [place for place in neighbours if place not in taken and _is_below(box(place), above)]
-            letter = min(below, key=lambda place: _aside(box(place), above), default=accent)
-            plain = _PLAIN.get(text[letter], text[letter])
-            composed = unicodedata.normalize("NFC", plain + _MARKS[text[accent]])
-            if below and len(composed) == 1:
-                accented[accent] = (letter, composed)
-                taken.add(letter)
-    return accented
-
-
-def _aside(letter: Place, accent: Place) -> float:
-    return abs(letter[0] + letter[2] - accent[0] - accent[2]) / 2
-
-
-def _is_below(letter: Place, accent: Place) -> bool:
+def _is_over(accent: tuple[float, ...], letter: tuple[float, ...]) -> bool:
     height = max(letter[3] - letter[1], accent[3] - accent[1])
-    return _aside(letter, accent) <= _ASIDE * height and abs(accent[1] - letter[1]) <= _RAISED * height
-
-
-def _is_beside(first: Place, second: Place) -> bool:
-    height = first[3] - first[1]
-    return abs(first[1] - second[1]) <= height / 2 and second[0] - first[2] <= _LETTER_GAP * height
+    aside = abs(letter[0] + letter[2] - accent[0] - accent[2]) / 2
+    return aside <= _ASIDE * height and abs(accent[1] - letter[1]) <= _ABOVE * height

@@ -21,7 +21,7 @@ Places = list[float]
 
 @dataclass(slots=True)
 class GridCell:
-    """A cell of a grid: its place, how far it reaches, and the parts of lines in it."""
+    """A cell of a grid: its row and column, its spans, and the parts of lines in it."""
 
     row: int
     column: int
@@ -32,7 +32,7 @@ class GridCell:
 
 @dataclass(slots=True)
 class Grid:
-    """A drawn table: lines from the top and the left, cells row by row; a side of an `open` one lacks."""
+    """A drawn table: lines from the top and the left, cells row by row; an `open` grid lacks a side."""
 
     heights: Places
     places: Places
@@ -50,7 +50,7 @@ def find_grids(drawing: Drawing) -> list[Grid]:
 
 
 def join_rules(rules: Iterable[Box], along: int) -> list[Box]:
-    """Return lines, those that continue one another as one; `along` is 0 for across, 1 for upright."""
+    """Join lines that continue each other; `along` is 0 for across, 1 for upright."""
     other = 1 - along
     joined: list[Box] = []
     for rule in sorted(rules, key=lambda rule: (round(rule[other] / _NEAR), rule[along])):
@@ -155,7 +155,7 @@ def _is_drawn(rules: Sequence[Box], along: int, low: float, high: float) -> bool
 
 
 def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
-    """Put the words of lines into the cells they stand in; returns what is outside."""
+    """Put the words of lines into their cells; returns the lines outside."""
     cells = {place: cell for cell in grid.cells for place in _fields_of(cell)}
     depths = [-height for height in grid.heights]
     outside: list[Line] = []
@@ -178,7 +178,7 @@ def _by_column(words: Sequence[Word], places: Sequence[float]) -> list[tuple[int
 Gap = tuple[float, float]
 """The begin and the end of the white between two columns."""
 Strip = list[list[Line]]
-"""The row at one height of a table: for each column the parts of lines in it."""
+"""A printed row of a table: for each column its parts of lines."""
 
 _SPACE = 0.28
 """Width of a blank, in parts of the type size."""
@@ -191,10 +191,7 @@ _FULL = 0.8  # of the width of a column: how far a line of text reaches that was
 
 
 def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
-    """Return the white gaps that run through the rows from top to bottom, from left to right.
-
-    The more rows agree, the narrower a gap may be: blanks of a text seldom are above one another.
-    """
+    """Return the white gaps that run through the rows; the more rows, the narrower a gap may be."""
     least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
     words = [word for row in rows for line in row for word in words_of(line)]
     edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
@@ -226,10 +223,9 @@ def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip
 
 
 def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
-    """Put strips that belong to one row of cells together.
+    """Group strips into rows of cells.
 
-    A new row begins where the lines stand farther apart, or where the text of the line above had room for the
-    next word and was not broken for want of it.
+    A row begins where lines are farther apart, or where the line above had room for the next word.
     """
     if len({tuple(map(bool, strip)) for strip in strips}) < 2:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
@@ -275,7 +271,7 @@ def columns_of(strips: Sequence[Strip]) -> list[list[Line]]:
 
 
 def narrow_gaps(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap]:
-    """Return the white gaps that the words of one more row leave, where they are at least so wide."""
+    """Return the white gaps that the words of a further row leave, if they are wide enough."""
     remaining: list[Gap] = []
     for gap in gaps:
         low, high = gap

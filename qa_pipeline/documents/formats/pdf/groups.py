@@ -50,7 +50,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """Lines that are read by themselves: turned ones, or those in a frame beside another."""
+    """Lines that are read apart: turned lines, or lines in a frame."""
 
     lines: tuple[Line, ...]
 
@@ -60,7 +60,7 @@ Item = Line | Table | Aside
 
 @dataclass(slots=True)
 class Group:
-    """Lines, or a table, that make up one block; `plain` ones are never headings."""
+    """Lines, or a table, of a block; `plain` groups are never headings."""
 
     kind: BlockKind
     lines: list[Line] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Group:
         return self.table.page if self.table else self.lines[0].page
 
     def add(self, line: Line) -> None:
-        """Append a line, keeping `inner_left`, the leftmost place of all lines but the first."""
+        """Append a line, keeping `inner_left`, the leftmost position of the later lines."""
         self.lines.append(line)
         self.inner_left = min(self.inner_left, line.left)
 
@@ -99,7 +99,7 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
 
 
 def usual_size(lines: Iterable[Line]) -> float:
-    """Return the type size of most characters, those of listings aside if there is other text."""
+    """Return the type size of most characters, listings aside if possible."""
     all_lines = list(lines)
     text = [line for line in all_lines if not line.fixed]
     sizes = _weigh(sorted((line.size, len(line.text)) for line in text or all_lines))
@@ -211,10 +211,8 @@ def insert_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequenc
     return [group for _, group in sorted(placed, key=itemgetter(0))]
 
 
-_LONGEST = 200  # characters of a heading; what is longer is large text, as of a motto or a slide
 _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it
 _LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
-_LEAST_MATCHED = 3  # entries of an outline found in the text: fewer may be found by chance
 _MOST_LINES = 4  # of a heading that an outline names: titles are wrapped, paragraphs are longer
 NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -222,7 +220,7 @@ _NO_LETTER = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """An entry of a file's own outline: what it is called, its level from 1, and its page."""
+    """An entry of a file's own outline: its title, level from 1, and page."""
 
     title: str
     level: int
@@ -230,18 +228,9 @@ class OutlineEntry:
 
 
 def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntry]) -> None:
-    """Turn groups into headings or back into paragraphs, and give headings their level.
-
-    What the file's outline names is a heading, at the outline's level. Outlines often end at chapters, so
-    other text that looks like a heading is one too, below those that are set larger.
-    """
-    for group in groups:
-        if group.kind == "heading" and sum(len(line.text) for line in group.lines) > _LONGEST:
-            group.kind = "paragraph"
+    """Set headings and their levels: from the file's outline, then from type size and weight."""
     _take_back_bylines(groups, shape)
     levels = _levels_of_outline(groups, outline)
-    if len(levels) < _LEAST_MATCHED:
-        levels = {}
     level_of = _levels_of_sizes(groups, levels)
     for place, group in enumerate(groups):
         if group.kind == "heading" and place not in levels:
@@ -255,7 +244,7 @@ def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntr
 
 
 def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
-    """Turn large text before an even larger heading, such as names of authors, into no heading."""
+    """Turn large text before an even larger heading, such as names of authors, into paragraphs."""
     larger = 0.0  # than what is before the text that follows
     for group in reversed([group for group in groups if group.lines]):
         size = group.lines[0].size
@@ -268,10 +257,7 @@ def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
 
 
 def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int]) -> dict[float, int]:
-    """Return the levels of type sizes, from the largest, or by the headings that an outline names.
-
-    A larger heading above the first entry of the outline is the title, and is above all.
-    """
+    """Return the heading levels of type sizes; a large heading above the outline entries is the title."""
     first = min(levels_of_outline, default=len(groups))
     titles = {group.lines[0].size for group in groups[:first] if group.kind == "heading"}
     if not levels_of_outline:

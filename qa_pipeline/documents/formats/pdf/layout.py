@@ -1,11 +1,6 @@
-"""Pages of a PDF to headings, paragraphs, list items, code and table rows.
-
-The order of steps from lines to blocks; what is set apart from the text (margin notes, turned text); tables
-of contents, which are left out; and pages that fail, each with its reason.
-"""
+"""Lay out the pages of a PDF as headings, paragraphs, list items, code and table rows."""
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -48,7 +43,7 @@ _MOST_LISTED = 20  # pages named in a note, which is one line of a table
 
 
 class FailedPages:
-    """The errors of the failed pages of one document, by page, in the order in which they came."""
+    """The errors of the failed pages of a document, by page."""
 
     def __init__(self, left_out: Omissions) -> None:
         self.errors: dict[int, Exception] = {}
@@ -80,20 +75,17 @@ class FailedPages:
 
 
 def list_pages(pages: Sequence[object]) -> str:
-    """Return the first of some pages, parted by commas, and an ellipsis in place of the others."""
+    """Return the first pages of a list, and an ellipsis for the others."""
     return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
 
 
 _MARGIN_SHARE = 0.2  # of the text: more of it beside the column is a column itself
-_LAST = sys.maxsize
+_LAST = 10**9  # behind all characters of a page
 
 
 @dataclass(slots=True)
 class PageContent:
-    """The content of one page: its height, its lines in the order of the file, and its drawing.
-
-    `fields` are values filled into a form. A page that was `scanned` is a picture of text.
-    """
+    """The lines, drawing and form values of a page; a `scanned` page is a picture of text."""
 
     number: int
     height: float
@@ -109,7 +101,7 @@ def lay_out_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[Block]:
-    """Return the blocks in reading order; margin notes and running lines tear no paragraph apart."""
+    """Return the blocks in reading order, with margin notes and running lines out of the paragraphs."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
     drafts: list[_Draft] = []
@@ -137,16 +129,15 @@ def lay_out_pages(
     margin = sorted([*running.heads, *margin], key=lambda line: (line.page, -line.top))
     notes = group_lines(margin, shape, plain=True)
     placed = insert_notes(groups, notes, group_lines(running.feet, shape, plain=True))
-    blocks = _order_by_page(list(_blocks(placed, spelling, left_out)))
+    blocks = list(_blocks(placed, spelling, left_out))
     left_out.count("line_hyphen", spelling.joined, spelling.joined)
     return blocks
 
 
 class _Draft:
-    """A page on its way to items in reading order.
+    """A page on its way to items in reading order, with its tables and figures set apart.
 
-    Its tables and figures are found first, since their lines look like columns and like heads of pages; a
-    line without text keeps their place, by whose identity `apart` has them.
+    A line without text keeps their position; `apart` maps its identity to the table or figure.
     """
 
     def __init__(self, page: PageContent, spelling: Spelling, above: Table | None) -> None:
@@ -191,9 +182,7 @@ def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
 _LONGEST_NAME = 5  # words of the name of an empty column; what is longer is text taken for a name
 _LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas
 _FORMULA = re.compile(rf"[{_LARGE}]|(?<!\S)(?:[^\s{_LARGE}]{{1,2}} ){{5,}}")
-"""A sign that reaches over what is beside it, or short words in a row: with two operators, and two operands
-side by side, they are a formula whose fractions, limits and indices are no longer told apart.
-"""
+"""A large operator, or short words in a row, which with operators and operands are a broken formula."""
 _SIDE_BY_SIDE = re.compile(r"(?<!\S)\w \w(?!\S)")
 _OPERATORS = re.compile(r"[=+−×·≤≥≈/∈<>]")
 _FEWEST_WORDS = 4  # of a line of a sentence; shorter lines are labels
@@ -201,7 +190,7 @@ _MOST_UNUSED = 2  # empty columns of a table; where there are more, it is text t
 
 
 def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
-    """Write groups as blocks; a block that runs over a page break comes in one piece a page."""
+    """Write groups as blocks; a block over a page break is cut there."""
     groups = list(groups)
     ends, begins = _torn_places(groups)
     for group in groups:
@@ -237,10 +226,7 @@ def _doubt_formula(match: re.Match[str]) -> str:
 
 
 def _torn_places(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
-    """Return the groups that end amid a sentence where a page or column ends, and those that follow them.
-
-    Which group goes on with which is not certain there: a table, figure or note may stand between them.
-    """
+    """Return the groups that end amid a sentence at a page or column end, and the groups after them."""
     ends, begins = set(), set()
     for above, group in pairwise(group for group in groups if not (group.plain or group.table)):
         last, line = above.lines[-1], group.lines[0]
@@ -252,67 +238,47 @@ def _torn_places(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
     return ends, begins
 
 
-def _order_by_page(blocks: list[Block]) -> list[Block]:
-    """Return the blocks in the order of their pages, in a damaged file too; torn blocks become two."""
-    ordered = sorted(blocks, key=lambda block: block.page or 0)
-    before = {id(block): above for above, block in pairwise(blocks)}
-    return [
-        replace(block, continues=False) if block.continues and before[id(block)] is not above else block
-        for above, block in zip([None, *ordered], ordered, strict=False)
-    ]
-
-
-_PAGE_NUMBER = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
+_PAGE_NUMBER = re.compile(r"(?:\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
-_FEWEST_ENTRIES = 3  # fewer numbers count up by chance in forms and lists of prices
-_OUT_OF_ORDER = 0.1  # of the entries: one in ten may be misread
-_BELOW_TITLE = 2  # lines between a title and the first entry, such as a chapter without dots
-_MOST_BETWEEN = 3  # lines between two entries, such as one of several lines or the head of a page
-_LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
+_FEWEST_ENTRIES = 3  # forms and lists of prices have fewer below such a title
+_MOST_BETWEEN = 3  # lines between two entries, such as an entry over several lines or the head of a page
+_LONGEST_ENTRY = 300  # characters: a paragraph is longer, and slow to search
 
 
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
-    """Leave out tables of contents: entries below their title, whose page numbers count up.
-
-    Forms and lists of prices have dots too, but not its title.
-    """
+    """Leave out tables of contents: entries with dots and page numbers below their title."""
     remaining: list[PageContent] = []
     goes_on = False  # from the page before
     for page in pages:
-        lines = page.lines
-        begin, end, entries = _find_contents(lines, goes_on=goes_on)
+        begin, end, entries = _find_contents(page.lines, goes_on=goes_on)
         goes_on = entries >= (1 if goes_on else _FEWEST_ENTRIES)
-        if goes_on:
-            for line in lines[begin:end]:
-                left_out.add("table_of_contents", printed_text(line))
-            page = replace(page, lines=lines[:begin] + lines[end:])  # noqa: PLW2901
-        remaining.append(page)
+        for line in page.lines[begin:end] if goes_on else ():
+            left_out.add("table_of_contents", printed_text(line))
+        kept = page.lines[:begin] + page.lines[end:]
+        remaining.append(replace(page, lines=kept) if goes_on else page)
     return remaining
 
 
 def _find_contents(lines: Sequence[Line], *, goes_on: bool) -> tuple[int, int, int]:
-    """Return where the contents begin and end on a page, and how many entries they have there."""
-    begin = end = entries = last = steps_back = 0
-    for place, line in enumerate(lines):
-        is_title = line.text.strip(" .:").casefold() in _TITLES
-        number = _number_of(line)
-        if is_title and not entries:
-            begin, end, goes_on = place, place + 1, True
-        elif is_title:  # of a list of figures
-            last = 0
-        elif number is not None and goes_on:
-            begin = begin if end else place
-            steps_back += number < last
-            end, last, entries = place + 1, number, entries + 1
-        elif end and place - end >= (_MOST_BETWEEN if entries else _BELOW_TITLE):
-            if entries:
-                break
-            end, goes_on = 0, False  # the title of something else
-    return begin, end, entries if steps_back <= _OUT_OF_ORDER * entries else 0
+    """Return the begin and end of the contents on a page, and the number of their entries."""
+    titles = (at for at, line in enumerate(lines) if line.text.strip(" .:").casefold() in _TITLES)
+    title = next(titles, None)
+    if title is None and not goes_on:
+        return 0, 0, 0
+    begin = 0 if goes_on or title is None else title
+    end, entries = begin + 1, 0
+    for at, line in enumerate(lines[begin:], start=begin):
+        if _is_entry(line):
+            begin = begin if entries or title is not None else at
+            end, entries = at + 1, entries + 1
+        elif line.text.strip(" .:").casefold() in _TITLES:  # of a list of figures
+            end = at + 1
+        elif at - end >= _MOST_BETWEEN:
+            break
+    return begin, end, entries
 
 
-def _number_of(line: Line) -> int | None:
-    """Return the page number of an entry, which dots lead to; Roman numbers come first."""
+def _is_entry(line: Line) -> bool:
+    """Return True if dots lead to a page number."""
     *_, dots = [None, *LEADER.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
-    pages = _PAGE_NUMBER.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
-    return pages and (int(pages[1]) if pages[1].isdecimal() else 0)
+    return dots is not None and _PAGE_NUMBER.fullmatch(line.text[dots.end() :].strip(" .")) is not None

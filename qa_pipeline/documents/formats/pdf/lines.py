@@ -1,4 +1,4 @@
-"""Lines of a PDF page with their place and type."""
+"""Lines of a PDF page, with their position and type."""
 
 import re
 from collections import Counter
@@ -15,8 +15,7 @@ from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
-"""Dots that lead from one thing to another, in a table of contents, a form or a list of prices."""
-_RETURN = 2.0  # type sizes to the left: a step back as far is a new line, and no raised mark
+"""Leading dots of a table of contents, a form or a list of prices."""
 _LONE_HYPHEN = "-"
 _TURN_TOLERANCE = 0.05  # quarter turns, about 5 degrees, as uneven as scanned pages are
 
@@ -32,9 +31,8 @@ class Word(NamedTuple):
 class Line(NamedTuple):
     """A line on paper; distances in points from the lower left corner of the page.
 
-    `broken` says that its last word goes on in the next line, `turned` that it does not stand upright.
-    `start` and `end` are its place among the characters of the page. `words` are known of
-    upright lines.
+    The last word of a `broken` line goes on in the next line. A `turned` line is not upright. `start` and
+    `end` are offsets among the characters of the page. `words` are known of upright lines.
     """
 
     text: str
@@ -60,11 +58,12 @@ def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
         line = _measure(glyphs, *run.span(), number)
         if line is None:
             continue
-        for part in _split_turned(glyphs, line, run.end()) if line.turned else (line,):
-            if lines and _is_same_line(lines[-1], part):
-                lines[-1] = _join_runs(lines[-1], part)
-            else:
-                lines.append(part)
+        if line.turned:
+            line = line._replace(turned=glyphs.turns(line.start) > 0)
+        if lines and _is_same_line(lines[-1], line):
+            lines[-1] = _join_runs(lines[-1], line)
+        else:
+            lines.append(line)
     return lines
 
 
@@ -86,11 +85,7 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
 
 
 def add_words(glyphs: Glyphs, lines: Sequence[Line]) -> list[Line]:
-    """Return the lines with their words.
-
-    PDFium writes one blank between two characters however far apart they are, so that cells of a table row
-    and lines of two columns read as one.
-    """
+    """Return the lines with their words, which PDFium parts by a blank at any distance."""
     return [Line(*line[:-1], _read_words(glyphs, line)) for line in lines]
 
 
@@ -107,33 +102,12 @@ def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
         first, end = match.span()
         glyph_box = box(first)
         last = glyph_box if end - first == 1 else box(end - 1)
-        if glyph_box[0] > last[2]:  # written from right to left
-            glyph_box, last = last, glyph_box
         words.append(Word(match[0], glyph_box[0], last[2]))
     return tuple(words)
 
 
-def _split_turned(glyphs: Glyphs, line: Line, end: int) -> Iterator[Line]:
-    """Yield a line cut where it turns or goes back to the left, since PDFium joins some lines."""
-    cuts = [line.start]
-    turns, (left, bottom, _, top) = glyphs.turns(line.start), glyphs.box(line.start)
-    for place in range(line.start + 1, line.end):
-        if glyphs.text[place].isspace():
-            continue
-        turned, box = glyphs.turns(place), glyphs.box(place)
-        returns = box[0] < left - _RETURN * line.size and not bottom < (box[1] + box[3]) / 2 < top
-        if abs(turned - turns) >= _TURN_TOLERANCE or (not turns and returns):
-            cuts.append(place)
-        turns, (left, bottom, _, top) = turned, box
-    parts = (_measure(glyphs, *span, line.page) for span in pairwise([*cuts, end]))
-    yield from (part._replace(turned=glyphs.turns(part.start) > 0) for part in parts if part is not None)
-
-
 def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
-    """Return the place and type of a run, taken from its first, middle and last printed character.
-
-    It counts as turned if it looks so.
-    """
+    """Return a run as a line, measured at its first, middle and last character."""
     run = glyphs.text[start:end]
     unbroken = run.removesuffix(BROKEN_WORD)
     text = unbroken.strip()
@@ -178,7 +152,7 @@ def _join_runs(before: Line, after: Line) -> Line:
 
 
 def without_leaders(lines: Iterable[Line], left_out: Omissions) -> list[Line]:
-    """Return the lines with white in place of dots that lead from one thing to another."""
+    """Return the lines with white in place of leading dots."""
     plain = []
     for line in lines:
         text = " ".join(word.text for word in line.words)
@@ -203,12 +177,12 @@ def part_of(line: Line, words: Sequence[Word]) -> Line:
 
 
 def words_of(line: Line) -> tuple[Word, ...]:
-    """Return the words of a line; a line whose words are not known counts as one."""
+    """Return the words of a line, or the line as a word if they are unknown."""
     return line.words or (Word(line.text, line.left, line.right),)
 
 
 def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Yield the lines beside one another, from the top; each row from left to right."""
+    """Yield rows of lines side by side, from the top; each row from left to right."""
     row: list[Line] = []
     for line in sorted(lines, key=lambda line: -(line.bottom + line.top)):
         if row and (line.bottom + line.top) / 2 < row[0].bottom:
@@ -231,29 +205,25 @@ _SHORTEST_REST = 3
 _LETTERS = bytes(
     ord(chr(code).lower()) if chr(code).isalpha() or chr(code) == "-" else 0x20 for code in range(256)
 )
-"""Latin-1 in lower case, with a blank for all that is no part of a word."""
+"""Latin-1 in lower case, with blanks between words."""
 
 
 class Spelling:
-    """The spelling of a document's words; `joined` counts hyphens left out that only broke a word.
+    """The spelling of a document's words; `joined` counts removed hyphens.
 
-    PDF writes a hyphen that breaks a word like one that belongs to it, so the document's own spelling decides
-    first, then how its languages form compounds.
+    The document's own spelling decides first if a hyphen belongs to a word, then the rules of its languages.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        """Count words, in lower case, compounds with their hyphens.
-
-        Letters beyond Latin-1, which none of the languages handled here is written in, part words.
-        """
+        """Count the words of a document in lower case, compounds with their hyphens."""
         plain = "\n".join(texts).encode("latin-1", "replace").translate(_LETTERS)
         self._words = Counter(plain.decode("latin-1").split())
         self.joined = 0
 
     def rejoin(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:
-        """Join a word broken at a line end, keeping its hyphen where it is spelt with one.
+        """Join a word broken at a line end; returns the line with the whole word, and the rest of the next.
 
-        A `hard` hyphen is printed as such. Returns the line with the whole word, and the rest of the next.
+        A `hard` hyphen is printed as such.
         """
         stem = text.removesuffix("-") if hard else text
         tail = stem[-_LOOKED_AT:]
@@ -300,7 +270,7 @@ _LOOKED_AT = 300
 
 
 def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
-    """Return the lines of one page, such as those of a table cell, as one text; empty for none."""
+    """Return the lines of a page, such as those of a table cell, as a text."""
     return " ".join(text for _, text in texts_by_page(lines, spelling)) if lines else ""
 
 
@@ -330,11 +300,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
 
 
 def _is_unsure(before: Line, line: Line) -> bool:
-    """Return True if a line may not go on with the one before it.
-
-    It is on another page or higher up and begins with no small letter, or it is below it and before it in
-    the file, with other text between the two.
-    """
+    """Return True if a line may not follow the line before it, by page, position or order in the file."""
     if line.page != before.page or line.bottom > before.top:
         return not (line.text[:1].islower() or before.broken)
     is_below = (line.bottom + line.top) / 2 < before.bottom
@@ -355,7 +321,7 @@ def _is_address(text: str, following: str) -> bool:
 
 
 def code_text(lines: Sequence[Line]) -> str:
-    """Return code lines with the indentation and blank lines that their places on paper show."""
+    """Return code lines with the indentation and blank lines that they have on paper."""
     left = min(line.left for line in lines)
     words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
     widths = [(word.right - word.left) / len(word.text) for word in words]

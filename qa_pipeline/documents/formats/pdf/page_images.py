@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,18 +27,17 @@ _WORD = re.compile(f"\\d+(?:[.,:]\\d+)+|[^\\W_]+(?:[-{BROKEN_WORD}]+\\s*[^\\W_]+
 
 
 def align(text: str, page: str) -> list[int | None]:
-    """Return for each character of `text` its place in `page`, or None where it has none.
+    """Return for each character of `text` its offset in `page`, or None.
 
-    Four words in a row are matched wherever they are, then single words that are alone on the page or near
-    what is before them, such as the cells of a table. Each word of the page is used once, so that
-    repeated names of columns stay without a place. Linear in the length of both.
+    Runs of four words are matched anywhere, then single words that are unique or near the last match. Each
+    word of the page is used once. Linear in the length of both.
     """
     text_words, page_words = _words(text), _words(page)
     match: dict[int, int] = {}
     used: set[int] = set()
 
     def reach(number: int, place: int) -> int:
-        """Return how many words from a place on are equal and free, or matched with each other already."""
+        """Return the number of equal and free words from an index on."""
         room = min(_LONGEST, len(text_words) - number, len(page_words) - place)
         for step in range(room):
             taken = match.get(number + step, None if place + step in used else place + step)
@@ -92,28 +90,8 @@ Span = tuple[int, int]
 """First character and the one after the last, in the document's canonical text."""
 
 
-@dataclass(frozen=True, slots=True)
-class PagePicture:
-    """A page as a PNG, and how much of what was to be marked is on it.
-
-    Attributes:
-        png: the picture.
-        evidence: how many letters and digits of it were found on the page; 0 without one.
-        evidence_length: how many letters and digits the evidence has on this page's part of the text.
-    """
-
-    png: bytes
-    evidence: int
-    evidence_length: int
-
-
 @contextmanager
 def _open_page(content: bytes, number: int) -> Iterator["PdfPage"]:
-    """Open a page of a PDF.
-
-    Raises:
-        DocumentFailure: `damaged`, where the file or the page cannot be opened, or what is done fails.
-    """
     import pypdfium2
 
     try:
@@ -134,12 +112,8 @@ def draw_page(
     evidence: Span | None = None,
     *,
     scale: float = 2.0,
-) -> PagePicture:
-    """Draw a page of a PDF, the evidence highlighted.
-
-    Raises:
-        DocumentFailure: `damaged`, where the file or the page cannot be opened.
-    """
+) -> bytes:
+    """Draw a page of a PDF as PNG, the evidence highlighted; raises a DocumentFailure (`damaged`)."""
     from PIL import Image, ImageChops, ImageDraw
 
     with _open_page(content, number) as opened:
@@ -166,8 +140,7 @@ def draw_page(
         pen.rectangle([side * scale for side in corners], fill=_EVIDENCE)
     file = io.BytesIO()
     ImageChops.multiply(picture, layer).save(file, "PNG")  # as a marker pen does
-    letters = sum(letter.isalnum() for letter in text[max(start, page[0]) : min(end, page[1])])
-    return PagePicture(file.getvalue(), len(quoted), letters)
+    return file.getvalue()
 
 
 def _merge(boxes: Iterable[Box]) -> list[Box]:

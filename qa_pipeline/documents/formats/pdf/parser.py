@@ -1,20 +1,19 @@
-"""PDF files: their pages, form values and outline, pages that are pictures, and why a file cannot be read.
+"""Read PDF files: pages, form values, outline, and scanned pages by OCR.
 
-Comments, scripts and attached files are counted; no script is run, no action followed, no file opened.
+Comments, scripts and attached files are counted. Scripts are not run, actions not followed.
 """
 
 import re
 from collections.abc import Sequence, Set
 from contextlib import closing
 from itertools import groupby, islice
-from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
-from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, paper_of
+from qa_pipeline.documents.formats.pdf.glyphs import Glyphs, paper_of
 from qa_pipeline.documents.formats.pdf.groups import NUMBER, OutlineEntry, letters_of
 from qa_pipeline.documents.formats.pdf.layout import (
     FailedPages,
@@ -32,7 +31,6 @@ from qa_pipeline.documents.formats.pdf.lines import (
     turn_of,
 )
 from qa_pipeline.documents.formats.pdf.visibility import find_hidden
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -45,7 +43,7 @@ _END_WITHIN = 2048  # bytes: twice those in which Acrobat looks (note 18), since
 _NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
 _REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
 _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\W\\d_])")
-"""A sign amid a word: a letter in a font that does not say what it shows, or an accent drawn apart."""
+"""A sign amid a word: a letter of an unreadable font, or an accent drawn apart."""
 _LATIN = "A-Za-zÀ-ɏ"
 _PRIVATE = "\ue000-\uf8e4\U000f0000-\U0010fffd"  # but for the pieces of tall brackets
 _OTHERS = "Ѐ-ԯԱ-֏א-ۿऀ-࿿Ⴀ-ჿ"
@@ -53,22 +51,16 @@ _FALSE_LETTERS = re.compile(
     f"(?<=[{_LATIN}])[{_PRIVATE}{_OTHERS}]|[{_PRIVATE}{_OTHERS}](?=[{_LATIN}])|[{_PRIVATE}]{{2,}}"
     r"|(?<!\w)[À-ÖØ-öø-ÿ]{4,}+(?!\w)"
 )
-"""Letters that no word holds: private codes and other scripts amid Latin letters, and words without a plain
-letter. Words of another script are quotations, lone codes bullets."""
+"""Private codes and other scripts amid Latin letters, and words without a plain letter."""
 _NO_TITLE = re.compile(
     r"\W*(?:untitled|anonymous|unknown|title|document)\W*\d*|Microsoft \w+ - .*|\S*[\\/]\S*|.*\.[a-z]\w{1,4}",
     re.IGNORECASE,
 )
-"""Titles that programs state unasked: nothing, or the name of a file."""
+"""Titles that programs fill in."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    """Parse one PDF file.
-
-    Raises:
-        DocumentFailure: `encrypted`, `damaged`, `too_many_pages`, `too_many_objects`, `too_long`, `scanned`,
-            `unreadable_text` or `no_text`.
-    """
+    """Parse a PDF file."""
     from pypdfium2 import PdfiumError
 
     # PDFium repairs a file without its end and silently loses pages, so that is refused here.
@@ -159,7 +151,7 @@ def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> l
 def read_page(
     page: "PdfPage", number: int, settings: DocumentSettings, limits: ReaderLimits, left_out: Omissions
 ) -> PageContent:
-    """Read what is on a page."""
+    """Read the lines, drawing and form values of a page."""
     objects = list_objects(page, limits.page_objects)
     drawing = read_drawing(page, objects)
     with closing(page.get_textpage()) as textpage:
@@ -175,7 +167,9 @@ def read_page(
         left_out.add("footnote_mark", mark)
     left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
     content = PageContent(number, glyphs.paper.top, lines, drawing, annotations.values)
-    content.scanned = is_scan(len(glyphs.text) if lines else 0, drawing.pictures, glyphs.paper)
+    characters = len(glyphs.text) if lines else 0
+    covered = sum(share_of(picture, glyphs.paper) for picture in drawing.pictures)
+    content.scanned = characters <= _STAMP and covered >= _MOSTLY
     return content
 
 
@@ -212,7 +206,7 @@ def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
 
 
 def title_of(document: "PdfDocument") -> str | None:
-    """Return the title that the file states, if it is a readable one and not what a program puts there."""
+    """Return the title that the file states, unless a program filled it in."""
     try:
         title = document.get_metadata_value("Title").strip()
     except UnicodeDecodeError:
@@ -231,7 +225,7 @@ def title_of_blocks(blocks: Sequence[Block], stated: str | None) -> str | None:
 
 
 def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
-    """Count scripts and attached files; returns what the document's row should say of them."""
+    """Count scripts and attached files; returns notes for the document's row."""
     from pypdfium2 import raw
 
     left_out.count("script", max(raw.FPDFDoc_GetJavaScriptActionCount(document.raw), 0), 0)
@@ -242,11 +236,6 @@ def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
 
 _MOSTLY = 0.5  # of the paper: a picture as large is the page, a smaller one is in it
 _STAMP = 40  # characters: scanners print a date or a number on a page, and no sentence
-
-
-def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
-    """Return True if pictures cover most of a page that has no text but a stamp; blanks do not count."""
-    return characters <= _STAMP and sum(share_of(picture, paper) for picture in pictures) >= _MOSTLY
 
 
 def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
@@ -282,12 +271,9 @@ _TYPE_SIZE = 0.9
 def read_scans(
     document: "PdfDocument", pages: Sequence[PageContent], settings: DocumentSettings, left_out: Omissions
 ) -> list[str]:
-    """Read the pages that are pictures, if that is wanted; returns what the document's row should say.
+    """Read scanned pages by OCR, if the settings ask for it; returns notes for the document's row.
 
-    Pages in which something is read no longer count as scanned; a stamp that was text is read with the rest.
-
-    Raises:
-        DocumentFailure: `scanned`, where it is wanted and Tesseract or one of its languages is missing.
+    Raises a DocumentFailure (`scanned`) if Tesseract or a language is missing.
     """
     scans = [page for page in pages if page.scanned]
     if not (settings.ocr and scans):
@@ -341,7 +327,7 @@ def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, hei
     rows = [dict(zip(recognised, values, strict=True)) for values in zip(*recognised.values(), strict=True)]
     words_read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
-    by_line = groupby(words_read, key=itemgetter("block_num", "par_num", "line_num"))
+    by_line = groupby(words_read, key=lambda row: (row["block_num"], row["par_num"], row["line_num"]))
     for number, words in enumerate(list(part) for _, part in by_line):
         sides = [(word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words]
         parts = tuple(Word(word["text"], *ends) for word, ends in zip(words, sides, strict=True))
@@ -357,7 +343,7 @@ def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, hei
 
 
 def _even_sizes(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines, those of nearly the usual height in one type size: letters make the difference."""
+    """Give lines of nearly the usual height the same type size: their letters differ in height."""
     usual = round(median(line.size for line in lines) * 2) / 2 if lines else 0.0
     return [
         line._replace(size=usual if abs(line.size - usual) <= _SAME_SIZE * usual else round(line.size))

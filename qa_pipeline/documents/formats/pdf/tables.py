@@ -1,4 +1,4 @@
-"""Tables of a PDF page between ruled lines, as one line of text a row."""
+"""Tables of a PDF page between ruled lines, a line of text for each row."""
 
 import re
 from bisect import bisect
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
-from qa_pipeline.documents.formats.column_names import names_columns
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.grids import (
@@ -26,7 +25,7 @@ from qa_pipeline.documents.formats.pdf.grids import (
     strips_of,
 )
 from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, join_text, part_of, rows_of
-from qa_pipeline.documents.formats.rows import Cell, render_table
+from qa_pipeline.documents.formats.rows import Cell, names_columns, render_table
 from qa_pipeline.text.doubt import SIGNS
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
@@ -34,15 +33,15 @@ _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 _LONGEST_NAME = 5  # words of a name of a column; what is longer is mostly text taken for one
 
 Row = list[Line]
-"""Lines that stand side by side, from left to right."""
+"""Lines side by side, from left to right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table on a page: its rows as text, its page and place, and where its text begins in the file.
+    """A table on a page: its rows as text, its box, and its offset in the file.
 
-    `unused` are names of columns that no row writes, since the column is empty below them. `names` are the
-    rows of names of a drawn table, and `places` the lines between its columns.
+    `unused` are names of empty columns, `names` the header rows of a drawn table, `places` the lines between
+    its columns.
     """
 
     rows: Sequence[str]
@@ -57,10 +56,7 @@ class Table:
 def table_of(
     header: Sequence[Row], strips: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
-    """Return a table whose columns white gaps part; in doubt if it has one row or long names.
-
-    On 90 PDFs most of such tables were text in columns, or had their columns wrong.
-    """
+    """Return a table whose columns white gaps part; a single row or long names put it in doubt."""
     rows = [columns_of(row) for row in strips]
     printed = strips_of(header, gaps)
     texts = [[" ".join(part.text for part in column) for column in strip] for strip in printed]
@@ -84,10 +80,7 @@ def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Tabl
 
 
 def _mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
-    """Return the rows of a table without a marked header, those marked that name its columns.
-
-    They are the bold rows at its top, or a row that looks like it, titles above it included.
-    """
+    """Return the rows with the header marked: bold rows at the top, or a row that reads like names."""
     titles = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))
     count = len(list(takewhile(bool, bold)))
     if not titles < count < len(rows):
@@ -125,9 +118,9 @@ _MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a
 def ruled_tables(
     lines: Sequence[Line], drawing: Drawing, spelling: Spelling, above: Table | None = None
 ) -> tuple[list[Table], list[list[Line]], list[Line]]:
-    """Return tables that ruled lines show, the text in each frame, and the lines of the page in neither.
+    """Return the tables in ruled lines, the texts in frames, and the other lines of the page.
 
-    `above` is the table at the end of the page before, which may go on at the top of this one.
+    `above` is the table at the end of the page before, which may go on.
     """
     tables: list[Table] = []
     framed: list[list[Line]] = []
@@ -190,7 +183,7 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
 
 
 def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | None:
-    """Return the drawn table with names at the end of a page, of whose lines those outside are given."""
+    """Return the drawn table with names at the end of a page; `outside` are lines outside tables."""
     drawn = [table for table in tables if table.names]
     last = min(drawn, key=lambda table: table.box.bottom, default=None)
     if last is None or sum(line.top < last.box.bottom for line in outside) > _MOST_AROUND:
@@ -199,7 +192,6 @@ def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | No
 
 
 def _goes_on(above: Table, grid: Grid) -> bool:
-    """Return True if a grid has its columns where the table above has them."""
     return len(above.places) == len(grid.places) and all(
         abs(first - second) <= _SAME_SIDE for first, second in zip(above.places, grid.places, strict=True)
     )
@@ -267,17 +259,13 @@ def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
 
 
 def _has_numbers(row: Sequence[GridCell], strips: Sequence[Strip]) -> bool:
-    """Return True if each row that is printed between two lines has a number in one column."""
+    """Return True if a column has a number in each row that is printed between two lines."""
     full = (cell.lines for cell in row if len(cell.lines) == len(strips))
     return any(all(_NUMBER.match(line.text) for line in lines) for lines in full)
 
 
 class _Stack:
-    """Lines across that begin and end alike, from the top, and the text between and below them.
-
-    Running text is between such lines too, above a footnote or between two tables: what has no white
-    gap from top to bottom is no part of a table.
-    """
+    """Lines across that begin and end alike, from the top, and the text between and below them."""
 
     def __init__(self, rules: Sequence[Box], lines: Sequence[Line]) -> None:
         self.left, self.right = rules[0].left, rules[0].right
@@ -290,7 +278,7 @@ class _Stack:
             self.zones[bisect(depths, -(row[0].bottom + row[0].top) / 2)].append(row)
 
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
-        """Return the tables between the lines, and the lines of text in none."""
+        """Return the tables between the lines, and the remaining lines of text."""
         tables: list[Table] = []
         for first, last in self._tabular():
             header, bands = self._parts(first, last)
@@ -301,10 +289,7 @@ class _Stack:
         return tables, [line for line in self.lines if id(line) not in self.taken]
 
     def _parts(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
-        """Return the header of a table, and its other rows by the lines they are between.
-
-        The first and the last row may stand outside, where lines are drawn between rows alone.
-        """
+        """Return the header of a table, and its other rows by the lines they are between."""
         bands = self.zones[first:last]
         rows = [row for band in bands for row in band]
         above = self._going_on(rows, self.zones[first - 1][::-1], full=True)[::-1]
@@ -336,7 +321,7 @@ class _Stack:
     def _going_on(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
         """Return the rows beyond the first or last line that go on in a table's columns, nearest first.
 
-        With `full`, the first of them must have text in every column; that of the names may have no head.
+        With `full`, the first of them must have text in every column.
         """
         size = _size_of(rows)
         gaps = gaps_between(rows, size)

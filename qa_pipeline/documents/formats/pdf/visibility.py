@@ -1,6 +1,6 @@
-"""Characters of a PDF page that nobody sees: covered, in the colour of their ground, too small, or not drawn.
+"""Find characters of a PDF page that do not show: covered, too small, not drawn, or like their ground.
 
-The page is drawn with its text and without it. Where both look alike, no text shows, whatever hides it.
+The page is drawn with its text and without it. Text shows where the two pictures differ.
 """
 
 import ctypes
@@ -51,7 +51,7 @@ def find_hidden(
 ) -> set[int]:
     """Return PDFium's indexes of the characters that do not show.
 
-    Text that OCR laid over or under one of the `pictures` shows where the picture has ink.
+    Text that OCR laid over a picture shows where the picture has ink.
     """
     import numpy as np
     from pypdfium2 import raw
@@ -89,9 +89,9 @@ def find_hidden(
 
 
 def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
-    """Return True if all text is dark, of a usual size and on the paper, and no shape lies over it.
+    """Return True if all text is dark, of a usual size and on the paper, and uncovered.
 
-    Most pages are plain, and to draw a page takes longer than to read it.
+    Most pages are plain, and drawing a page takes longer than reading it.
     """
     import numpy as np
     from pypdfium2 import raw
@@ -133,7 +133,7 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
 
 
 def _is_usual(text: Any) -> bool:
-    """Return True if a text object is filled, not tiny, and in no layer that may be off."""
+    """Return True if a text object is filled, not tiny, and in a visible layer."""
     from pypdfium2 import raw
 
     size, matrix = ctypes.c_float(), raw.FS_MATRIX()
@@ -181,7 +181,7 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int], set
 
 
 def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -> defaultdict[int, int]:
-    """Return the level of each text object, which is above those of the objects it is written over."""
+    """Return the level of each text object, above the objects that it is written over."""
     import numpy as np
 
     levels: defaultdict[int, int] = defaultdict(int)
@@ -201,7 +201,7 @@ def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -
 def _read_by_ocr(
     letters: Sequence[_Letter], pictures: Sequence[Box], bare: "Bitmap", sheet: Box
 ) -> Iterator[int]:
-    """Yield the indexes of letters in words where a picture has ink: OCR does not place single letters."""
+    """Yield the letters of words over the ink of a picture: OCR does not position single letters."""
     import numpy as np
 
     for _, group in groupby(enumerate(letters), lambda place: place[1].number - place[0]):

@@ -1,10 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.office import docx
-from qa_pipeline.documents.limits import ReaderLimits
-from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
-from qa_pipeline_tests.documents.formats.office.builders import docx_of, left_out, paragraph, read_docx, run
+from qa_pipeline_tests.documents.builders import outline
+from qa_pipeline_tests.documents.formats.office.builders import left_out, paragraph, read_docx, run
 
 BOLD = "<w:b/>"
 
@@ -69,11 +67,6 @@ def test_hidden_and_deleted_rows_and_cells_are_left_out_and_counted() -> None:
     parsed = read_docx(table(plain("a", "b"), gone, half, hidden))
     assert [text for _, text in outline(parsed)] == ["a | b", "kept"]
     assert left_out(parsed) == {"deleted_text": (2, len("oldrowcell")), "hidden": (1, 5)}
-
-
-def test_more_rows_than_allowed_are_a_failure() -> None:
-    content = docx_of(table(*[plain("a", "b")] * 6))
-    assert refusal(lambda: docx.parse(source(content), SETTINGS, ReaderLimits(rows=5))) == "too_many_rows"
 
 
 def test_an_icon_in_a_cell_is_read_by_its_description_and_a_picture_in_a_text_is_counted() -> None:

@@ -93,7 +93,7 @@ def test_links_out_of_the_file_are_never_followed(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (workbook(), "unsupported_format"),
+        (workbook(), "damaged"),
         (OLE, "unsupported_format"),
         (OLE + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
         (b"{\\rtf1 text}", "unsupported_format"),

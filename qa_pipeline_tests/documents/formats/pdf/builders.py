@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from fpdf import FPDF
 
+from qa_pipeline.documents.corpus.files import LIMITS, ReaderLimits
 from qa_pipeline.documents.formats.pdf import parser as pdf
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.words import clean

@@ -4,11 +4,10 @@ import pytest
 from fpdf import FPDF
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.pdf import layout
 from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, lay_out_pages
 from qa_pipeline.documents.formats.pdf.lines import Line
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
@@ -126,7 +125,7 @@ def test_text_is_read_where_the_page_does_not_begin_in_the_origin() -> None:
     assert counts(parsed) == {}
 
 
-def test_scripts_files_and_programs_to_start_are_counted_and_left_alone() -> None:
+def test_scripts_and_files_are_counted_and_left_alone() -> None:
     link = "<</Type /Annot /Subtype /Link /Rect [72 690 200 720] /A <</S /Launch /F (calc.exe)>>>>"
     content = one_page(
         HELLO,
@@ -139,7 +138,7 @@ def test_scripts_files_and_programs_to_start_are_counted_and_left_alone() -> Non
     )
     parsed = parse(content)
     assert outline(parsed) == [("paragraph", "Hello there.")]
-    assert counts(parsed) == {"attachment": (1, 0), "launch_action": (1, 0), "script": (1, 0)}
+    assert counts(parsed) == {"attachment": (1, 0), "script": (1, 0)}
 
 
 def test_comments_are_counted_and_left_out() -> None:

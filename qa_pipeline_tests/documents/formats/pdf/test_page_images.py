@@ -7,7 +7,7 @@ from PIL import Image
 
 from qa_pipeline.documents.assembly import Assembled, assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.page_images import PagePicture, align, draw_page
+from qa_pipeline.documents.formats.pdf.page_images import align, draw_page
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, one_page, parse, prose, with_table
 
 MARKER = (255, 221, 87)
@@ -21,15 +21,15 @@ def page_with_prose() -> tuple[bytes, Assembled]:
     return content, assemble(parse(content).blocks)
 
 
-def draw(content: bytes, text: Assembled, quote: str = "", **options: float) -> PagePicture:
+def draw(content: bytes, text: Assembled, quote: str = "", **options: float) -> bytes:
     page = text.pages[0]
     start = text.text.index(quote)
     evidence = (start, start + len(quote)) if quote else None
     return draw_page(content, 1, text.text, (page["start"], page["end"]), evidence, **options)
 
 
-def picture_of(drawn: PagePicture) -> Image.Image:
-    return Image.open(io.BytesIO(drawn.png)).convert("RGB")
+def picture_of(drawn: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(drawn)).convert("RGB")
 
 
 def marked(picture: Image.Image) -> set[tuple[int, int]]:
@@ -42,30 +42,28 @@ def test_the_evidence_is_marked_where_it_is_and_nowhere_else() -> None:
     content, text = page_with_prose()
     quote = " ".join(text.text[text.text.index("right3") :].split()[:7])
     drawn = draw(content, text, quote)
-    letters = sum(letter.isalnum() for letter in quote)
-    assert (drawn.evidence, drawn.evidence_length) == (letters, letters)
     picture = picture_of(drawn)
     places = marked(picture)
     assert places
     assert min(x for x, _ in places) > picture.width / 2
 
 
-def test_a_row_of_a_table_is_found_in_its_cells_and_repeated_names_count_once() -> None:
+def test_a_row_of_a_table_is_found_in_its_cells_without_its_repeated_names() -> None:
     document = blank()
     document.set_xy(15, 20)
     with_table(document, [("Name", "Town"), ("Ada", "London"), ("Bo", "Lund"), ("Cy", "Falun")])
     content = bytes(document.output())
     text = assemble(parse(content).blocks)
     drawn = draw(content, text, "Name: Cy | Town: Falun")
-    assert drawn.evidence == len("CyFalun")
-    assert drawn.evidence_length == len("NameCyTownFalun")
+    rows = sorted({y for _, y in marked(picture_of(drawn))})
+    assert rows
+    assert rows[-1] - rows[0] < 40
 
 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
 def test_marks_follow_a_page_that_is_shown_turned(turn: int) -> None:
     content = one_page("BT /F1 24 Tf 72 700 Td (Marked words) Tj ET", page=f"/Rotate {turn}")
     drawn = draw_page(content, 1, "Marked words", (0, 12), (0, 12), scale=1.0)
-    assert drawn.evidence == 11
     picture = picture_of(drawn)
     plain = picture_of(draw_page(content, 1, "Marked words", (0, 12), scale=1.0)).convert("L")
     ink = plain.point(lambda value: 255 if value < 100 else 0).getbbox()

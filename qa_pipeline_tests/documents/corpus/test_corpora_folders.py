@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from qa_pipeline.documents.corpus.corpora import FolderCorpus, open_folder
 from qa_pipeline.documents.corpus.files import read_bytes
-from qa_pipeline.documents.corpus.folders import FolderCorpus, open_folder
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import refusal, write_files
 
@@ -91,7 +91,7 @@ def test_whatever_takes_the_place_of_a_file_after_listing_is_not_read(tmp_path: 
     (batch / "e.md").mkdir()
     (batch / "link.md").unlink()
     (batch / "link.md").symlink_to(tmp_path / "secret.md")
-    expected = ["unreadable", "too_large", "not_a_file", "unreadable", "not_a_file", "outside_corpus"]
+    expected = ["unreadable", "too_large", "not_a_file", "outside_corpus", "not_a_file", "outside_corpus"]
     files = [gone, grown, pipe, linked, folder, link]
     assert [refusal(partial(read_bytes, file, 50)) for file in files] == expected
 

@@ -1,20 +1,17 @@
 import pytest
 
-from qa_pipeline.documents.formats.number_formats import show_number
+from qa_pipeline.documents.formats.workbooks import show_number
 
 
 @pytest.mark.parametrize(
     ("value", "form", "shown"),
     [
-        (0.000123, "0.00E+00", "1.23E-04"),
         (0.05, "0.0%", "5.0%"),
         (1234.5, '_-* #,##0.00\\ "kr"_-;-* #,##0.00\\ "kr"_-', "1,234.50 kr"),
         (99.5, "[$€-407] #,##0.00", "€ 99.50"),
         (-5, '"$"#,##0.00', "-$5.00"),
         (-1500.5, "#,##0.0;(#,##0.0)", "(1,500.5)"),
         (7, "000", "007"),
-        (5551234567, "(###) ###-####", "(555) 123-4567"),
-        (2.5e6, '0.0,," M€"', "2.5 M€"),
         (2.5, "0", "3"),
         (-0.001, "0.0", "0.0"),
         (-120, "#,##0;[Red]#,##0", "-120"),
@@ -25,6 +22,8 @@ def test_numbers_stand_as_a_person_sees_them(value: float, form: str, shown: str
     assert show_number(value, form) == shown
 
 
-@pytest.mark.parametrize("form", ["", "General", "@", "# ?/?", '[>=100]"high";"low"', "0" * 300])
+@pytest.mark.parametrize(
+    "form", ["", "General", "@", "# ?/?", '[>=100]"high";"low"', "0" * 300, "0.0E+0", "0,,", "###-##"]
+)
 def test_a_format_that_shows_no_number_is_none(form: str) -> None:
     assert show_number(5.0, form) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa_pipeline.documents.formats.column_names import names_columns
+from qa_pipeline.documents.formats.rows import names_columns
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats import delimited as table_files
-from qa_pipeline.documents.limits import LIMITS, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source
@@ -22,7 +21,7 @@ def parse(
     settings: DocumentSettings = SETTINGS,
     limits: ReaderLimits = LIMITS,
 ) -> ParsedFile:
-    return table_files.parse(source(content, name), settings, limits)
+    return spreadsheet.parse_csv(source(content, name), settings, limits)
 
 
 def lines(content: str | bytes, name: str = "a.csv") -> list[str]:
