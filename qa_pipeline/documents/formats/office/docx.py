@@ -63,6 +63,7 @@ _PLAIN |= {
 _BOXES = str.maketrans("🞏🞎🗹🗷🗶", "☐☐☑☒✗")
 """Common characters that replace the rare ones mammoth writes for Wingdings."""
 _BESIDE_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
+_LEAST_RAISED = 3  # half points: less adjusts a line
 _SMALLEST = 2  # half points
 _DEEPEST_ITEM = 8
 _NO_COLOUR = frozenset({"", "auto", "none"})
@@ -172,7 +173,7 @@ class _Reduction:
                     shade = self.styles.shade(None if around is None else around.find(f"{WORD}pPr"), style)
                 look = self.styles.look(style, element.find(_MARK))
                 what = self._run_lost_as(element, look, shade, paper)
-                if (shift := _value(look, "vertAlign")) in ("superscript", "subscript") and not what:
+                if (shift := _shift_of(look)) and not what:
                     _set_property(element, _MARK, "vertAlign", shift)
             lost += [(element, what)] if what else []
         removed: set[_Element] = set()
@@ -303,6 +304,15 @@ class _Reduction:
 def _value(look: "Mapping[str, _Element]", name: str) -> str:
     element = look.get(WORD + name)
     return "" if element is None else element.get(VALUE, "")
+
+
+def _shift_of(look: "Mapping[str, _Element]") -> str:
+    """Return superscript or subscript for a raised or lowered run, or an empty text."""
+    shift, moved = _value(look, "vertAlign"), _value(look, "position")
+    if shift in ("superscript", "subscript"):
+        return shift
+    is_moved = read_number(moved.removeprefix("-"), 0) >= _LEAST_RAISED
+    return "" if not is_moved else "subscript" if moved.startswith("-") else "superscript"
 
 
 def _form_state(field: "_Element") -> str:

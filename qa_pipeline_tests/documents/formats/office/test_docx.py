@@ -182,6 +182,7 @@ def test_breaks_tabs_hyphens_and_symbols() -> None:
     ("raised", "lowered"),
     [
         ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>'),
+        ('<w:position w:val="8"/>', '<w:position w:val="-6"/>'),
         ('<w:rStyle w:val="Raised"/>', '<w:vertAlign w:val="subscript"/>'),
     ],
 )
