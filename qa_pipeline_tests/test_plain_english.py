@@ -1,8 +1,11 @@
 """The package speaks the English of its field: docstrings begin with a verb or a noun, names are plain."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 QUESTION_WORDS = {"what", "who", "which", "whether", "why", "how", "where"}
@@ -14,6 +17,14 @@ PRIVATE_WORDS = {
 HIGHEST_SHARE = 0.005
 """Of private words among bindings; projects such as httpx and haystack have 0 to 0.002."""
 SHOWN = 20
+MOST_IN_A_THOUSAND = {
+    r"what": 0.2,
+    r"no|none|nothing": 4.4,
+    r"ones?": 5.4,
+    r"whether": 4.4,
+}
+"""Occurrences in 1,000 words: twice the rates of the docstrings of spaCy 3.8."""
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 TREES = {
     file.relative_to(ROOT).as_posix(): ast.parse(file.read_text(encoding="utf-8"))
@@ -38,6 +49,35 @@ def test_few_names_are_private_words() -> None:
         f"{len(private)} of {len(bindings)} bindings ({share:.2%}) are words of the list PRIVATE_WORDS; "
         f"at most {HIGHEST_SHARE:.1%} may be. Name what the value is:\n{_listed(private)}"
     )
+
+
+@pytest.mark.parametrize("words", MOST_IN_A_THOUSAND)
+def test_docstrings_rarely_use_constructions_that_stop_a_reader(words: str) -> None:
+    texts = {f"{file}:{line}": text for file, tree in TREES.items() for line, text in _docstrings(tree)}
+    assert _in_a_thousand(words, texts.values()) <= MOST_IN_A_THOUSAND[words], _listed(
+        [f"{place} {text}" for place, text in texts.items() if re.search(rf"(?i)\b(?:{words})\b", text)]
+    )
+
+
+@pytest.mark.parametrize("words", MOST_IN_A_THOUSAND)
+def test_pages_rarely_use_constructions_that_stop_a_reader(words: str) -> None:
+    texts = [re.sub(r"(?s)```.*?```", "", page.read_text(encoding="utf-8")) for page in PAGES]
+    assert _in_a_thousand(words, texts) <= MOST_IN_A_THOUSAND[words]
+
+
+def _docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and text of every docstring."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            docstring = ast.get_docstring(node)
+            if docstring:
+                yield getattr(node, "lineno", 1), docstring
+
+
+def _in_a_thousand(words: str, texts: Iterable[str]) -> float:
+    """Return how often the words occur in 1,000 words of the texts."""
+    joined = "\n".join(texts)
+    return 1000 * len(re.findall(rf"(?i)\b(?:{words})\b", joined)) / len(re.findall(r"\w+", joined))
 
 
 def _questions(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
