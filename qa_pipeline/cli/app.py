@@ -28,7 +28,7 @@ app = typer.Typer(
         "Turn folders of documents into question-answer training data with verified sources.\n\n"
         "Start with: qa-pipeline run FOLDER. It runs offline; --provider gemini --max-cost N asks Gemini.\n\n"
         "Exit codes: 0 success; 1 a result that needs attention; 2 unusable arguments, settings or input; "
-        "3 the model provider stopped the command."
+        "3 the model provider stopped the command; 130 interrupted."
     ),
 )
 

@@ -177,5 +177,5 @@ def _check_origin(path: Path, metadata: dict[str, str], table: Table) -> None:
     if version != str(SCHEMA_VERSION):
         raise TableVersionError(
             f"{path} has schema version {version}, this release reads {SCHEMA_VERSION}; "
-            f"run the step that writes table {table.name} again"
+            f"run its batch again (qa-pipeline run)"
         )
