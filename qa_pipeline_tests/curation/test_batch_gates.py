@@ -147,6 +147,7 @@ def test_a_quote_cut_from_the_text_is_a_proof_and_a_moved_one_is_not(text: str, 
     ("values", "breach"),
     [
         ({"evidence_quote": TEXT.replace("nine", "ten")}, "misplaced_quote"),
+        ({"evidence_quote": TEXT.replace("nine", "five")}, "misplaced_quote"),
         ({"evidence_start": 1}, "misplaced_quote"),
         ({"evidence_start": None}, "misplaced_quote"),
         ({"evidence_start": -len(TEXT)}, "misplaced_quote"),
