@@ -145,7 +145,7 @@ def read_blocks(path: Path, kind: Choice, faults: Faults, limits: Limits = LIMIT
     Raises:
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
-    file = open_rows(path, limits, SUFFIXES, columns_known=COLUMNS)
+    file = open_rows(path, limits, SUFFIXES, known_columns=COLUMNS)
     shape = kind(file.columns)
     columns = None
     if file.types and not shape.other_names:
@@ -179,7 +179,7 @@ def usable_blocks(
         read_row = Fault("duplicate_id", f"id {name!r} is in an earlier row") if name in ids else row
         if isinstance(read_row, Fault):
             fault = {"file": path.name, "reason": read_row.reason, "rows": 0}
-            first = {**fault, "first_row": read.place, "detail": read_row.detail}
+            first = {**fault, "first_row": read.number, "detail": read_row.detail}
             faults.setdefault((path.name, read_row.reason), first)["rows"] += 1
             continue
         ids.add(name)
