@@ -41,7 +41,9 @@ def write_bytes(path: Path, content: bytes) -> None:
         draft, file = _opened_draft(path)
         with file:
             try:
-                _write_synced(file, content)
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
                 draft.replace(path)
             except BaseException:
                 draft.unlink(missing_ok=True)
@@ -104,8 +106,8 @@ def locked(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # lock the folder itself if that is enough, so that no lock file remains in it
-        place, mode = (folder / ".lock", os.O_RDWR | os.O_CREAT) if across_hosts else (folder, os.O_RDONLY)
-        handle = os.open(place, mode)
+        path, mode = (folder / ".lock", os.O_RDWR | os.O_CREAT) if across_hosts else (folder, os.O_RDONLY)
+        handle = os.open(path, mode)
     except OSError as error:
         raise _failed(f"open {folder}", error) from error
     try:
@@ -159,13 +161,13 @@ def delete(path: Path) -> None:
 
 
 @contextmanager
-def work_folder(beside: Path) -> Iterator[Path]:
-    """Yield a temporary local folder that `publish_folder` can move into the folder `beside`."""
-    if store_of(beside):
+def work_folder(parent: Path) -> Iterator[Path]:
+    """Yield a temporary local folder that `publish_folder` can move into `parent`."""
+    if store_of(parent):
         with tempfile.TemporaryDirectory(prefix="qa_pipeline-") as temporary:
             yield Path(temporary)
         return
-    folder = beside / f".{uuid.uuid4().hex}.tmp"
+    folder = parent / f".{uuid.uuid4().hex}.tmp"
     folder.mkdir()
     try:
         yield folder
@@ -286,12 +288,6 @@ def _is_ours(file: BinaryIO, draft: Path) -> bool:
     """Lock an open draft. Return True if it still has its name, so was not published or deleted."""
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return os.path.samestat(os.fstat(file.fileno()), draft.stat())
-
-
-def _write_synced(file: BinaryIO, content: bytes) -> None:
-    file.write(content)
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:
