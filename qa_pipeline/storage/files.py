@@ -41,9 +41,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         draft, file = _opened_draft(path)
         with file:
             try:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+                _write_synced(file, content)
                 draft.replace(path)
             except BaseException:
                 draft.unlink(missing_ok=True)
@@ -288,6 +286,12 @@ def _is_ours(file: BinaryIO, draft: Path) -> bool:
     """Lock an open draft. Return True if it still has its name, so was not published or deleted."""
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return os.path.samestat(os.fstat(file.fileno()), draft.stat())
+
+
+def _write_synced(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:
