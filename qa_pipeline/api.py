@@ -41,7 +41,7 @@ from qa_pipeline.storage.tables import (
 )
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification import verify as verification
-from qa_pipeline.verification.outcomes import evidence_pieces, ground_pairs
+from qa_pipeline.verification.outcomes import evidence_passages, ground_pairs
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline.verification.verify import Statement, Verified
 
@@ -470,13 +470,13 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
         problem = outcome.error or "; ".join(read[0]["detail"].drop_nulls()) if read else outcome.error
         raise InputError(f"nothing could be generated: {problem or ', '.join(outcome.failed_gates)}")
     document_rows, pairs, claims, claim_verdicts, verdicts, questions = read
-    place = (pl.col(f"evidence_{name}").alias(name) for name in ("start", "end", "page", "quote"))
-    pieces = (
-        evidence_pieces(claims, claim_verdicts)
+    columns = (pl.col(f"evidence_{name}").alias(name) for name in ("start", "end", "page", "quote"))
+    evidence = (
+        evidence_passages(claims, claim_verdicts)
         .drop_nulls("evidence_quote")
         .join(claims.select("claim_id", "pair_id", claim="text"), on="claim_id", maintain_order="left")
         .join(document_rows.select("path", evidence_document_id="document_id"), on="evidence_document_id")
-        .select("pair_id", evidence=pl.struct("claim", "path", *place))
+        .select("pair_id", evidence=pl.struct("claim", "path", *columns))
         .group_by("pair_id", maintain_order=True)
         .agg("evidence")
     )
@@ -490,7 +490,7 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
         pairs.filter(origin="generated")
         .select("pair_id", "question", "answer", "language", "question_type")
         .join(verdicts.select("pair_id", "verdict", "reason", "detail"), on="pair_id", maintain_order="left")
-        .join(pieces, on="pair_id", how="left", maintain_order="left")
+        .join(evidence, on="pair_id", how="left", maintain_order="left")
         .sort(pl.col("verdict") != "accepted", maintain_order=True)
     )
     return pl.concat([rows, gave_none], how="diagonal")
@@ -503,14 +503,14 @@ def _gather(documents: Path | str | Sequence[str], folder: Path) -> None:
         InputError: the path does not exist, or an item of the list is not a string.
     """
     if isinstance(documents, str | Path):
-        place = Path(documents)
-        if place.is_dir():
-            shutil.copytree(place, folder)
-        elif place.is_file():
+        path = Path(documents)
+        if path.is_dir():
+            shutil.copytree(path, folder)
+        elif path.is_file():
             folder.mkdir(parents=True)
-            shutil.copyfile(place, folder / place.name)
+            shutil.copyfile(path, folder / path.name)
         else:
-            raise InputError(f"{place} does not exist; name a file or folder, or give a list of texts")
+            raise InputError(f"{path} does not exist; name a file or folder, or give a list of texts")
         return
     folder.mkdir(parents=True)
     if not documents or not all(isinstance(text, str) for text in documents):

@@ -77,8 +77,8 @@ def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) ->
     def is_enough(trials: int) -> bool:
         return lower_bound(trials - math.ceil(wrong_share * trials), trials, confidence) >= target
 
-    place = bisect_left(_TRIALS, True, key=is_enough)
-    return _TRIALS[place] if place < len(_TRIALS) else None
+    index = bisect_left(_TRIALS, True, key=is_enough)
+    return _TRIALS[index] if index < len(_TRIALS) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
     ranked = sorted((p, name) for name, p in p_values.items() if p is not None)
     adjusted: dict[str, float | None] = dict.fromkeys(p_values)
     least = 0.0
-    for place, (p, name) in enumerate(ranked):
-        least = max(least, min(1.0, p * (len(ranked) - place)))
+    for index, (p, name) in enumerate(ranked):
+        least = max(least, min(1.0, p * (len(ranked) - index)))
         adjusted[name] = least
     return adjusted

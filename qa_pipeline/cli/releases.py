@@ -87,7 +87,7 @@ def verify(
 
     checked_folder = release_folder(folder)
     checks = verify_release(checked_folder)
-    holds = all(check.holds for check in checks)
+    holds = all(check.is_valid for check in checks)
     results = [
         {
             "check": check.name,

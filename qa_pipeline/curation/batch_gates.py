@@ -27,7 +27,7 @@ from qa_pipeline.statistics import wilson_bounds
 from qa_pipeline.verification.outcomes import (
     SUPPORTED,
     decided_claims,
-    evidence_pieces,
+    evidence_passages,
     fabricated_citations,
 )
 
@@ -121,7 +121,7 @@ def proof_gate(
     fields = ("document_id", "content_sha256", "start", "end", "quote")
     quotes = (
         claims.select("claim_id", "pair_id")
-        .join(evidence_pieces(claims, claim_verdicts), on="claim_id", maintain_order="left")
+        .join(evidence_passages(claims, claim_verdicts), on="claim_id", maintain_order="left")
         .select("claim_id", "pair_id", **{name: pl.col(f"evidence_{name}") for name in fields})
         .filter(pl.any_horizontal(pl.col(fields).is_not_null()))
     )

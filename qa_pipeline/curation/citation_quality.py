@@ -8,7 +8,7 @@ They use decided claims instead of an entailment model.
 import polars as pl
 
 from qa_pipeline.text.references import RESOLVED
-from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages
 
 MEASURES = (
     "citation_existence",
@@ -71,12 +71,12 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
 
 def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return the evidence of each claim, a row per quote, with a column `supported`."""
-    pieces = evidence_pieces(claims, claim_verdicts)
+    evidence = evidence_passages(claims, claim_verdicts)
     return (
         decided_claims(claims, claim_verdicts)
         .select("pair_id", "claim_id", (pl.col("verdict") == SUPPORTED).alias("supported"))
         .join(
-            pieces.select("claim_id", chunk_id="evidence_chunk_id", document_id="evidence_document_id"),
+            evidence.select("claim_id", chunk_id="evidence_chunk_id", document_id="evidence_document_id"),
             on="claim_id",
             maintain_order="left",
         )

@@ -20,13 +20,13 @@ def cover_sections(
         Sections, in the order of the chunks, with counts, a reason and a status: covered (it has an accepted
         pair), repeated (all its chunks repeat other text) or uncovered.
     """
-    places = chunks.select("chunk_id", *_SECTION)
+    chunk_sections = chunks.select("chunk_id", *_SECTION)
     asked_chunks = questions.with_columns(chunk_id=pl.col("target_chunk_ids").list.first()).join(
-        places, on="chunk_id"
+        chunk_sections, on="chunk_id"
     )
     decided = (
         _placed(pairs, questions)
-        .join(places, on="chunk_id")
+        .join(chunk_sections, on="chunk_id")
         .join(verdicts.select("pair_id", "verdict", "reason"), on="pair_id")
     )
     sections = chunks.group_by(*_SECTION, maintain_order=True).agg(

@@ -76,7 +76,7 @@ def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]], seen: int | Non
             _check_seen(recorded, {row["pair_id"] for row in new}, seen)
         last = recorded["sequence"].max()  # not the count: rows about forgotten documents were deleted
         first = last + 1 if isinstance(last, int) else 0
-        numbered = [{**row, "sequence": first + place} for place, row in enumerate(new)]
+        numbered = [{**row, "sequence": first + offset} for offset, row in enumerate(new)]
         return pl.concat([recorded, DECISIONS.frame(numbered)]).write_ndjson().encode()
 
     rewrite(path, with_rows)
@@ -141,10 +141,10 @@ def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.Dat
 
 
 def applied(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Return the applied decisions. The column `said` gives their author and reason in words."""
+    """Return the applied decisions. The column `explanation` gives their author and reason in words."""
     standing = decision_states(decisions, pairs, claims).filter(pl.col("state") == APPLIED).drop("state")
     why = pl.format(": {}", "why").fill_null("")
-    return standing.with_columns(pl.concat_str(pl.lit("by "), "who", why).alias("said"))
+    return standing.with_columns(pl.concat_str(pl.lit("by "), "who", why).alias("explanation"))
 
 
 def overrule_claims(
@@ -173,7 +173,7 @@ def overrule_claims(
         .filter((pl.col("decision") == "rejected") | pl.col("claim_id").is_in(proved["claim_id"].to_list()))
         .sort("sequence")
         .unique("claim_id", keep="last", maintain_order=True)
-        .select("claim_id", "decision", "said")
+        .select("claim_id", "decision", "explanation")
     )
     accepted = pl.col("decision") == "accepted"
     decided = pl.col("decision").is_not_null()
@@ -181,11 +181,11 @@ def overrule_claims(
         "verdict": pl.when(accepted).then(pl.lit("supported")).otherwise(pl.lit("unsupported")),
         "decided_by": pl.lit(PERSON),
         "reason": pl.when(~accepted).then(pl.lit("person_rejected")),
-        "detail": pl.col("said"),
+        "detail": pl.col("explanation"),
     }
     joined = claim_verdicts.join(detail, on="claim_id", how="left", maintain_order="left")
     return CLAIM_VERDICTS.conform(
         joined.with_columns(
             pl.when(decided).then(value).otherwise(name).alias(name) for name, value in new.items()
-        ).drop("decision", "said")
+        ).drop("decision", "explanation")
     )

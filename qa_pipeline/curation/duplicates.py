@@ -56,20 +56,20 @@ def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
     """
     wording = (_key(name).str.replace_all(r"\d+", "0") for name in ("question", "answer"))
     worded = candidates.drop_nulls("question_id").with_columns(wording)
-    return _repeats(worded, ["question", "answer"], pl.lit(SAME_WORDING), kept=MOST_OF_ONE_WORDING)
+    return _repeats(worded, ["question", "answer"], pl.lit(SAME_WORDING), keep=MOST_OF_ONE_WORDING)
 
 
 def _repeats(
-    candidates: pl.DataFrame, key: list[str], reason: pl.Expr, *ties: str, kept: int = 1
+    candidates: pl.DataFrame, key: list[str], reason: pl.Expr, *ties: str, keep: int = 1
 ) -> pl.DataFrame:
-    """Return all but the best `kept` rows of each key. The result does not depend on the row order."""
+    """Return all but the best `keep` rows of each key. The result does not depend on the row order."""
     order = ["composite", *ties, "pair_id"]
     best_first = candidates.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
     best = pl.col("pair_id").first().over(key)
     ranked = best_first.with_columns(
         duplicate_of=best, repeated=reason, rank=pl.int_range(pl.len()).over(key)
     )
-    return ranked.filter(pl.col("rank") >= kept).select("pair_id", "duplicate_of", "repeated").sort("pair_id")
+    return ranked.filter(pl.col("rank") >= keep).select("pair_id", "duplicate_of", "repeated").sort("pair_id")
 
 
 def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:

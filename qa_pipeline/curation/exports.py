@@ -123,10 +123,10 @@ def write_validated(layout: Layout, batch: str, pair_rows: Iterable[FileRow]) ->
     verdicts = {
         row["source_line"]: {name: row[name] for name in row if name not in _PAIR_FIELDS} for row in rows
     }
-    fields_by_place = ((row.place, row.value if isinstance(row.value, dict) else {}) for row in pair_rows)
+    numbered = ((row.number, row.value if isinstance(row.value, dict) else {}) for row in pair_rows)
     lines = [
-        json.dumps({**fields, "validation": verdicts.get(place)}, ensure_ascii=False, default=str)
-        for place, fields in fields_by_place
+        json.dumps({**fields, "validation": verdicts.get(number)}, ensure_ascii=False, default=str)
+        for number, fields in numbered
     ]
     write_bytes(layout.export(VALIDATED, batch), "".join(f"{line}\n" for line in lines).encode())
 

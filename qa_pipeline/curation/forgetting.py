@@ -59,38 +59,38 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     columns = ("document_id", "content_sha256", "batch", "path", "text", "language")
     tables = [read_table(path, DOCUMENTS) for path in layout.tables(DOCUMENTS.name)]
     documents = pl.concat([DOCUMENTS.empty(), *tables]).select(columns).drop_nulls("content_sha256")
-    place = pl.concat_str("batch", pl.lit("/"), "path")
+    full_path = pl.concat_str("batch", pl.lit("/"), "path")
     begins = pl.any_horizontal(pl.col("document_id", "content_sha256").str.starts_with(name))
-    rows = documents.filter((place == name) | (pl.col("document_id") == name))
+    rows = documents.filter((full_path == name) | (pl.col("document_id") == name))
     if rows.is_empty():
         rows = documents.filter((pl.col("path") == name) | (begins & (len(name) >= SHORTEST_NAME)))
-    places = sorted(set(rows.select(place).to_series()))
-    if rows["content_sha256"].n_unique() > 1 and len(places) > 1:
+    paths = sorted(set(rows.select(full_path).to_series()))
+    if rows["content_sha256"].n_unique() > 1 and len(paths) > 1:
         raise InputError(
-            f"{len(places)} documents are called {name!r}: {first_names(places)}; give batch and path"
+            f"{len(paths)} documents are called {name!r}: {first_names(paths)}; give batch and path"
         )
     ids: set[str] = set()
     if database is not None:
-        for version in {name, *places}:
+        for version in {name, *paths}:
             ids.update(document for document, _, _ in versions_of(database, version))
     if rows.is_empty() and not ids:
         raise unknown_document(documents, name)
     rows = documents.filter(
-        place.is_in(places) | pl.col("content_sha256").is_in(rows["content_sha256"].implode())
+        full_path.is_in(paths) | pl.col("content_sha256").is_in(rows["content_sha256"].implode())
     )
     # batches with the named document last, so that an interrupted command can find it again
-    batches = sorted(set(rows["batch"]), key=lambda batch: any(of.startswith(f"{batch}/") for of in places))
+    batches = sorted(set(rows["batch"]), key=lambda batch: any(of.startswith(f"{batch}/") for of in paths))
     ids |= {*rows["document_id"], *rows["content_sha256"].str.head(_ID_LENGTH)}
     return Occurrences(rows, sorted(ids), batches)
 
 
 def unknown_document(documents: pl.DataFrame, name: str) -> InputError:
     """Build the error for an unknown name. It lists existing names."""
-    places = documents.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
-    if places.is_empty():
+    paths = documents.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
+    if paths.is_empty():
         advice = "there are no documents; run qa-pipeline run CORPUS first, or name its folder with --out"
     else:
-        advice = f"give a path or an id as table documents has it; there are {first_names(places.to_list())}"
+        advice = f"give a path or an id as table documents has it; there are {first_names(paths.to_list())}"
     return InputError(f"no document is called {name!r}; {advice}")
 
 
@@ -113,10 +113,13 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
         _drop_decisions(layout, batch, occurrences)
         withdraw_forgotten(layout, batch)
         _delete(path for path in files_of_batch(layout, batch) if path != layout.table(DOCUMENTS.name, batch))
-    for path in (*layout.asked.glob("added/*.jsonl"), *layout.asked.glob("documents/*/asked/added/*.jsonl")):
+    for path in (
+        *layout.uploads.glob("added/*.jsonl"),
+        *layout.uploads.glob("documents/*/asked/added/*.jsonl"),
+    ):
         _keep_lines(path, lambda line: not any(content in str(line) for content in occurrences.contents))
     for content in occurrences.contents:
-        _delete(layout.asked.glob(f"documents/{content}*"))
+        _delete(layout.uploads.glob(f"documents/{content}*"))
     # vectors and logits are keyed by text hashes, so their documents are unknown: delete all
     for store in (layout.vectors, layout.logits):
         _delete(store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))

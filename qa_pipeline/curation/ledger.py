@@ -139,7 +139,7 @@ def _gather(
     reached = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
     return _joined(
         columns,
-        people.select("pair_id", "decision", "said"),
+        people.select("pair_id", "decision", "explanation"),
         grounds,
         assessments.select("pair_id", *SCORES, **judged),
         refusals.select("pair_id", refusal="outcome"),
@@ -172,17 +172,17 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
     nor rejects pairs.
     """
 
-    def asked_for(*types: QuestionType) -> pl.Expr:
+    def of_types(*types: QuestionType) -> pl.Expr:
         return pl.col("question_type").is_in(types) & (pl.col("origin") == "generated")
 
     outcome, reason, detail = pl.col("outcome"), pl.col("reason"), pl.col("detail")
-    decision, decision_detail = pl.col("decision"), pl.col("said")
+    decision, decision_detail = pl.col("decision"), pl.col("explanation")
     proved = outcome.is_in(["grounded", "refusal"])
     edited = (pl.col("origin") == EDITED) & (outcome == "grounded")
     refused, refusal = outcome == "refusal", pl.col("refusal")
     answered = pl.lit("the question was meant to have no answer, and the documents answer it")
     no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
-    hops, fewer = asked_for(*HOP_SCOPES), pl.col("fewer_chunks_answer")
+    hops, fewer = of_types(*HOP_SCOPES), pl.col("fewer_chunks_answer")
     unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
     unexamined = pl.lit("answerability of the question was not examined")
     status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
@@ -209,8 +209,8 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
         Rule(outcome == "failed", "failed", source, reason, detail),
         Rule(outcome == "rejected", "rejected", source, reason, detail),
         Rule(outcome == "undecided", "needs_review", source, reason, detail),
-        Rule(asked_for("false_premise") & refused, "rejected", "pairs", "premise_not_denied", no_denial),
-        Rule(asked_for("unanswerable") & ~refused, "rejected", "pairs", "question_answered", answered),
+        Rule(of_types("false_premise") & refused, "rejected", "pairs", "premise_not_denied", no_denial),
+        Rule(of_types("unanswerable") & ~refused, "rejected", "pairs", "question_answered", answered),
         Rule(refused & (refusal == "correct_refusal"), "accepted", done, refusal),
         Rule(refused & (refusal == "refused_answerable"), "rejected", "refusal", refusal),
         Rule(refused & (refusal == "unproved_refusal"), "needs_review", "refusal", refusal),

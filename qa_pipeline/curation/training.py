@@ -22,7 +22,7 @@ from qa_pipeline.storage.tables import (
     TRAINING_EXAMPLES,
 )
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
-from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages
 
 Messages = list[dict[str, str]]
 CountTokens = Callable[[Sequence[str]], list[int]]
@@ -45,7 +45,7 @@ def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: p
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == SUPPORTED)
         .select("claim_id", "pair_id", "text")
-        .join(evidence_pieces(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
+        .join(evidence_passages(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
         .join(
             documents.select(pl.col("document_id").alias("evidence_document_id"), "path"),
             on="evidence_document_id",
@@ -241,12 +241,12 @@ def _distractors(
 
 def _touching(candidates: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the candidates that overlap the evidence of their pair."""
-    places = chunks.select("chunk_id", "document_id", "char_start", "char_end")
+    positions = chunks.select("chunk_id", "document_id", "char_start", "char_end")
     spans = proofs.select(
         "pair_id", pl.col("evidence_document_id").alias("document_id"), "evidence_start", "evidence_end"
     )
     return (
-        candidates.join(places, on="chunk_id")
+        candidates.join(positions, on="chunk_id")
         .join(spans, on=["pair_id", "document_id"])
         .filter(pl.col("char_start") < pl.col("evidence_end"), pl.col("evidence_start") < pl.col("char_end"))
         .select("pair_id", "chunk_id")
@@ -334,19 +334,19 @@ def _fit(
     Each choice is counted as a whole, because token counts of parts do not add up in every tokenizer.
     """
     fitted: list[tuple[Messages, int, list[str]] | tuple[None, None, None]] = [(None,) * 3] * len(rows)
-    waiting = [(place, 0) for place, choice in enumerate(choices) if choice]
+    waiting = [(index, 0) for index, choice in enumerate(choices) if choice]
     while waiting:
-        rendered = [_messages(rows[place], choices[place][tried], settings) for place, tried in waiting]
+        rendered = [_messages(rows[index], choices[index][tried], settings) for index, tried in waiting]
         tokens = count_tokens(
             ["\n".join(message["content"] for message in messages) for messages in rendered]
         )
         too_long = []
-        for (place, tried), messages, count in zip(waiting, rendered, tokens, strict=True):
+        for (index, tried), messages, count in zip(waiting, rendered, tokens, strict=True):
             if count <= settings.max_tokens:
-                chunk_ids = [passage.chunk_id for passage in choices[place][tried]]
-                fitted[place] = (messages, count, chunk_ids)
-            elif tried + 1 < len(choices[place]):
-                too_long.append((place, tried + 1))
+                chunk_ids = [passage.chunk_id for passage in choices[index][tried]]
+                fitted[index] = (messages, count, chunk_ids)
+            elif tried + 1 < len(choices[index]):
+                too_long.append((index, tried + 1))
         waiting = too_long
     return fitted
 

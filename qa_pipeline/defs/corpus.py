@@ -53,8 +53,8 @@ def corpus_sensor(
     """
     instance, layout = context.instance, resources.layout
     try:
-        place = open_corpus(resources.settings.corpus)
-        batches = place.find_batches()
+        corpus = open_corpus(resources.settings.corpus)
+        batches = corpus.find_batches()
     except CorpusError as error:
         return dg.SkipReason(f"{error}. No batch is taken for gone, nothing is withdrawn or removed")
     problems = list(batches.refused.values())
@@ -67,7 +67,7 @@ def corpus_sensor(
     reported = last_reports(instance)
     changed = {
         batch: listing
-        for batch, listing in listings_of(place, layout, batches.names).items()
+        for batch, listing in listings_of(corpus, layout, batches.names).items()
         if listing != reported.get(batch, NEVER)[0]
     }
     seen = json.loads(context.cursor or "{}")
@@ -79,7 +79,7 @@ def corpus_sensor(
         if requests and time.monotonic() > until:
             break
         try:
-            version = place.batch(batch).fingerprint()
+            version = corpus.batch(batch).fingerprint()
         except CorpusError as error:
             problems.append(str(error))
             continue
@@ -110,7 +110,7 @@ def corpus_sensor(
     )
 
 
-def listings_of(place: Corpus, layout: Layout, batches: Sequence[str]) -> dict[str, str]:
+def listings_of(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> dict[str, str]:
     """Return a hash per batch that changes with its files, decisions and added pairs.
 
     Batches that cannot be listed now are omitted.
@@ -119,7 +119,7 @@ def listings_of(place: Corpus, layout: Layout, batches: Sequence[str]) -> dict[s
     added = versions_in(layout.added_pairs("batch").parent, ".jsonl")
     return {
         batch: hash_text(f"{fingerprint} {decided.get(batch)} {added.get(batch)}")[:16]
-        for batch, fingerprint in place.listing_fingerprints(batches).items()
+        for batch, fingerprint in corpus.listing_fingerprints(batches).items()
         if fingerprint
     }
 

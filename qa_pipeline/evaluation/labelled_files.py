@@ -150,7 +150,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 def read_file(path: Path, shape: type[LabelledRow], limits: Limits = LIMITS) -> Labelled:
     """Read a file; raises `InputError` if it cannot be read as a whole, or has no usable row."""
-    return usable_rows(open_rows(path, limits, SUFFIXES, columns_known=COLUMNS).rows(), shape, path)
+    return usable_rows(open_rows(path, limits, SUFFIXES, known_columns=COLUMNS).rows(), shape, path)
 
 
 def usable_rows(reads: Iterable[FileRow], shape: type[LabelledRow], path: Path) -> Labelled:
@@ -167,7 +167,7 @@ def usable_rows(reads: Iterable[FileRow], shape: type[LabelledRow], path: Path) 
             if row["id"] in ids:
                 row = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
         if isinstance(row, Fault):
-            first = {"file": path.name, "reason": row.reason, "rows": 0, "first_row": read.place}
+            first = {"file": path.name, "reason": row.reason, "rows": 0, "first_row": read.number}
             faults.setdefault(row.reason, {**first, "detail": row.detail})["rows"] += 1
             continue
         ids.add(row["id"])

@@ -39,14 +39,14 @@ def _unresolved(question: str, language: str) -> Token | None:
     """Return the first pronoun, unless the question names a subject before it."""
     words, vocabulary = tokenize(question, language), lexicon(language)
     pronouns = vocabulary.pronouns
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word.content and word.folded not in vocabulary.question_words:
             return None
         if word.folded in pronouns.demonstratives:
             return word
-        ahead = words[place + 1 : place + 1 + _AHEAD]
-        around = (*words[max(0, place - 1) : place], *ahead)
-        polite = place > 0 and question[word.start].isupper()  # the German "Sie"
+        ahead = words[index + 1 : index + 1 + _AHEAD]
+        around = (*words[max(0, index - 1) : index], *ahead)
+        polite = index > 0 and question[word.start].isupper()  # the German "Sie"
         article = word.folded in vocabulary.determiners and bool(ahead) and ahead[0].content
         impersonal = any(other.folded in pronouns.impersonal for other in around)
         if word.folded in pronouns.leaning and not (polite or article or impersonal):

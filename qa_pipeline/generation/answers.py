@@ -100,12 +100,12 @@ def draft_answers(
 
 def _only(row: KeptQuestionRow, selection: Sequence[int] | ModelError) -> KeptQuestionRow:
     """Return the row with only the chosen passages."""
-    places = () if isinstance(selection, ModelError) else selection
+    indices = () if isinstance(selection, ModelError) else selection
     scores = row["passage_scores"]
     return {
         **row,
-        "passage_ids": [row["passage_ids"][place] for place in places],
-        "passage_scores": scores and [scores[place] for place in places],
+        "passage_ids": [row["passage_ids"][index] for index in indices],
+        "passage_scores": scores and [scores[index] for index in indices],
     }
 
 
@@ -144,16 +144,16 @@ def _relevances(
 ) -> list[Relevance]:
     """Return the decision on each question: by the selection of its passages, else by the guard, if any."""
     relevance_of: dict[int, Relevance] = {}
-    for place, selection in enumerate(selections or ()):
+    for index, selection in enumerate(selections or ()):
         if isinstance(selection, ModelError):
-            relevance_of[place] = Relevance("validation", passes=False, error=selection)
+            relevance_of[index] = Relevance("validation", passes=False, error=selection)
         elif not selection:
-            relevance_of[place] = Relevance("validation", passes=False)
-    rest = [place for place in range(len(rows)) if place not in relevance_of]
+            relevance_of[index] = Relevance("validation", passes=False)
+    rest = [index for index in range(len(rows)) if index not in relevance_of]
     if guard is not None:
-        decided = guard([rows[place] for place in rest], [requests[place].passages for place in rest])
+        decided = guard([rows[index] for index in rest], [requests[index].passages for index in rest])
         relevance_of |= dict(zip(rest, decided, strict=True))
-    return [relevance_of.get(place, Relevance("prompt")) for place in range(len(rows))]
+    return [relevance_of.get(index, Relevance("prompt")) for index in range(len(rows))]
 
 
 def _made_without_call(

@@ -68,6 +68,6 @@ def _terms_of_pair(question: str, answer: str, language: str, question_key: str,
 def _terms(text: str, language: str, weighty: Set[str]) -> list[str]:
     """Return the terms of a text in order, then words with inner marks, such as "mod_ssl" and "1.5"."""
     words = Reading(text, language).words
-    telling = [word for word in words if word.content or word.folded in weighty]
-    stated = [word.stem if word.content else word.folded for word in telling]
+    significant = [word for word in words if word.content or word.folded in weighty]
+    stated = [word.stem if word.content else word.folded for word in significant]
     return stated + [run for run in _RUN.findall(text.casefold()) if _MARK.search(run)]

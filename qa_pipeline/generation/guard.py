@@ -71,17 +71,17 @@ def guard_questions(
             for value in similarities
         ]
     if settings.asks_a_model and model is not None:
-        places = [place for place, relevance in enumerate(relevances) if relevance.passes]
-        requests = [guard_request(rows[place], passages[place], llm) for place in places]
+        indices = [index for index, relevance in enumerate(relevances) if relevance.passes]
+        requests = [guard_request(rows[index], passages[index], llm) for index in indices]
         replies = complete_all(model, requests, workers=llm.workers)
-        for place, reply in zip(places, replies, strict=True):
-            similarity = relevances[place].similarity
+        for index, reply in zip(indices, replies, strict=True):
+            similarity = relevances[index].similarity
             if isinstance(reply, ModelError):
-                relevances[place] = Relevance("llm", similarity, passes=False, error=reply)
+                relevances[index] = Relevance("llm", similarity, passes=False, error=reply)
                 continue
             value = reply.value
             passes = value.can_answer and value.confidence >= _CONFIDENCE
-            relevances[place] = Relevance(
+            relevances[index] = Relevance(
                 "llm", similarity, passes, None, value.confidence, value.reasoning, reply.model
             )
     return relevances
@@ -137,7 +137,7 @@ def select_passages(
     selections: list[list[int] | ModelError] = []
     for row in rows:
         decided = [next(decisions) for _ in row["passage_ids"]]
-        accepted = [place for place, decision in enumerate(decided) if decision == "accept"]
+        accepted = [index for index, decision in enumerate(decided) if decision == "accept"]
         error = next((decision for decision in decided if isinstance(decision, ModelError)), None)
         selections.append(error or accepted[: settings.validation_max_refs_per_item])
     return selections

@@ -124,7 +124,7 @@ def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
         rows += ((node, key, "heading", written) for key, written in headings[node].items())
         rows += (
             (node, key, "heading" if key in titles else kind, written)
-            for key, kind, written in _spoken_of(text, language, titles)
+            for key, kind, written in _find_terms(text, language, titles)
         )
     frame = pl.DataFrame(rows, schema=_MENTIONS, orient="row")
     return frame.unique(["node", "key"], keep="first", maintain_order=True)
@@ -137,7 +137,7 @@ def _headings(title: str, path: Sequence[str], language: str) -> dict[str, str]:
     return {key: line for key, line in keys.items() if 1 <= key.count(" ") < _LONGEST_HEADING}
 
 
-def _spoken_of(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str, str, str]]:
+def _find_terms(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str, str, str]]:
     """Yield key, kind and wording of names, written-out headings and content word pairs."""
     runs: list[list[Name]] = []
     for name in find_names(text, language):
@@ -149,11 +149,11 @@ def _spoken_of(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str
     for run in runs:
         yield " ".join(name.folded for name in run), "name", text[run[0].start : run[-1].end]
     content = _content(text, language)
-    for place, first in enumerate(content):
+    for index, first in enumerate(content):
         key = first.stem
-        for last in content[place + 1 : place + _LONGEST_HEADING]:
+        for last in content[index + 1 : index + _LONGEST_HEADING]:
             key = f"{key} {last.stem}"
-            is_adjacent = last is content[place + 1] and text[first.end : last.start] in _JOINTS
+            is_adjacent = last is content[index + 1] and text[first.end : last.start] in _JOINTS
             if key in titles or (is_adjacent and names_taken.free(first.start, last.end)):
                 yield key, "term", text[first.start : last.end]
 
@@ -205,15 +205,11 @@ def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
         # APR in capitals is an acronym, not a month
         if match[0].isupper() or folded not in vocabulary.months
     ]
-    for place, match in enumerate(names):
+    for index, match in enumerate(names):
         word = match[0]
         special = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
         first = _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()]) is not None
-        if special or (not first and (not vocabulary.nouns_capitalised or _in_run(text, names, place))):
+        neighbours = pairwise(names[max(0, index - 1) : index + 2])
+        in_run = any(text[before.end() : after.start()] == " " for before, after in neighbours)
+        if special or (not first and (in_run or not vocabulary.nouns_capitalised)):
             yield match.span()
-
-
-def _in_run(text: str, names: Sequence[re.Match[str]], place: int) -> bool:
-    """Return True if another capitalised word is directly next to this word."""
-    around = names[max(0, place - 1) : place + 2]
-    return any(text[one.end() : other.start()] == " " for one, other in pairwise(around))

@@ -24,7 +24,7 @@ from qa_pipeline.text.references import NUMBER_MARK, mark_references, marked_num
 from qa_pipeline.text.rendering import first_names
 
 EXPECTED = "expected question + answer or messages"
-_NAMED_FIELDS, _SHOWN_OF_NAME = 12, 40
+_MOST_FIELDS, _LONGEST_NAME = 12, 40
 """Maximum fields of an entry shown in a detail, and characters of each. Most entries then fit on a line."""
 
 
@@ -184,15 +184,15 @@ def _turn(line: PairLine) -> tuple[str, str, str] | Fault:
     """Return the single question and answer of a chat, and its system message."""
     if line.question or line.answer:
         return Fault("two_layouts", "field question or answer beside messages; leave one out")
-    spoken = [message for message in line.messages or () if message.role in ("user", "assistant")]
-    if len(spoken) > 2:
+    turns = [message for message in line.messages or () if message.role in ("user", "assistant")]
+    if len(turns) > 2:
         detail = "a later question may rest on the turns before it: write each as a pair that stands alone"
-        return Fault("several_turns", f"{len(spoken)} messages of user and assistant; {detail}")
-    if [message.role for message in spoken] != ["user", "assistant"]:
-        roles = " then ".join(message.role for message in spoken) or "none"
+        return Fault("several_turns", f"{len(turns)} messages of user and assistant; {detail}")
+    if [message.role for message in turns] != ["user", "assistant"]:
+        roles = " then ".join(message.role for message in turns) or "none"
         return Fault("missing_field", f"expected messages of user then assistant, found {roles}")
-    system = [message.content for message in line.messages or () if message not in spoken]
-    question, answer = (_text(message.content) for message in spoken)
+    system = [message.content for message in line.messages or () if message not in turns]
+    question, answer = (_text(message.content) for message in turns)
     return question, answer, "\n".join(system)
 
 
@@ -203,7 +203,7 @@ def fault_of_names(names: Iterable[str]) -> Fault | None:
         return None
     if len(missing) == 1:
         return Fault("missing_field", f"field {missing.pop()} is missing or empty")
-    fields = first_names([str(name)[:_SHOWN_OF_NAME] for name in names], _NAMED_FIELDS)
+    fields = first_names([str(name)[:_LONGEST_NAME] for name in names], _MOST_FIELDS)
     return Fault("unknown_layout", f"found {fields or 'no field with a value'}; {EXPECTED}")
 
 
@@ -229,8 +229,8 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     `sources`, or of `contexts`, whose texts are passages. A number without an entry is a citation without a
     source.
     """
-    marks = [one for one in line.citations if isinstance(one, str) and NUMBER_MARK.fullmatch(one)]
-    citations = [_citation(one) for one in line.citations if one not in marks]
+    marks = [raw for raw in line.citations if isinstance(raw, str) and NUMBER_MARK.fullmatch(raw)]
+    citations = [_citation(raw) for raw in line.citations if raw not in marks]
     numbers = dict.fromkeys(number for text in (*marks, answer) for number in marked_numbers(text))
     if not numbers:
         return citations
@@ -239,7 +239,7 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
     if not citations:
         return [*by_number.values(), *missing]
-    return [*(by_number.get(place, citation) for place, citation in enumerate(citations, 1)), *missing]
+    return [*(by_number.get(number, citation) for number, citation in enumerate(citations, 1)), *missing]
 
 
 def _entries(value: object, *, passages: bool) -> list[RawCitation]:
@@ -308,11 +308,11 @@ def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawP
 
 
 def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPair]:
-    file = open_rows(path, limits, SUFFIXES, content=content, columns_known=COLUMNS)
+    file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)
     is_csv = unit_of(path.name) == "row" and not file.types
     if (is_csv or file.types) and file.columns and (fault := fault_of_names(file.columns)):
-        place = f"{path} row 1" if is_csv else str(path)
-        raise InputError(f"{place}: {fault.detail}; rename or add columns")
+        location = f"{path} row 1" if is_csv else str(path)
+        raise InputError(f"{location}: {fault.detail}; rename or add columns")
     name = path.name if content is None else str(path)
     pairs = []
     for row in file.rows():
@@ -323,7 +323,7 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
                 value = too_long(limits)
         elif is_csv and isinstance(value, dict):
             value = {column: _cell(column, cell) for column, cell in value.items()}
-        pairs.append(read_entry(value, RawPair(name, row.place, hashlib.sha256(written).hexdigest())))
+        pairs.append(read_entry(value, RawPair(name, row.number, hashlib.sha256(written).hexdigest())))
     return pairs
 
 

@@ -236,11 +236,11 @@ def _mask_fields(
     """
     marks = [SOURCE_MARK.finditer(field or "") for field in fields]
     parts = [_parted(field or "", of_field) for field, of_field in zip(fields, marks, strict=True)]
-    masked = iter(texts([piece for pieces in parts for piece in pieces[::2]]))
-    for field, pieces in zip(fields, parts, strict=True):
-        pieces[::2] = [next(masked) for _ in pieces[::2]]
-        pieces[1::2] = map(reference, pieces[1::2])
-        yield None if field is None else "".join(pieces)
+    masked = iter(texts([segment for segments in parts for segment in segments[::2]]))
+    for field, segments in zip(fields, parts, strict=True):
+        segments[::2] = [next(masked) for _ in segments[::2]]
+        segments[1::2] = map(reference, segments[1::2])
+        yield None if field is None else "".join(segments)
 
 
 def _parted(text: str, marks: Iterable[re.Match[str]]) -> list[str]:

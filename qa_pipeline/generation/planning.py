@@ -85,8 +85,8 @@ def plan_questions(
 
 def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
     """Return every slot with its chunk's text, first turns first, in the order of hashes."""
-    places = pl.DataFrame({"place": range(per_chunk)}, schema={"place": pl.Int32()})
-    slots = chunks.join(places, how="cross")
+    indices = pl.DataFrame({"place": range(per_chunk)}, schema={"place": pl.Int32()})
+    slots = chunks.join(indices, how="cross")
     in_section = slots.sort("place", "chunk_id").with_columns(turn=pl.int_range(pl.len()).over(*SECTION))
     return in_section.sort("turn", "chunk_id", "place")
 

@@ -87,7 +87,7 @@ def write_questions(
     to_search = [row for row in valid if not ids.issuperset(row["passage_ids"])] + written
     _retrieve_passages(to_search, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
     asked_ids = {row["target_chunk_ids"][0] for row in valid + written}
-    new = written + _not_asked(chunks, asked_ids, settings, llm, batch, model.name)
+    new = written + _skipped_rows(chunks, asked_ids, settings, llm, batch, model.name)
     for row in new:
         # 1 was the round of asking; ids must not change, since people's decisions refer to them
         parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
@@ -139,15 +139,15 @@ def _rows(
     reason = NOT_WRITTEN if request.language in LANGUAGES else LANGUAGE_NOT_HANDLED
     drafts = {} if isinstance(reply, ModelError) else _fitting(request.types, _drafts(request, reply.value))
     rows = []
-    for place, planned_type in enumerate(request.types):
+    for index, planned_type in enumerate(request.types):
         row = _dropped(
             request.passages, request.prompt_hash, request.batch, maker(model, reply), reason=reason
         )
-        row["place"], row["planned_type"] = place, planned_type
+        row["place"], row["planned_type"] = index, planned_type
         if isinstance(reply, ModelError):
             _set_outcome(row, "failed", reply.reason, str(reply))
-        elif place in drafts:
-            _write(row, drafts[place], request.passages)
+        elif index in drafts:
+            _write(row, drafts[index], request.passages)
         rows.append(row)
     return rows
 
@@ -193,16 +193,16 @@ def _set_outcome(
 def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
     """Return the draft for each planned question, by index."""
     remaining, fitting = list(drafts), dict[int, DraftQuestion]()
-    for place, question_type in enumerate(types):
+    for index, question_type in enumerate(types):
         draft = next((draft for draft in remaining if draft.question_type == question_type), None)
         if draft is not None:
-            fitting[place] = draft
+            fitting[index] = draft
             remaining.remove(draft)
-    open_places = [place for place in range(len(types)) if place not in fitting]
-    return fitting | dict(zip(open_places, remaining, strict=False))
+    open_indices = [index for index in range(len(types)) if index not in fitting]
+    return fitting | dict(zip(open_indices, remaining, strict=False))
 
 
-def _not_asked(
+def _skipped_rows(
     chunks: pl.DataFrame,
     asked_ids: Collection[str],
     settings: GenerationSettings,
@@ -293,8 +293,8 @@ def _with_all_hops(
     missing = [target for target in targets if target not in retrieved_ids]
     if not 0 < len(missing) < len(targets):
         return passages
-    others = [place for place, chunk_id in enumerate(retrieved_ids) if chunk_id not in targets]
-    remaining = [passage for place, passage in enumerate(passages) if place not in others[-len(missing) :]]
+    others = [index for index, chunk_id in enumerate(retrieved_ids) if chunk_id not in targets]
+    remaining = [passage for index, passage in enumerate(passages) if index not in others[-len(missing) :]]
     return [*remaining, *((target, None) for target in missing)]
 
 

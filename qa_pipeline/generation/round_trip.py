@@ -31,9 +31,9 @@ from qa_pipeline.records import (
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.table_schema import DraftedPairRow, RoundTripColumns, typed_rows
 from qa_pipeline.storage.tables import ROUND_TRIPS
-from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces, grounded_pairs
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages, grounded_pairs
 
-Asked = Literal["agrees", "fewer_chunks_answer"]
+Comparison = Literal["agrees", "fewer_chunks_answer"]
 """Columns of the questions to a model."""
 
 
@@ -56,8 +56,8 @@ class RoundTrip:
 
     pair: QuotedPairRow
     columns: RoundTripColumns
-    agreements: dict[Asked, list[bool | None]] = field(default_factory=lambda: defaultdict(list))
-    in_other_words: list[tuple[Asked, str]] = field(default_factory=list)
+    agreements: dict[Comparison, list[bool | None]] = field(default_factory=lambda: defaultdict(list))
+    in_other_words: list[tuple[Comparison, str]] = field(default_factory=list)
 
     @property
     def is_hop(self) -> bool:
@@ -116,7 +116,7 @@ def _with_quotes(
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == SUPPORTED)
         .select("claim_id", "pair_id")
-        .join(evidence_pieces(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
+        .join(evidence_passages(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
         .filter(pl.col("evidence_chunk_id").is_not_null())
         .unique(["pair_id", "evidence_chunk_id", "evidence_quote"], maintain_order=True)
     )
@@ -158,7 +158,7 @@ def _ask(
 
 def _attempts(
     trip: RoundTrip, passages: Mapping[str, Passage], llm: LLMSettings
-) -> Iterator[tuple[Asked, Request[AnswerReply]]]:
+) -> Iterator[tuple[Comparison, Request[AnswerReply]]]:
     """Yield the requests about a pair."""
     pair, ids = trip.pair, trip.pair["evidence_chunk_id"]
     if pair["is_in_doubt"]:

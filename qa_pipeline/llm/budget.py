@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.errors import BudgetExhaustedError, SettingsError
 from qa_pipeline.llm.base import Request, json_schema
-from qa_pipeline.llm.provider import place_of
+from qa_pipeline.llm.provider import server_suffix
 from qa_pipeline.records import ReplyModel, Usage
 from qa_pipeline.settings.base import PREFIX
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings, ModelSettings
@@ -42,11 +42,11 @@ class Price:
 
     def cost(self, usage: Usage, now: float) -> Decimal | None:
         """Return the cost of a call with these tokens, or None if the provider does not report them."""
-        known = believed(usage)
-        if known.input_tokens is None or known.output_tokens is None:
+        checked = believed(usage)
+        if checked.input_tokens is None or checked.output_tokens is None:
             return None
-        cached = min(known.cached_tokens or 0, known.input_tokens)
-        return self._cost(known.input_tokens, cached, known.output_tokens, now)
+        cached = min(checked.cached_tokens or 0, checked.input_tokens)
+        return self._cost(checked.input_tokens, cached, checked.output_tokens, now)
 
     def most(self, tokens_in: int, most_tokens_out: int, now: float) -> Decimal:
         """Return the maximum cost of a call, without cached tokens and with a reply of full length."""
@@ -85,7 +85,7 @@ def price_by_name(name: str) -> Price | None:
 
 def price_of(model: ModelSettings) -> Price | None:
     """Return the price of a configured model."""
-    return price_by_name(f"{model.provider}/{model.model}{place_of(model.base_url)}")
+    return price_by_name(f"{model.provider}/{model.model}{server_suffix(model.base_url)}")
 
 
 def check_cost_cap(settings: LLMSettings) -> None:
@@ -111,8 +111,8 @@ def believed(usage: Usage) -> Usage:
     """Return the usage, or an empty usage if any of its numbers is implausible."""
     numbers = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.thought_tokens)
     # servers are untrusted, and some send text or fractions
-    told = [number for number in numbers if number is not None]
-    return usage if all(type(n) is int and 0 <= n <= MOST_TOKENS for n in told) else Usage()
+    reported = [number for number in numbers if number is not None]
+    return usage if all(type(n) is int and 0 <= n <= MOST_TOKENS for n in reported) else Usage()
 
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
@@ -148,10 +148,10 @@ class Reservation:
         If the tokens are unknown, the whole reservation counts as spent.
         """
         cost = self.price.cost(usage, time.time()) if self.price else None
-        took, known = self.amount, believed(usage)
-        if known.input_tokens is not None and known.output_tokens is not None:
+        took, checked = self.amount, believed(usage)
+        if checked.input_tokens is not None and checked.output_tokens is not None:
             took = Amount(
-                took.calls, known.input_tokens + known.output_tokens, took.cost if cost is None else cost
+                took.calls, checked.input_tokens + checked.output_tokens, took.cost if cost is None else cost
             )
         self.budget.close(self, took)
         return cost

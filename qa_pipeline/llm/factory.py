@@ -63,9 +63,9 @@ class CachedModel:
 
     async def _first(self, request: Request[ReplyT]) -> tuple[Reply[ReplyT], Outcome]:
         """Find the reply, or ask for it and store it."""
-        found = await self._store.find(self.name, request)
-        if found is not None:
-            return self._hit(request, found), found
+        cached = await self._store.find(self.name, request)
+        if cached is not None:
+            return self._hit(request, cached), cached
         try:
             reply = await self._model.complete(request)
         except UnreadableReplyError as error:
@@ -89,7 +89,7 @@ class CachedModel:
             value = request.reply_model.model_validate_json(outcome.value)
         except ValidationError as error:
             raise ReplyStoreError(
-                f"the reply {request.key} of {self.name} in {self._store.database.place} is damaged (it is "
+                f"the reply {request.key} of {self.name} in {self._store.database.address} is damaged (it is "
                 f"no {request.reply_model.__name__}): restore the store from a copy, or delete this row of "
                 "table replies to ask again"
             ) from error
@@ -122,13 +122,13 @@ class Models:
         self,
         settings: LLMSettings,
         *,
-        place: Path,
+        address: Path,
         environ: Mapping[str, str],
         run: str,
         extractive: LanguageModel | None = None,
     ) -> None:
         self._settings = settings
-        self._place = place
+        self._address = address
         self._environ = environ
         self._run = run
         self._extractive = extractive
@@ -149,7 +149,7 @@ class Models:
     @cached_property
     def replies(self) -> ReplyStore:
         """Return the store of replies, shared by all runs of a deployment."""
-        return ReplyStore(self._settings.store.url or self._place)
+        return ReplyStore(self._settings.store.url or self._address)
 
     @cached_property
     def budget(self) -> Budget:

@@ -12,7 +12,7 @@ from qa_pipeline.errors import KeyRejectedError, ModelError, UnreadableReplyErro
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget import believed
 from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
-from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, place_of, read_capped, read_key
+from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, read_capped, read_key, server_suffix
 from qa_pipeline.llm.replies import sent_schema
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
@@ -191,9 +191,9 @@ def _name(settings: ModelSettings) -> str:
     chosen = {name: value for name, value in fixed.items() if value is not None}
     options = f"?{urlencode(chosen)}" if chosen else ""
     if settings.vertex_project is None:
-        return f"gemini/{settings.model}{place_of(settings.base_url)}{options}"
-    place = place_of(settings.base_url or _vertex_url(settings.vertex_location))
-    return f"gemini/{settings.model}{place}/{settings.vertex_project}{options}"
+        return f"gemini/{settings.model}{server_suffix(settings.base_url)}{options}"
+    address = server_suffix(settings.base_url or _vertex_url(settings.vertex_location))
+    return f"gemini/{settings.model}{address}/{settings.vertex_project}{options}"
 
 
 def _vertex_url(location: str) -> str:

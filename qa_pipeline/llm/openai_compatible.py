@@ -18,7 +18,7 @@ from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError, Unre
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget import believed
 from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
-from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, place_of, read_capped, read_key
+from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, read_capped, read_key, server_suffix
 from qa_pipeline.llm.replies import sent_schema
 from qa_pipeline.records import ReplyModel, Role, Usage
 from qa_pipeline.settings.llm import ModelSettings, is_loopback
@@ -158,7 +158,7 @@ class OpenAIProvider(Provider):
             status,
             complaint,
             code=code,
-            wait_seconds=asked_wait(headers),
+            wait_seconds=retry_after(headers),
             model=self._settings.model,
             key=self._key.get_secret_value(),
             key_advice=KEY_ADVICE,
@@ -229,7 +229,7 @@ def _name(settings: ModelSettings) -> str:
         "json_mode": None if settings.json_mode == "auto" else settings.json_mode,
     }
     options = "&".join(f"{name}={value}" for name, value in fixed.items() if value is not None)
-    return f"openai/{settings.model}{place_of(settings.base_url)}{f'?{options}' if options else ''}"
+    return f"openai/{settings.model}{server_suffix(settings.base_url)}{f'?{options}' if options else ''}"
 
 
 def _checked(url: str) -> str:
@@ -297,7 +297,7 @@ def read_complaint(body: object) -> tuple[str, str]:
     return str(code or ""), f"'{parameter}': {message}" if parameter else message
 
 
-def asked_wait(headers: Mapping[str, str]) -> float:
+def retry_after(headers: Mapping[str, str]) -> float:
     """Return the seconds in `retry-after-ms` or `Retry-After`, or 0 without either."""
     return seconds_in(headers.get("retry-after-ms", "")) / 1000 or seconds_in(headers.get("retry-after", ""))
 
@@ -309,8 +309,8 @@ def read_reply(payload: Any, key: str, model: str) -> RawReply:
         UnreadableReplyError: `refused`, `blocked_safety`, `truncated` or `empty`.
     """
     reply = _object(payload)
-    named = reply.get("model")
-    replied = f"openai/{(one_line(named, key) if isinstance(named, str) else '') or model}"
+    replied_model = reply.get("model")
+    replied = f"openai/{(one_line(replied_model, key) if isinstance(replied_model, str) else '') or model}"
     choices = reply.get("choices")
     choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
     message = _object(choice.get("message"))

@@ -59,7 +59,7 @@ class Provider(ABC):
         """Close the connections of the running loop. The provider can be used again in any loop."""
 
 
-def place_of(base_url: str | None) -> str:
+def server_suffix(base_url: str | None) -> str:
     """Return the part of a provider's name that identifies its server, or "" for the default server."""
     if base_url is None:
         return ""

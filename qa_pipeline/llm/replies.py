@@ -48,13 +48,13 @@ def keep_backslashes(raw: str) -> str:
 def _with_backslashes(string: str) -> str:
     string = _PATH.sub(lambda path: _NO_CODE.sub(r"\\\\", path[0]), string)
     return _ESCAPE_OR_BACKSLASH.sub(
-        lambda found: r"\\" if found["backslash"] else found["quote"] or found[0], string
+        lambda match: r"\\" if match["backslash"] else match["quote"] or match[0], string
     )
 
 
 LONGEST_MENDED = 200_000
 """Characters. Longer replies are not repaired, because the time grows with the damage."""
-_NAMED_BREACHES = 3  # enough for a correction; the message goes back to the model
+_MOST_BREACHES = 3  # enough for a correction; the message goes back to the model
 _UNREAD = frozenset({"$defs", "$ref", "minLength", "maxLength", "pattern", "default"})
 """Keywords that Gemini's subset or OpenAI's strict mode lacks."""
 _TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
@@ -118,8 +118,8 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
         else f"{'.'.join(map(str, breach['loc'])) or 'reply'} {breach['type']}"
         for breach in breaches
     ]
-    named = first_names(problems, _NAMED_BREACHES)
-    raise UnreadableReplyError("schema_breach", f"{reply_model.__name__}: {named}")
+    listed = first_names(problems, _MOST_BREACHES)
+    raise UnreadableReplyError("schema_breach", f"{reply_model.__name__}: {listed}")
 
 
 def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:

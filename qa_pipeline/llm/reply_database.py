@@ -126,7 +126,7 @@ def insert_missing(table: sa.Table) -> sa.Insert:
     return postgresql.insert(table).on_conflict_do_nothing()
 
 
-def prepare(connection: sa.Connection, place: str) -> None:
+def prepare(connection: sa.Connection, address: str) -> None:
     """Create missing tables in the transaction of the connection.
 
     Raises:
@@ -142,13 +142,13 @@ def prepare(connection: sa.Connection, place: str) -> None:
         connection.execute(sa.insert(VERSION).values(version=STORE_VERSION))
     elif version != STORE_VERSION:
         raise ReplyStoreError(
-            f"the reply store {place} is of version {version}, this program reads version "
+            f"the reply store {address} is of version {version}, this program reads version "
             f"{STORE_VERSION}: use the program that wrote it, or name another store; nothing in it is changed"
         )
 
 
 Done = TypeVar("Done")
-GONE_SECONDS = 180.0
+RECONNECT_SECONDS = 180.0
 """Maximum seconds to wait for a Postgres server, enough for a restart or a failover."""
 BUSY_SECONDS = 60.0
 """Maximum seconds to wait for another process that locks the SQLite file."""
@@ -179,12 +179,12 @@ class Database:
         SettingsError: the address is not a Postgres database.
     """
 
-    def __init__(self, place: Path | str, *, busy_seconds: float = BUSY_SECONDS) -> None:
-        self.url = _url(place)
+    def __init__(self, address: Path | str, *, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.url = _url(address)
         self.is_postgres = self.url.get_backend_name() == "postgresql"
-        self.place = str(place)
+        self.address = str(address)
         if self.is_postgres:
-            self.place = self.url.set(drivername="postgresql").render_as_string(hide_password=True)
+            self.address = self.url.set(drivername="postgresql").render_as_string(hide_password=True)
         self._busy_seconds = busy_seconds
         self._lock = threading.Lock()
         self._engine: sa.Engine | None = None
@@ -194,7 +194,7 @@ class Database:
 
         The work may run more than once, and must do the same each time.
         """
-        seconds = GONE_SECONDS if self.is_postgres else self._busy_seconds
+        seconds = RECONNECT_SECONDS if self.is_postgres else self._busy_seconds
         waiting = stamina.retry_context(on=self._may_return, attempts=None, timeout=seconds)
         try:
             for attempt in waiting:
@@ -235,7 +235,7 @@ class Database:
                     with engine.begin() as connection:
                         if self.is_postgres:  # two processes may open a new database at once
                             connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({_OPENING_LOCK})"))
-                        prepare(connection, self.place)
+                        prepare(connection, self.address)
                 except BaseException:
                     engine.dispose()
                     raise
@@ -284,16 +284,16 @@ class Database:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
         reason = " ".join(str(cause).split()).rstrip(".?")
         return ReplyStoreError(
-            f"the reply store {self.place} cannot be used: {reason}. "
+            f"the reply store {self.address} cannot be used: {reason}. "
             f"{_POSTGRES_ADVICE if self.is_postgres else _SQLITE_ADVICE}"
         )
 
 
-def _url(place: Path | str) -> sa.URL:
-    if isinstance(place, Path):
-        return sa.URL.create("sqlite", database=str(place))
+def _url(address: Path | str) -> sa.URL:
+    if isinstance(address, Path):
+        return sa.URL.create("sqlite", database=str(address))
     try:
-        url = sa.make_url(place)
+        url = sa.make_url(address)
     except SQLAlchemyError:
         url = None
     if url is None or url.get_backend_name() != "postgresql":

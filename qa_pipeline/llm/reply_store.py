@@ -77,8 +77,8 @@ class ReplyStore:
         place: a SQLite file, or a postgresql:// address.
     """
 
-    def __init__(self, place: Path | str) -> None:
-        self.database = Database(place)
+    def __init__(self, address: Path | str) -> None:
+        self.database = Database(address)
         self._lock = threading.RLock()  # re-entrant, since a garbage-collected coroutine may land meanwhile
         self._flights: dict[RequestId, Flight] = {}
         self._jobs: list[_Job] = []
@@ -196,14 +196,14 @@ def _look_up(
     keys = list({job.request.key for job in jobs})
     outcomes = {
         (row["asked_model"], row["request_key"]): Outcome(
-            **{name: row[name] for name in _FOUND}, usage=Usage(*(row[name] for name in TOKENS))
+            **{name: row[name] for name in _OUTCOME_COLUMNS}, usage=Usage(*(row[name] for name in TOKENS))
         )
         for row in connection.execute(_FIND, {"keys": keys}).mappings()
     }
-    shown = {(*job.id, shown) for job in jobs if job.id in outcomes for shown in job.request.documents}
-    if not shown:
-        return outcomes, shown
-    return outcomes, shown - {(row[0], row[1], row[2]) for row in connection.execute(_NOTED, {"keys": keys})}
+    sent = {(*job.id, document) for job in jobs if job.id in outcomes for document in job.request.documents}
+    if not sent:
+        return outcomes, sent
+    return outcomes, sent - {(row[0], row[1], row[2]) for row in connection.execute(_NOTED, {"keys": keys})}
 
 
 def _note_documents(connection: sa.Connection, documents: Collection[tuple[str, str, str]]) -> None:
@@ -213,7 +213,7 @@ def _note_documents(connection: sa.Connection, documents: Collection[tuple[str, 
 
 
 _KEYS: sa.BindParameter[Any] = sa.bindparam("keys", expanding=True)
-_FOUND = ("outcome", "raw", "value", "detail", "replied_model", "repair")
+_OUTCOME_COLUMNS = ("outcome", "raw", "value", "detail", "replied_model", "repair")
 _FIND = sa.select(REPLIES).where(REPLIES.c.request_key.in_(_KEYS))
 _NOTED = sa.select(
     REPLY_DOCUMENTS.c.asked_model, REPLY_DOCUMENTS.c.request_key, REPLY_DOCUMENTS.c.document_id
@@ -240,8 +240,8 @@ def _erase(connection: sa.Connection, ids: Sequence[str]) -> int:
     replies = 0
     for start in range(0, len(ids), KEYS_A_STATEMENT):
         part = ids[start : start + KEYS_A_STATEMENT]
-        shown = sa.select(*_requests(REPLY_DOCUMENTS)).where(REPLY_DOCUMENTS.c.document_id.in_(part))
-        replies += connection.execute(sa.delete(REPLIES).where(_requests(REPLIES).in_(shown))).rowcount
+        request_ids = sa.select(*_requests(REPLY_DOCUMENTS)).where(REPLY_DOCUMENTS.c.document_id.in_(part))
+        replies += connection.execute(sa.delete(REPLIES).where(_requests(REPLIES).in_(request_ids))).rowcount
         connection.execute(sa.delete(DOCUMENT_NAMES).where(DOCUMENT_NAMES.c.document_id.in_(part)))
     used = sa.select(*_requests(REPLIES))
     connection.execute(sa.delete(REPLY_DOCUMENTS).where(_requests(REPLY_DOCUMENTS).not_in(used)))

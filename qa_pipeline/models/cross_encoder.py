@@ -72,7 +72,7 @@ class EntailmentModel(ModelFolder):
     def labels(self) -> tuple[str, ...]:
         """Return the class names in order, in lower case."""
         names = self.config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}  # the default of transformers
-        return tuple(str(names.get(str(place))).casefold() for place in range(len(names)))
+        return tuple(str(names.get(str(index))).casefold() for index in range(len(names)))
 
     @cached_property
     def most_tokens(self) -> int:
@@ -201,11 +201,11 @@ class EntailmentModel(ModelFolder):
         logits = self.logits(pairs).astype(np.float64)
         logits[~np.isfinite(logits).all(axis=1)] = np.nan
         shares = softmax(logits, axis=1)
-        found = np.full((len(pairs), 3), np.nan)
-        for place, name in enumerate(MEANINGS[:3]):
+        probabilities = np.full((len(pairs), 3), np.nan)
+        for column, name in enumerate(MEANINGS[:3]):
             if name in self.labels:
-                found[:, place] = shares[:, self.labels.index(name)]
-        return found
+                probabilities[:, column] = shares[:, self.labels.index(name)]
+        return probabilities
 
 
 def load_entailment_model(
@@ -219,9 +219,9 @@ def load_entailment_model(
     if settings.model is None:
         return None
     group = "verification.entailment"
-    place = find_folder(settings.model, settings.revision, group)
+    location = find_folder(settings.model, settings.revision, group)
     precision = choose_precision(embedding.precision, embedding.device)
-    model = EntailmentModel(*place, setting=f"{group}.model", precision=precision, cache=cache)
+    model = EntailmentModel(*location, setting=f"{group}.model", precision=precision, cache=cache)
     model.check()
     model.check_revision(settings.revision, group)
     if "entailment" not in model.labels or not set(model.labels) <= set(MEANINGS):

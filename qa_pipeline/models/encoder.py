@@ -115,8 +115,8 @@ class SentenceEncoder(FileTokenCounter):
         """
         if not texts:
             return NO_VECTORS
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        inputs = self._tokenize(list(places))
+        index_of = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+        inputs = self._tokenize(list(index_of))
         lengths = [len(row) for row in inputs["input_ids"]]
         on_gpu = device_of(self.precision) == "cuda"
         vectors = compute_by_length(
@@ -125,7 +125,7 @@ class SentenceEncoder(FileTokenCounter):
             lambda rows: self._encode_batch(inputs, rows),
             self._workers,
         )
-        return self._unit_length(np.stack(vectors))[[places[text] for text in texts]]
+        return self._unit_length(np.stack(vectors))[[index_of[text] for text in texts]]
 
     def _encode_batch(self, inputs: dict[str, list[list[int]]], rows: Rows) -> Vectors:
         import torch

@@ -191,8 +191,8 @@ class ModelFiles(ModelFolder):
         for kind, path in self._modules():
             if not kind.startswith("sentence_transformers."):
                 raise SettingsError(f"embedding model {self.name} requires running its own code: {kind!r}")
-            place = self.folder / path
-            if (place / PICKLED_WEIGHTS).is_file() and not any(place.glob("*.safetensors")):
+            folder = self.folder / path
+            if (folder / PICKLED_WEIGHTS).is_file() and not any(folder.glob("*.safetensors")):
                 raise SettingsError(f"embedding model {self.name}: {PICKLED_WEIGHTS} must become safetensors")
         if not any(self.folder.rglob("*.safetensors")):
             raise SettingsError(f"embedding model {self.name}: no safetensors in {self.folder}. {WAYS_OUT}")
@@ -230,8 +230,8 @@ def find_model(settings: EmbeddingSettings) -> ModelFiles:
     """
     if settings.model == EMBEDDED_EMBEDDING_MODEL:
         return ModelFiles(settings.model, _packaged_folder(), packaged=True)
-    place = find_folder(settings.model, settings.revision, "embedding", ways_out=WAYS_OUT)
-    return ModelFiles(*place)
+    location = find_folder(settings.model, settings.revision, "embedding", ways_out=WAYS_OUT)
+    return ModelFiles(*location)
 
 
 def load_token_counter(settings: EmbeddingSettings) -> FileTokenCounter:
@@ -274,8 +274,8 @@ def check_packaged(folder: Path, *names: str) -> None:
 def _packaged_folder() -> Path:
     # find_spec only locates the package; importing it would run its code.
     spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
-    places = spec.submodule_search_locations if spec else None
-    folder = Path(next(iter(places))) / "model" if places else None
+    locations = spec.submodule_search_locations if spec else None
+    folder = Path(next(iter(locations))) / "model" if locations else None
     if folder is None or not folder.is_dir():
         raise SettingsError(
             f"embedding.model is {EMBEDDED_EMBEDDING_MODEL}, whose package is not installed; "

@@ -60,7 +60,7 @@ class Logs:
                     if not isinstance(row, Fault) and row["id"] in rows:
                         row = Fault("duplicate_id", f"id {row['id'][:80]!r} is in an earlier row")
                     if isinstance(row, Fault):
-                        leave_out(name, line.place, row)
+                        leave_out(name, line.number, row)
                     else:
                         rows[row["id"]] = row
             except InputError as error:

@@ -183,7 +183,7 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
         **dict.fromkeys(("solve", "compare"), round_trip),
     }
     models: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
-    models |= {role: llm.reviewer("verifier") for role, is_asked in verifying.items() if is_asked}
+    models |= {role: llm.reviewer("verifier") for role, is_on in verifying.items() if is_on}
     if settings.judging.enabled:
         models["judge"] = llm.reviewer("judge")
     return {role: models[role] for role in STAGES if role in models and models[role].provider in HOSTED}

@@ -18,8 +18,8 @@ from qa_pipeline.storage.parquet import read_earlier, read_table
 from qa_pipeline.storage.tables import (
     CANARIES,
     DECISIONS,
-    KEPT_APART,
     LLM_CALLS,
+    SIDE_TABLES,
     TABLES,
     TRAINING_EXAMPLES,
     VERDICTS,
@@ -237,7 +237,7 @@ def read_tables(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
         path = layout.table(name, batch)
         if name != TRAINING_EXAMPLES.name or path.exists():
             frames[name] = read_table(path, table)
-    for name, table in KEPT_APART.items():
+    for name, table in SIDE_TABLES.items():
         frame = read_earlier(layout.table(name, batch), table)
         frames[name] = table.empty() if frame is None else frame
     return frames

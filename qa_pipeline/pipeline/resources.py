@@ -129,7 +129,7 @@ class Resources:
 
         models = Models(
             self.settings.llm,
-            place=self.layout.replies,
+            address=self.layout.replies,
             environ=os.environ,
             run=self.run,
             extractive=ExtractiveModel(),

@@ -60,7 +60,7 @@ _SEPARATOR = "---"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _NONCE_LENGTH = 8  # hex digits: one document in four billion contains them, and then gets another nonce
 _MOST_BYTES = 100_000  # of a prompt in a user's folder; thirty times the longest prompt here
-_SHOWN_AGAIN = 4000  # characters of an unusable reply; its beginning shows the problem
+_LONGEST_EXCERPT = 4000  # characters of an unusable reply; its beginning shows the problem
 _OPENING = re.compile(r"<[a-z]+(?:-\d+)?-([0-9a-f]{8})>")
 _SHIPPED = LLMSettings()
 _BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
@@ -197,7 +197,7 @@ def ask_again(prompt: str, language: str, problem: str, reply: str) -> str:
         reply: the reply. Its beginning is shown as data, between delimiters that do not occur in it or in the
             prompt.
     """
-    excerpt = reply[:_SHOWN_AGAIN]
+    excerpt = reply[:_LONGEST_EXCERPT]
     for opening in _OPENING.findall(prompt):  # so that a reply cannot close a tag of the prompt
         excerpt = excerpt.replace(opening, "")
     between = delimit(excerpt, "reply").between(_nonce([prompt, excerpt]))

@@ -66,9 +66,9 @@ class CardFacts:
         self._prompts.update(rows.select(system.unique()).to_series())
         replied = tables["canaries"].filter(pl.col("verdict") != "failed")
         self._count("canaries", replied, "asks", "expected", "verdict")
-        for kind, documents, pieces in masked_counts(tables["documents"]).iter_rows():
+        for kind, documents, matches in masked_counts(tables["documents"]).iter_rows():
             self._counts["masked"][kind, "documents"] += documents
-            self._counts["masked"][kind, "count"] += pieces
+            self._counts["masked"][kind, "count"] += matches
         for role, table, model, prompt in _MAKERS:
             made_by = pl.col(model) if isinstance(model, str) else model
             prompted = pl.lit(None, pl.String()) if prompt is None else pl.col(prompt)
@@ -210,8 +210,8 @@ def _values(facts: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
         first = [(_ANSWERED.get(value, value), count) for value, count in values[:_MOST_VALUES]]
         if more := values[_MOST_VALUES:]:
             first.append((f"{len(more)} more", sum(count for _, count in more)))
-        for place, (value, count) in enumerate(first):
-            yield title if place == 0 else "", value, count, share(count, facts["rows"])
+        for index, (value, count) in enumerate(first):
+            yield title if index == 0 else "", value, count, share(count, facts["rows"])
 
 
 def _size(rows: int) -> str:

@@ -108,7 +108,7 @@ def _lines(file: Path) -> list[_Line]:
         except ValidationError as error:
             wrong = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
             raise InputError(
-                f"{file}, line {row.place}: {wrong or 'it'} cannot be used; wanted is a line of qa-pipeline "
+                f"{file}, line {row.number}: {wrong or 'it'} cannot be used; wanted is a line of qa-pipeline "
                 f"audit sample whose label is {', '.join(LABELS)} or null"
             ) from error
     return lines

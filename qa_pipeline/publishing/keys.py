@@ -27,7 +27,7 @@ LONG_ANSWER = 40
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
 _BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
 _SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
-PLACED = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
+KEY_SPLITS = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
 _AT_ONCE = 200
 """Documents per group, to bound memory."""
 _DOCUMENT = "document:{}"
@@ -47,9 +47,9 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
         rows: documents (a list of hashes), question, answer, coverage and language.
 
     Returns:
-        `place` (row index) and `key`, without repeats, sorted by both.
+        `row` (index) and `key`, without repeats, sorted by both.
     """
-    placed = rows.with_row_index("place")
+    numbered = rows.with_row_index("row")
     question = normalised(pl.col("question"))
     answer = normalised(pl.col("answer"))
     long = (pl.col("coverage") != "none") & (answer.str.len_chars() >= LONG_ANSWER)
@@ -57,21 +57,21 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
         "text", [_stems(*row) for row in rows.select("question", "language").iter_rows()], pl.String()
     )
     parts = [
-        placed.select("place", text="documents")
+        numbered.select("row", text="documents")
         .explode("text", empty_as_null=True)
         .drop_nulls("text")
         .with_columns(pl.format(_DOCUMENT, "text").alias("text")),
-        placed.select("place", text=pl.format("question:{}", question)),
-        placed.select("place", stems),
-        placed.filter(long).select("place", text=pl.format("answer:{}", answer)),
+        numbered.select("row", text=pl.format("question:{}", question)),
+        numbered.select("row", stems),
+        numbered.filter(long).select("row", text=pl.format("answer:{}", answer)),
     ]
     together = pl.concat(parts).drop_nulls("text")
     texts = together.select(pl.col("text").unique(maintain_order=True))
     keyed = together.join(texts.with_columns(codes(texts["text"]).alias("key")), on="text")
-    return keyed.select("place", "key").unique().sort("place", "key")
+    return keyed.select("row", "key").unique().sort("row", "key")
 
 
-def said_codes(rows: pl.DataFrame) -> pl.Series:
+def wording_codes(rows: pl.DataFrame) -> pl.Series:
     """Return a hash of question and answer; equal rows have equal hashes."""
     both = rows.select(
         pl.concat_str(*(normalised(pl.col(name)) for name in ("question", "answer")), separator="\x1f")
@@ -92,25 +92,25 @@ def new_documents(documents: pl.DataFrame, seen: set[int]) -> pl.DataFrame:
     return new
 
 
-class Places:
+class SplitMap:
     """A compact map from key to split.
 
     Args:
-        placed: a PLACED frame, sorted by key.
+        key_splits: a KEY_SPLITS frame, sorted by key.
     """
 
-    def __init__(self, placed: pl.DataFrame) -> None:
-        self.keys, self.splits = placed["key"].to_numpy(), placed["split"].cast(pl.Categorical())
+    def __init__(self, key_splits: pl.DataFrame) -> None:
+        self.keys, self.splits = key_splits["key"].to_numpy(), key_splits["split"].cast(pl.Categorical())
 
     def splits_of(self, keys: pl.Series) -> pl.Series:
         """Return the split of each key; null for an unknown key."""
         sought = keys.to_numpy()
         positions = np.searchsorted(self.keys, sought)
         is_present = np.append(self.keys, 0)[positions] == sought
-        places = pl.Series(positions, dtype=pl.UInt32()).set(
+        indices = pl.Series(positions, dtype=pl.UInt32()).set(
             pl.Series(~is_present | (positions == len(self.keys))), None
         )
-        return self.splits.gather(places).cast(pl.String())
+        return self.splits.gather(indices).cast(pl.String())
 
 
 def _stems(question: str, language: str) -> str:

@@ -18,7 +18,7 @@ from qa_pipeline.storage.object_stores import store_of
 from qa_pipeline.storage.parquet import scan_rows
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
-DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
+DATA, SOURCES, SPLIT_KEYS, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
 FORMAT = 5
 """Format version of a release folder."""
 _OLDEST_FORMAT = 2

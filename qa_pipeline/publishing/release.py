@@ -18,14 +18,14 @@ from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.publishing.card import CardFacts, write_manifest
-from qa_pipeline.publishing.keys import Places, codes, new_documents
+from qa_pipeline.publishing.keys import SplitMap, codes, new_documents
 from qa_pipeline.publishing.manifest import (
     DATA,
     FORMAT,
     LEFT_OUT,
     MANIFEST,
-    PLACES,
     SOURCES,
+    SPLIT_KEYS,
     Manifest,
     alone,
     file_of,
@@ -96,7 +96,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
     reasons = dict(Counter(sorted(selection.rows["reason"].drop_nulls())))
     if not selection.names:
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
-    selection.places.write_parquet(folder / PLACES)
+    selection.key_splits.write_parquet(folder / SPLIT_KEYS)
     facts = CardFacts()
     counts = _write_rows(folder, resources, candidates, selection, facts)
     of_documents = counts.group_by("split", "documents", "document").agg(pl.col("rows").sum())
@@ -146,7 +146,7 @@ def _write_rows(
         ReleaseError: a batch has changed since its rows were selected.
     """
     settings = resources.settings.release
-    released, places = released_table(candidates.lacking), Places(selection.places)
+    released, split_map = released_table(candidates.lacking), SplitMap(selection.key_splits)
     counts, seen = [], set[int]()
     (folder / DATA).mkdir()
     with ExitStack() as opened:
@@ -170,7 +170,7 @@ def _write_rows(
                 raise ReleaseError(f"batch {batch} was run while it was released; publish again")
             every = of_batch.hstack(decided.select("split", left_out="reason"))
             write_left_out(every.drop_nulls("left_out").with_columns(reason="left_out"))
-            rows = finished_rows(every.filter(pl.col("left_out").is_null()), tables, places, released)
+            rows = finished_rows(every.filter(pl.col("left_out").is_null()), tables, split_map, released)
             for (split,), part in rows.partition_by("split", as_dict=True).items():
                 data[str(split)](part)
                 for name in settings.formats:

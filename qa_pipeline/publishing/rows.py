@@ -9,7 +9,7 @@ from qa_pipeline.curation.duplicates import ALTERNATIVE
 from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.curation.training import SCORES, marked_passage, unmarked_answer, user_message
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.publishing.keys import Places, document_keys
+from qa_pipeline.publishing.keys import SplitMap, document_keys
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.table_schema import Table
@@ -23,7 +23,7 @@ from qa_pipeline.storage.tables import (
 )
 from qa_pipeline.verification.outcomes import SUPPORTED
 
-SHOWN = pl.Struct(
+PASSAGE = pl.Struct(
     {"chunk_id": pl.String(), "content_sha256": pl.String(), "start": pl.Int64(), "end": pl.Int64(),
      "heading": pl.String()}
 )  # fmt: skip
@@ -44,7 +44,7 @@ _COLUMNS = (
     column("document", _S, "Path of the document it rests on first.", nullable=True),
     column("documents", STRINGS, "Hashes of the documents it rests on; of a refusal those it was shown."),
     column("licences", STRINGS, "Licences of these documents; an unknown one is absent."),
-    column("passages", pl.List(SHOWN), "What the user message shows before the question.", nullable=True),
+    column("passages", pl.List(PASSAGE), "What the user message shows before the question.", nullable=True),
     column("difficulty", _S, "How the search finds it: easy, medium or hard.", nullable=True),
     column("source_fields", _S, "Further fields of an imported pair, as a JSON object.", nullable=True),
     column("origin", _S, "Where the pair comes from."),
@@ -104,14 +104,14 @@ def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def finished_rows(
-    rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], places: Places, table: Table
+    rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], split_map: SplitMap, table: Table
 ) -> pl.DataFrame:
     """Return candidate rows with the columns of a release.
 
     Distractors from documents of other splits are removed, since batches draw them before splits are known.
     """
     if "passages" in table.schema:
-        rows = _with_passages(rows, tables, places)
+        rows = _with_passages(rows, tables, split_map)
     names = [name for name in table.schema if name != "row_id"]
     complete = rows.select(names)
     return table.conform(complete.with_columns(row_ids(complete)))
@@ -123,20 +123,22 @@ def row_ids(rows: pl.DataFrame) -> pl.Series:
     return pl.Series("row_id", [hash_json(row)[:32] for row in content.iter_rows(named=True)], pl.String())
 
 
-def _with_passages(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], places: Places) -> pl.DataFrame:
+def _with_passages(
+    rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], split_map: SplitMap
+) -> pl.DataFrame:
     hashes = dict(tables["documents"].select("document_id", "content_sha256").drop_nulls().iter_rows())
-    split_of = dict(zip(hashes, places.splits_of(document_keys(pl.Series(hashes.values()))), strict=True))
+    split_of = dict(zip(hashes, split_map.splits_of(document_keys(pl.Series(hashes.values()))), strict=True))
     passages = passages_by_id(tables["chunks"])
     spans = {
         chunk_id: span
         for chunk_id, *span in tables["chunks"].select("chunk_id", "char_start", "char_end").iter_rows()
     }
-    names = [field.name for field in SHOWN.fields]
+    names = [field.name for field in PASSAGE.fields]
     messages, passage_structs = [], []
     columns = ("question", "split", "messages", "passages")
     for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
-        all_shown = (passages[chunk_id] for chunk_id in chunk_ids or ())
-        of_split = [passage for passage in all_shown if split_of[passage.document_id] == split]
+        drawn = (passages[chunk_id] for chunk_id in chunk_ids or ())
+        of_split = [passage for passage in drawn if split_of[passage.document_id] == split]
         messages.append([system, {"role": "user", "content": user_message(of_split, question)}, assistant])
         values = [
             (
@@ -149,7 +151,7 @@ def _with_passages(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], place
         ]
         passage_structs.append([dict(zip(names, of_passage, strict=True)) for of_passage in values])
     return rows.with_columns(
-        pl.Series("messages", messages, MESSAGES), pl.Series("passages", passage_structs, pl.List(SHOWN))
+        pl.Series("messages", messages, MESSAGES), pl.Series("passages", passage_structs, pl.List(PASSAGE))
     )
 
 
@@ -210,21 +212,21 @@ def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.
 
 ORIGIN = ("pair_id", "batch", "language", "question_type", "documents", "licences", "grounding", "composite")
 _MESSAGES = pl.col("messages")
-_ASKED, _SAID = _MESSAGES.list.slice(0, 2), _MESSAGES.list.tail(1)
-_SYSTEM, _USER, _ASSISTANT = (_MESSAGES.list.get(place).struct.field("content") for place in range(3))
+_PROMPT, _COMPLETION = _MESSAGES.list.slice(0, 2), _MESSAGES.list.tail(1)
+_SYSTEM, _USER, _ASSISTANT = (_MESSAGES.list.get(index).struct.field("content") for index in range(3))
 
 FORMATS: Mapping[str, Mapping[str, pl.Expr]] = {
     # OpenAI's fine-tuning format, accepted by most chat trainers
     "messages": {"messages": _MESSAGES},
     # TRL's prompt-completion format: only the answer is trained on
-    "prompt_completion": {"prompt": _ASKED, "completion": _SAID},
+    "prompt_completion": {"prompt": _PROMPT, "completion": _COMPLETION},
     # Stanford Alpaca's columns and a system prompt; passages are part of the instruction
     "alpaca": {"system": _SYSTEM, "instruction": _USER, "input": pl.lit(""), "output": _ASSISTANT},
     # conversations for TRL's preference trainers
     "preference": {
-        "prompt": _ASKED,
-        "chosen": _SAID,
-        "rejected": pl.concat_list(pl.struct(role=pl.lit("assistant"), content="said")),
+        "prompt": _PROMPT,
+        "chosen": _COMPLETION,
+        "rejected": pl.concat_list(pl.struct(role=pl.lit("assistant"), content="plain_answer")),
         "rejected_reason": pl.col("rejected_reason"),
         "rejected_pair_id": pl.col("rejected_pair_id"),
     },
@@ -256,11 +258,11 @@ def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) ->
     )
     rejected = drafts.join(
         worse.select("pair_id", rejected_reason="reason"), on="pair_id", maintain_order="left"
-    ).select("question_id", "rejected_reason", rejected_pair_id="pair_id", said=unmarked_answer())
+    ).select("question_id", "rejected_reason", rejected_pair_id="pair_id", plain_answer=unmarked_answer())
     return (
         rows.join(drafts.select("pair_id", "question_id"), on="pair_id", maintain_order="left")
         .join(rejected, on="question_id", maintain_order="left_right")
-        .with_columns(same=normalised(pl.col("said")))
+        .with_columns(same=normalised(pl.col("plain_answer")))
         .filter(pl.col("same") != "", pl.col("same") != normalised(_ASSISTANT))
         .unique(["pair_id", "same"], keep="first", maintain_order=True)
     )

@@ -14,8 +14,15 @@ from qa_pipeline.documents.reading import FORGOTTEN
 from qa_pipeline.errors import CorpusError, ReleaseError, TableError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.publishing.keys import PLACED, codes, near_duplicates, new_documents, row_keys, said_codes
-from qa_pipeline.publishing.manifest import DATA, PLACES, Manifest, latest_release, read_manifest
+from qa_pipeline.publishing.keys import (
+    KEY_SPLITS,
+    codes,
+    near_duplicates,
+    new_documents,
+    row_keys,
+    wording_codes,
+)
+from qa_pipeline.publishing.manifest import DATA, SPLIT_KEYS, Manifest, latest_release, read_manifest
 from qa_pipeline.publishing.rows import OPTIONAL, candidate_rows
 from qa_pipeline.publishing.splits import ITEM_KEYS, assign_splits
 from qa_pipeline.settings.tree import Settings
@@ -30,7 +37,7 @@ REASONS = pl.Enum((DUPLICATE, JOINS_SPLITS, FORGOTTEN))
 ROWS = pl.Schema(
     {
         "code": pl.UInt64(),
-        "said": pl.UInt64(),
+        "wording": pl.UInt64(),
         "composite": pl.Float64(),
         "language": pl.Categorical(),
         "reason": REASONS,
@@ -84,10 +91,10 @@ def gather(resources: Resources) -> Candidates:
         is_forgotten = pl.col("documents").list.set_intersection(forgotten).list.len() > 0
         reason = pl.when(is_forgotten).then(pl.lit(FORGOTTEN, REASONS))
         noted = of_batch.with_columns(
-            codes(of_batch["pair_id"]).alias("code"), said_codes(of_batch).alias("said"), reason=reason
+            codes(of_batch["pair_id"]).alias("code"), wording_codes(of_batch).alias("wording"), reason=reason
         )
         rows.append(noted.select(ROWS.names()).cast(ROWS))
-        keys.append(row_keys(of_batch).select(item=count + pl.col("place"), key="key").cast(KEYS))
+        keys.append(row_keys(of_batch).select(item=count + pl.col("row"), key="key").cast(KEYS))
         valued.update(name for name in OPTIONAL if of_batch[name].null_count() < of_batch.height)
         batches[batch] = count, of_batch.height
         count += of_batch.height
@@ -126,12 +133,12 @@ class Earlier:
     Args:
         manifest: its manifest, unset before the first release.
         rows: hashes of its row ids.
-        places: the split of each key, a PLACED frame.
+        key_splits: the split of each key, a KEY_SPLITS frame.
     """
 
     manifest: Manifest | None
     rows: pl.Series
-    places: pl.DataFrame
+    key_splits: pl.DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +147,12 @@ class Selection:
 
     Args:
         rows: code, split and reason (null for a released row).
-        places: keys of this release and earlier releases, a PLACED frame.
+        key_splits: keys of this release and earlier releases, a KEY_SPLITS frame.
         names: names of the splits that have rows.
     """
 
     rows: pl.DataFrame
-    places: pl.DataFrame
+    key_splits: pl.DataFrame
     names: tuple[str, ...]
 
 
@@ -157,7 +164,7 @@ def read_earlier_release(releases: Path) -> Earlier:
     """
     last = latest_release(releases)
     if last is None:
-        return Earlier(None, pl.Series([], dtype=pl.UInt64()), pl.DataFrame(schema=PLACED))
+        return Earlier(None, pl.Series([], dtype=pl.UInt64()), pl.DataFrame(schema=KEY_SPLITS))
     manifest = read_manifest(last)
     for name, file in manifest.files.items():
         path = last / name
@@ -169,7 +176,7 @@ def read_earlier_release(releases: Path) -> Earlier:
     files = (last / DATA / f"{split}.parquet" for split in manifest.splits)
     parts = [codes(part["pair_id"]) for file in files for part in row_groups(file, ["pair_id"])]
     rows = pl.concat([pl.Series([], dtype=pl.UInt64()), *parts])
-    return Earlier(manifest, rows, pl.read_parquet((last / PLACES).read_bytes()))
+    return Earlier(manifest, rows, pl.read_parquet((last / SPLIT_KEYS).read_bytes()))
 
 
 def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettings) -> Selection:
@@ -184,13 +191,13 @@ def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettin
     ranked = rows.filter(pl.col("reason").is_null()).sort(
         "is_old", "composite", "code", descending=[True, True, False], nulls_last=True
     )
-    repeats = ranked.filter(~pl.col("said").is_first_distinct())["item"]
+    repeats = ranked.filter(~pl.col("wording").is_first_distinct())["item"]
     duplicate = pl.lit(DUPLICATE, REASONS)
     rows = rows.with_columns(
         reason=pl.when(pl.col("item").is_in(repeats.implode())).then(duplicate).otherwise("reason")
     )
-    names = tuple(dict.fromkeys([*settings.splits, *before.places["split"].unique().sort()]))
-    keys = _item_keys(candidates, rows.filter(pl.col("reason").is_null())["item"], before.places, names)
+    names = tuple(dict.fromkeys([*settings.splits, *before.key_splits["split"].unique().sort()]))
+    keys = _item_keys(candidates, rows.filter(pl.col("reason").is_null())["item"], before.key_splits, names)
     numbers = assign_splits(keys, rows["language"], [settings.splits.get(name, 0.0) for name in names])
     split = pl.Series("split", names).gather(numbers)
     is_open = pl.col("reason").is_null()
@@ -207,24 +214,24 @@ def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettin
     members = pl.concat([candidates.joins, candidates.joins.select(group.alias("key"), group)]).unique()
     groups = members.join(now, on="key").unique("other_key").select("other_key", "split")
     joined = members.join(groups, on="other_key").select("key", "split")
-    places = pl.concat([before.places.select(PLACED.names()), now, joined])
+    key_splits = pl.concat([before.key_splits.select(KEY_SPLITS.names()), now, joined])
     filled = set(selected["split"].drop_nulls().unique())
     return Selection(
         selected,
-        places.unique("key", keep="first", maintain_order=True).sort("key"),
+        key_splits.unique("key", keep="first", maintain_order=True).sort("key"),
         tuple(name for name in names if name in filled),
     )
 
 
 def _item_keys(
-    candidates: Candidates, open_rows: pl.Series, places: pl.DataFrame, names: tuple[str, ...]
+    candidates: Candidates, open_rows: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
 ) -> pl.DataFrame:
     """Return the keys of the remaining rows, and an item for each pair of near-duplicate documents."""
     joins = candidates.joins.with_row_index("item", offset=candidates.rows.height)
     pairs = [joins.select("item", key=name) for name in ("key", "other_key")]
     keys = candidates.keys.filter(pl.col("item").is_in(open_rows.implode()))
     numbers = {name: number for number, name in enumerate(names)}
-    earlier = places.select("key", known=pl.col("split").replace_strict(numbers, return_dtype=pl.Int8()))
+    earlier = key_splits.select("key", known=pl.col("split").replace_strict(numbers, return_dtype=pl.Int8()))
     return (
         pl.concat([keys, *(pair.cast(KEYS) for pair in pairs)])
         .join(earlier, on="key", how="left", maintain_order="left")

@@ -100,38 +100,38 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     table = list(components.select("rows", "language").iter_rows())
     rows_of, parts = Counter[tuple[int, str | None]](), Counter[int]()
 
-    def put(place: int, split: int) -> None:
-        size, language = table[place]
-        splits[place] = split
+    def put(index: int, split: int) -> None:
+        size, language = table[index]
+        splits[index] = split
         parts[split] += 1
         rows_of[split, language] += size
         rows_of[split, None] += size
 
-    for place, split in enumerate(splits):
+    for index, split in enumerate(splits):
         if split is not None:
-            put(place, split)
-    new = [place for place, split in enumerate(splits) if split is None]
+            put(index, split)
+    new = [index for index, split in enumerate(splits) if split is None]
     lots = codes(str(key) for key in components["least"].gather(new)).to_list()
-    order = [place for _, place in sorted(zip(lots, new, strict=True))]
+    order = [index for _, index in sorted(zip(lots, new, strict=True))]
     for by_language in (True, False):  # the second round is for splits with too few components
-        for place in order:
-            size, language = table[place]
+        for index in order:
+            size, language = table[index]
             stratum = language if by_language else None
             lacks = {
                 split: goal * strata[stratum] / rows - rows_of[split, stratum]
                 for split, goal in targets.items()
-                if splits[place] is None
+                if splits[index] is None
                 and size * FEWEST_COMPONENTS <= goal
                 and (by_language or parts[split] < FEWEST_COMPONENTS)
             }
             neediest = max(lacks, key=lambda split: lacks[split] / targets[split], default=main)
             if neediest != main and 2 * lacks[neediest] >= size:
-                put(place, neediest)
+                put(index, neediest)
     fallen = {split for split in targets if parts[split] < FEWEST_COMPONENTS}
     is_new = set(new)
     return [
-        main if split is None or (place in is_new and split in fallen) else split
-        for place, split in enumerate(splits)
+        main if split is None or (index in is_new and split in fallen) else split
+        for index, split in enumerate(splits)
     ]
 
 

@@ -19,8 +19,8 @@ from jinja2 import TemplateError
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.publishing.card import data_card
 from qa_pipeline.publishing.keys import (
-    PLACED,
-    Places,
+    KEY_SPLITS,
+    SplitMap,
     codes,
     document_keys,
     near_duplicates,
@@ -32,8 +32,8 @@ from qa_pipeline.publishing.manifest import (
     FORMAT,
     LEFT_OUT,
     MANIFEST,
-    PLACES,
     SOURCES,
+    SPLIT_KEYS,
     Manifest,
     load_release,
     read_manifest,
@@ -73,7 +73,7 @@ class Check:
     why: str = ""
 
     @property
-    def holds(self) -> bool:
+    def is_valid(self) -> bool:
         """Return True if there are no problems."""
         return not self.problems
 
@@ -106,10 +106,10 @@ def verify_release(folder: Path) -> list[Check]:
 
 def _checks(folder: Path, manifest: Manifest) -> list[Check]:
     files = Check("files", len(manifest.files), tuple(_file_problems(folder, manifest)))
-    if not files.holds:
+    if not files.is_valid:
         return [files]
     schema = Check("schema", len(manifest.splits), tuple(_schema_problems(folder, manifest)))
-    return [files, *_Rows(folder, manifest).checks()] if schema.holds else [files, schema]
+    return [files, *_Rows(folder, manifest).checks()] if schema.is_valid else [files, schema]
 
 
 def release_problems(folder: Path) -> list[str]:
@@ -141,7 +141,7 @@ def _tables(manifest: Manifest) -> dict[str, pl.Schema]:
     """Return the schema of each table of a release, by file name."""
     released = released_table(manifest.facts["lacking"]).schema
     schemas = {f"{DATA}/{split}.parquet": released for split in manifest.splits}
-    return schemas | {SOURCES: SOURCE_SCHEMA, PLACES: PLACED, LEFT_OUT: LEFT_OUT_SCHEMA}
+    return schemas | {SOURCES: SOURCE_SCHEMA, SPLIT_KEYS: KEY_SPLITS, LEFT_OUT: LEFT_OUT_SCHEMA}
 
 
 def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
@@ -161,9 +161,9 @@ class _Texts:
     """The texts of documents, with a few row groups in memory."""
 
     def __init__(self, file: Path) -> None:
-        held = [document_keys(part["content_sha256"]) for part in row_groups(file, ["content_sha256"])]
-        self.keys = pl.concat([pl.Series([], dtype=pl.UInt64()), *held]).to_numpy()
-        self._groups = np.repeat(np.arange(len(held), dtype=np.int32), [len(keys) for keys in held])
+        groups = [document_keys(part["content_sha256"]) for part in row_groups(file, ["content_sha256"])]
+        self.keys = pl.concat([pl.Series([], dtype=pl.UInt64()), *groups]).to_numpy()
+        self._groups = np.repeat(np.arange(len(groups), dtype=np.int32), [len(keys) for keys in groups])
         self._opened = pq.ParquetFile(file)
         self._read = lru_cache(_MOST_BLOCKS)(self._read_group)
 
@@ -191,7 +191,7 @@ class _Rows:
         self._table = released_table(manifest.facts["lacking"])
         self._texts = _Texts(folder / SOURCES)
         self._has_texts = bool(manifest.settings["release"]["with_sources"])
-        self._places = Places(pl.read_parquet(folder / PLACES))
+        self._split_map = SplitMap(pl.read_parquet(folder / SPLIT_KEYS))
         self._prompts = {*manifest.facts["system_prompts"]}
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
 
@@ -255,11 +255,13 @@ class _Rows:
 
     def _message_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield messages that differ from a rendering of row, texts and system prompts."""
-        held = self._texts.of(named_documents(rows))
-        texts = {name: text for name, text in held.items() if text is not None}
+        sources = self._texts.of(named_documents(rows))
+        texts = {name: text for name, text in sources.items() if text is not None}
         marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
-        bare = marked.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
-        answers = rows.select(marked.str.strip_chars().alias("marked"), bare.str.strip_chars().alias("bare"))
+        plain = marked.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
+        answers = rows.select(
+            marked.str.strip_chars().alias("marked"), plain.str.strip_chars().alias("plain")
+        )
         for row, answers_of_row in zip(rows.iter_rows(named=True), answers.iter_rows(), strict=True):
             if [message["role"] for message in row["messages"]] != _ROLES:
                 yield f"row {row['pair_id']} has other messages than system, user and assistant"
@@ -290,23 +292,23 @@ class _Rows:
     def _split_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield rows and documents whose keys are not recorded in their split."""
         keys = row_keys(rows)
-        wrong = keys.filter(self._places.splits_of(keys["key"]).ne_missing(split))
-        for place in wrong["place"].unique().sort():
-            pair = rows["pair_id"][place]
+        wrong = keys.filter(self._split_map.splits_of(keys["key"]).ne_missing(split))
+        for index in wrong["row"].unique().sort():
+            pair = rows["pair_id"][index]
             yield f"row {pair}: its documents, question or answer are not recorded in {split}"
         documents = named_documents(rows)
-        for name in documents.filter(self._places.splits_of(document_keys(documents)).ne_missing(split)):
+        for name in documents.filter(self._split_map.splits_of(document_keys(documents)).ne_missing(split)):
             yield f"document {name} is shown in {split} and not recorded there"
 
     def _near_problems(self) -> Iterator[str]:
         """Yield near-duplicate documents in different splits, and unsorted keys."""
-        if (self._places.keys[1:] <= self._places.keys[:-1]).any():
-            yield f"{PLACES} records a key twice, or not in order"
+        if (self._split_map.keys[1:] <= self._split_map.keys[:-1]).any():
+            yield f"{SPLIT_KEYS} records a key twice, or not in order"
         limit = float(self._manifest.settings["near_duplicate_similarity"])
         parts = row_groups(self._folder / SOURCES, ["content_sha256", "text"])
         joins = near_duplicates((part.drop_nulls("text") for part in parts), limit)
         for first, second in zip(
-            *map(self._places.splits_of, (joins["key"], joins["other_key"])), strict=True
+            *map(self._split_map.splits_of, (joins["key"], joins["other_key"])), strict=True
         ):
             if first != second:
                 yield f"two documents that are nearly the same are in {first} and {second}"

@@ -23,7 +23,7 @@ from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.table_schema import ChunkRow, DoubtStruct, PageStruct, SectionStruct, typed_rows
 from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.text.doubt import doubts_within
-from qa_pipeline.text.language import UNDETERMINED, piece_language
+from qa_pipeline.text.language import UNDETERMINED, segment_language
 
 _ID_LENGTH = 32  # hex digits: 128 bits are enough to avoid collisions
 _AT_ONCE = 4_000_000
@@ -143,7 +143,7 @@ def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[_Draft], seen: Counter[
             "page_first": _page(row["pages"], start),
             "page_last": _page(row["pages"], end - 1),
             "tokens": draft.tokens,
-            "language": piece_language(text, row["language"]),
+            "language": segment_language(text, row["language"]),
             "doubts": doubts_within(row["doubts"], start, end) or None,
             "text": text,
             "passed_over": None,
@@ -155,11 +155,11 @@ def chunk_hash(path: Sequence[str], text: str, repeat: int) -> str:
     return hash_text(_as_json([path, text, repeat]))[:_ID_LENGTH]
 
 
-def _page(pages: Sequence[PageStruct], place: int) -> int | None:
+def _page(pages: Sequence[PageStruct], offset: int) -> int | None:
     """Return the page at a character offset."""
     if not pages:
         return None
-    return pages[max(bisect_right(pages, place, key=lambda page: page["start"]) - 1, 0)]["number"]
+    return pages[max(bisect_right(pages, offset, key=lambda page: page["start"]) - 1, 0)]["number"]
 
 
 def _cut(
@@ -207,7 +207,7 @@ def _packed(
 
 
 def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[tuple[_Section, int, int]]:
-    """Yield parts of a draft that is too long: a text may have more tokens than its pieces counted alone."""
+    """Yield parts of a draft that is too long: a text may have more tokens than its separate segments."""
     section, text = draft.section, draft.text
     room = (bound - section.path_tokens) * (bound - section.path_tokens)
     room = max(int(_SAFE * room / max(draft.tokens - section.path_tokens, 1)), 1)
@@ -225,9 +225,9 @@ def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
             start, end = section["start"], section["end"]
             text = row["text"][start:end]
             line_end = text.find("\n") if section["level"] else 0
-            is_bare = line_end == -1 or not text[line_end:].strip()
-            if not (is_bare and above) and text.strip():
-                heading_end = 0 if is_bare else line_end
+            is_empty = line_end == -1 or not text[line_end:].strip()
+            if not (is_empty and above) and text.strip():
+                heading_end = 0 if is_empty else line_end
                 path = tuple(section["heading_path"])
                 yield _Section(number, text, start, heading_end, row["language"], path)
 

@@ -27,7 +27,7 @@ _HEADING_SHARE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Segment:
     """A sentence, line, row or item; if that is too long for a chunk, some of its words."""
 
     start: int
@@ -36,9 +36,9 @@ class _Piece:
     opens_block: bool = False
     is_heading: bool = False
     announces: bool = False
-    """True if the piece belongs to the next: a lead-in before its list, or the fence of a code block."""
+    """True if the segment belongs to the next: a lead-in before its list, or the fence of a code block."""
     is_inside: bool = False
-    """True if the piece continues the sentence of the previous piece."""
+    """True if the segment continues the sentence of the previous segment."""
 
 
 def pack_section(
@@ -49,20 +49,20 @@ def pack_section(
     `heading_end` is the end of its heading line, or 0. A span starts with up to `shared` tokens of the
     previous span, in whole sentences or lines.
     """
-    uncounted = list(_find_pieces(text, heading_end, language))
+    uncounted = list(_find_segments(text, heading_end, language))
     encodings = tokenizer.encode_batch(
-        [text[piece.start : piece.end] for piece in uncounted], add_special_tokens=False
+        [text[segment.start : segment.end] for segment in uncounted], add_special_tokens=False
     )
-    pieces: list[_Piece] = []
-    for piece, encoding in zip(uncounted, encodings, strict=True):
+    segments: list[_Segment] = []
+    for segment, encoding in zip(uncounted, encodings, strict=True):
         starts = _token_starts(encoding)
-        is_heading = piece.is_heading and len(starts) <= room // _HEADING_SHARE
-        counted = replace(piece, tokens=len(starts), is_heading=is_heading)
-        pieces += [counted] if len(starts) <= room else _split_piece(counted, starts, text, room)
-    return list(_pack(pieces, room, shared))
+        is_heading = segment.is_heading and len(starts) <= room // _HEADING_SHARE
+        counted = replace(segment, tokens=len(starts), is_heading=is_heading)
+        segments += [counted] if len(starts) <= room else _split_segment(counted, starts, text, room)
+    return list(_pack(segments, room, shared))
 
 
-def _find_pieces(text: str, heading_end: int, language: str) -> Iterator[_Piece]:
+def _find_segments(text: str, heading_end: int, language: str) -> Iterator[_Segment]:
     for start, end, is_code in blocks(text):
         if is_code:
             lines = [(start + low, start + high, True) for low, high in line_spans(text[start:end])]
@@ -71,11 +71,11 @@ def _find_pieces(text: str, heading_end: int, language: str) -> Iterator[_Piece]
         spans: list[Span] = []
         for low, high, is_whole in lines:
             cuts = [] if is_whole else sentence_cuts(text, low, high, language)
-            pieces = (_stripped(text, *pair, is_code) for pair in pairwise([low, *cuts, high]))
-            spans += [span for span in pieces if span[0] < span[1]]
+            parts = (_stripped(text, *pair, is_code) for pair in pairwise([low, *cuts, high]))
+            spans += [span for span in parts if span[0] < span[1]]
         for number, (low, high) in enumerate(spans):
             is_fence = is_code and number in (0, len(spans) - 2)
-            yield _Piece(
+            yield _Segment(
                 low,
                 high,
                 opens_block=number == 0,
@@ -86,9 +86,9 @@ def _find_pieces(text: str, heading_end: int, language: str) -> Iterator[_Piece]
 
 def _stripped(text: str, start: int, end: int, is_code: bool) -> Span:
     """Return the span without surrounding white space; code keeps its indentation."""
-    piece = text[start:end]
-    indentation = 0 if is_code else len(piece) - len(piece.lstrip())
-    return start + indentation, start + len(piece.rstrip())
+    part = text[start:end]
+    indentation = 0 if is_code else len(part) - len(part.lstrip())
+    return start + indentation, start + len(part.rstrip())
 
 
 def _token_starts(encoding: Encoding) -> list[int]:
@@ -99,58 +99,60 @@ def _token_starts(encoding: Encoding) -> list[int]:
     return starts
 
 
-def _split_piece(piece: _Piece, starts: Sequence[int], text: str, room: int) -> Iterator[_Piece]:
-    """Split a piece into even parts of at most `room` tokens, at blanks if possible."""
-    first, begin = 0, piece.start
-    while begin < piece.end:
+def _split_segment(segment: _Segment, starts: Sequence[int], text: str, room: int) -> Iterator[_Segment]:
+    """Split a segment into even parts of at most `room` tokens, at blanks if possible."""
+    first, begin = 0, segment.start
+    while begin < segment.end:
         remaining = len(starts) - first
         last = first + ceil(remaining / ceil(remaining / room))
         for near in range(last, first + (last - first) // 2, -1):
-            if near == len(starts) or text[piece.start + starts[near] - 1].isspace():
+            if near == len(starts) or text[segment.start + starts[near] - 1].isspace():
                 last = near
                 break
-        end = piece.start + starts[last] if last < len(starts) else piece.end
+        end = segment.start + starts[last] if last < len(starts) else segment.end
         stop = begin + len(text[begin:end].rstrip())
         if begin < stop:
             yield replace(
-                piece,
+                segment,
                 start=begin,
                 end=stop,
                 tokens=last - first,
-                opens_block=piece.opens_block and first == 0,
+                opens_block=segment.opens_block and first == 0,
                 is_heading=False,
                 is_inside=first > 0,
             )
         first, begin = last, end
 
 
-def _pack(pieces: Sequence[_Piece], room: int, shared: int) -> Iterator[Span]:
-    before = list(accumulate((piece.tokens for piece in pieces), initial=0))
+def _pack(segments: Sequence[_Segment], room: int, shared: int) -> Iterator[Span]:
+    before = list(accumulate((segment.tokens for segment in segments), initial=0))
     begin = first = 0
-    """`begin` is the first piece of a span, and `first` its first new piece."""
-    while first < len(pieces):
+    """`begin` is the first segment of a span, and `first` its first new segment."""
+    while first < len(segments):
         most = room - shared if first else room
-        last = len(pieces)
+        last = len(segments)
         remaining = before[last] - before[first]
-        if remaining > most and first + 1 < len(pieces):
-            last = _best_end(pieces, before, first, most, remaining / ceil(remaining / most))
-        yield pieces[begin].start, pieces[last - 1].end
+        if remaining > most and first + 1 < len(segments):
+            last = _best_end(segments, before, first, most, remaining / ceil(remaining / most))
+        yield segments[begin].start, segments[last - 1].end
         earliest = bisect_left(before, before[last] - shared)
         begin, first = max(earliest, begin + 1), last
-        while begin < first and (pieces[begin].is_inside or _too_long(pieces, before, begin, first, room)):
+        while begin < first and (
+            segments[begin].is_inside or _too_long(segments, before, begin, first, room)
+        ):
             begin += 1
 
 
-def _too_long(pieces: Sequence[_Piece], before: Sequence[int], begin: int, first: int, room: int) -> bool:
-    """Return True if the repeated pieces leave too little room for the next new piece."""
-    return first < len(pieces) and before[first + 1] - before[begin] > room
+def _too_long(segments: Sequence[_Segment], before: Sequence[int], begin: int, first: int, room: int) -> bool:
+    """Return True if the repeated segments leave too little room for the next new segment."""
+    return first < len(segments) and before[first + 1] - before[begin] > room
 
 
-def _best_end(pieces: Sequence[_Piece], before: Sequence[int], first: int, most: int, aim: float) -> int:
+def _best_end(segments: Sequence[_Segment], before: Sequence[int], first: int, most: int, aim: float) -> int:
     """Return the end of the span at the best kind of border, with a length nearest to `aim`."""
 
     def worth(end: int) -> tuple[int, float]:
-        previous, following = pieces[end - 1], pieces[end]
+        previous, following = segments[end - 1], segments[end]
         length = before[end] - before[first]
         borders = (
             not previous.is_heading,

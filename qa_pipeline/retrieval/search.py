@@ -89,7 +89,7 @@ class Retriever:
         weights = (1.0, self._settings.vector_weight)
         fused = [fuse(ranked, weights, RRF_K) for ranked in self.rankings(questions, languages)]
         top_k = self._settings.top_k
-        return [[(self._chunk_ids[place], score) for place, score in ranked[:top_k]] for ranked in fused]
+        return [[(self._chunk_ids[index], score) for index, score in ranked[:top_k]] for ranked in fused]
 
     def rankings(
         self, questions: Sequence[str], languages: Sequence[str]
@@ -151,7 +151,7 @@ class WordIndex:
         scores = self._index.get_scores(query)
         sharing: Positions = np.flatnonzero(scores > 0)
         order = np.argsort(-scores[sharing], kind="stable")[:depth]
-        return [int(place) for place in sharing[order]]
+        return [int(index) for index in sharing[order]]
 
 
 def _stemmed(words: list[str], language: str) -> list[str]:

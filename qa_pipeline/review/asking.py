@@ -49,7 +49,7 @@ from qa_pipeline.storage.tables import (
     QUESTIONS,
     STORED,
 )
-from qa_pipeline.text.language import piece_language
+from qa_pipeline.text.language import segment_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.refusals import judge_refusals
@@ -247,7 +247,7 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
     resources, settings = asking.resources, asking.resources.settings
     searched = asking.open(place)
     main = searched.documents["language"].drop_nulls().mode().sort()
-    detected = piece_language(question, main[0] if main.len() else "en")
+    detected = segment_language(question, main[0] if main.len() else "en")
     language = detected if detected in LANGUAGES else "en"
     (retrieved,) = searched.retriever.retrieve([question], [language])
     names = [name for name, _ in retrieved]

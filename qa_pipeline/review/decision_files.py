@@ -141,7 +141,7 @@ def read_decision_file(path: Path) -> ReadFile:
     Raises:
         InputError: the file as a whole cannot be read.
     """
-    file = open_rows(path, LIMITS, SUFFIXES, columns_known=TEMPLATE, short_rows=True)
+    file = open_rows(path, LIMITS, SUFFIXES, known_columns=TEMPLATE, short_rows=True)
     unit = unit_of(path.name)
     needed = ("content_sha256", "decision", "who")
     missing = [name for name in needed if unit == "row" and name not in file.columns]
@@ -150,7 +150,7 @@ def read_decision_file(path: Path) -> ReadFile:
     lines, problems, blank = {}, {}, 0
     for row in file.rows():
         if not isinstance(row.value, dict):
-            problems[row.place] = (
+            problems[row.number] = (
                 row.value.detail if isinstance(row.value, Fault) else "expected a JSON object"
             )
             continue
@@ -163,9 +163,9 @@ def read_decision_file(path: Path) -> ReadFile:
             blank += 1
             continue
         try:
-            lines[row.place] = decision_line(values)
+            lines[row.number] = decision_line(values)
         except InputError as error:
-            problems[row.place] = about_pair(values, str(error))
+            problems[row.number] = about_pair(values, str(error))
     return ReadFile(lines, problems, blank, unit)
 
 

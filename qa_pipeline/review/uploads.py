@@ -63,7 +63,7 @@ def place_of(layout: Layout, key: str) -> Place:
 
 
 def _uploads(layout: Layout) -> Path:
-    return layout.asked / "documents"
+    return layout.uploads / "documents"
 
 
 def _upload(folder: Path) -> Place | None:

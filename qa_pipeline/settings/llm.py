@@ -38,10 +38,10 @@ def with_server(values: Any, fields: Collection[str]) -> Any:
     """Return settings with the defaults of a named server and of a small model."""
     if not isinstance(values, dict):  # validation reports it
         return values
-    known = {*get_args(Provider), *SERVERS, None}
-    if values.get("provider") not in known:
+    providers = {*get_args(Provider), *SERVERS, None}
+    if values.get("provider") not in providers:
         name = "llm.provider" if "profile" in fields else "the provider of a role below llm"
-        raise ValueError(f"{name} has to be one of {', '.join(sorted(known - {None}))}")
+        raise ValueError(f"{name} has to be one of {', '.join(sorted(providers - {None}))}")
     filled = dict(values)
     if server := SERVERS.get(str(values.get("provider"))):
         filled = {**{name: value for name, value in server.items() if name in fields}, **values}

@@ -26,15 +26,15 @@ def location_of(value: object) -> str:
         ValueError: the scheme is unknown, its package is missing, or the address contains credentials.
     """
     text = str(value)
-    scheme, mark, place = text.partition(_ADDRESS)
+    scheme, mark, path = text.partition(_ADDRESS)
     if not mark:
         return text
     scheme = scheme.lower()
     if scheme in _LOCAL:
-        return place or "/"
-    _check_place(scheme, place)
+        return path or "/"
+    _check_path(scheme, path)
     _check_scheme(scheme)
-    return f"{scheme}{_ADDRESS}{place.rstrip('/')}"
+    return f"{scheme}{_ADDRESS}{path.rstrip('/')}"
 
 
 def local_folder(value: object) -> object:
@@ -73,14 +73,14 @@ def is_remote(location: str) -> bool:
     return _ADDRESS in location
 
 
-def _check_place(scheme: str, place: str) -> None:
-    user, at, _ = place.partition("/")[0].rpartition("@")
+def _check_path(scheme: str, path: str) -> None:
+    user, at, _ = path.partition("/")[0].rpartition("@")
     if at and (":" in user or scheme in _NO_USERS):
         raise ValueError("it holds a password or token; leave it out and set it in the environment instead")
-    if "?" in place and scheme in _NO_USERS:
+    if "?" in path and scheme in _NO_USERS:
         raise ValueError("it holds a query, which may be a token; name a folder that can be listed without")
-    if "::" in place:
-        raise ValueError("chained addresses are not read; copy the files to one place")
+    if "::" in path:
+        raise ValueError("chained addresses are not read; copy the files to one folder")
 
 
 def _check_scheme(scheme: str) -> None:

@@ -22,8 +22,8 @@ def removal_of(name: str) -> str | None:
     """
     parts = name.split(".")
     groups = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
-    found = next((group for group in groups if group in _replacements()), None)
-    return None if found is None else f"{name} was removed in version {SINCE}: {_replacements()[found]}"
+    removed = next((group for group in groups if group in _replacements()), None)
+    return None if removed is None else f"{name} was removed in version {SINCE}: {_replacements()[removed]}"
 
 
 def leftovers(out: Path) -> list[str]:

@@ -161,7 +161,7 @@ def _explained(error: ValidationError) -> str:
         (".".join(str(part) for part in problem["loc"]), problem["msg"]) for problem in problems[:_MOST_NAMED]
     ]
     more = f"; and {len(problems) - _MOST_NAMED} more" if len(problems) > _MOST_NAMED else ""
-    return "; ".join(f"{place}: {message}" if place else message for place, message in listed) + more
+    return "; ".join(f"{name}: {message}" if name else message for name, message in listed) + more
 
 
 def thresholds_bytes(thresholds: Thresholds) -> bytes:

@@ -104,8 +104,8 @@ def locked(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # lock the folder itself if that is enough, so that no lock file remains in it
-        place, mode = (folder / ".lock", os.O_RDWR | os.O_CREAT) if across_hosts else (folder, os.O_RDONLY)
-        handle = os.open(place, mode)
+        path, mode = (folder / ".lock", os.O_RDWR | os.O_CREAT) if across_hosts else (folder, os.O_RDONLY)
+        handle = os.open(path, mode)
     except OSError as error:
         raise _failed(f"open {folder}", error) from error
     try:
@@ -159,13 +159,13 @@ def delete(path: Path) -> None:
 
 
 @contextmanager
-def work_folder(beside: Path) -> Iterator[Path]:
-    """Yield a temporary local folder that `publish_folder` can move into the folder `beside`."""
-    if store_of(beside):
+def work_folder(parent: Path) -> Iterator[Path]:
+    """Yield a temporary local folder that `publish_folder` can move into `parent`."""
+    if store_of(parent):
         with tempfile.TemporaryDirectory(prefix="qa_pipeline-") as temporary:
             yield Path(temporary)
         return
-    folder = beside / f".{uuid.uuid4().hex}.tmp"
+    folder = parent / f".{uuid.uuid4().hex}.tmp"
     folder.mkdir()
     try:
         yield folder

@@ -105,13 +105,13 @@ class Layout:
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
     @property
-    def asked(self) -> Path:
+    def uploads(self) -> Path:
         """Return the folder of documents uploaded and pairs added in the review app."""
         return self.out / "asked"
 
     def added_pairs(self, batch: str) -> Path:
         """Return the file of pairs that people added to a batch. Its next run imports them."""
-        return self._of_batch(self.asked / "added", batch, ".jsonl")
+        return self._of_batch(self.uploads / "added", batch, ".jsonl")
 
     @property
     def forgotten(self) -> Path:

@@ -170,8 +170,8 @@ def stored_path(address: str) -> Path:
     """
     from upath import UPath
 
-    scheme, _, place = address.partition("://")
-    if not place.strip("/") or any(sign in place for sign in "*?[]"):
+    scheme, _, location = address.partition("://")
+    if not location.strip("/") or any(sign in location for sign in "*?[]"):
         raise ValueError("name a bucket, and a folder in it, without * ? [ ]")
     # otherwise listings are cached for the whole process, although other processes write
     path = UPath(address, use_listings_cache=False)

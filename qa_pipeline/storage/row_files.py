@@ -65,12 +65,12 @@ class FileRow(NamedTuple):
     """A row of a file.
 
     Args:
-        place: position from 1: a line of JSON lines, an entry of JSON, or a row of a table.
+        number: position from 1: a line of JSON lines, an entry of JSON, or a row of a table.
         value: usually a mapping by column, or the `Fault` of the row.
         written: the bytes of the row in the file; empty for Parquet and Arrow.
     """
 
-    place: int
+    number: int
     value: Any
     written: bytes = b""
 
@@ -102,7 +102,7 @@ def open_rows(
     suffixes: Collection[str],
     *,
     content: bytes | None = None,
-    columns_known: Collection[str] = (),
+    known_columns: Collection[str] = (),
     short_rows: bool = False,
 ) -> RowFile:
     """Open a file of rows. Its suffix determines the format.
@@ -117,7 +117,7 @@ def open_rows(
         limits: the limits of the file and its rows.
         suffixes: the suffixes that the caller accepts.
         content: the content of the file, if it was already read.
-        columns_known: names of CSV columns that are matched regardless of case.
+        known_columns: names of CSV columns that are matched regardless of case.
         short_rows: accept CSV rows without their last cells, which some spreadsheets omit.
 
     Raises:
@@ -130,7 +130,7 @@ def open_rows(
     if suffix not in (*_SPREADSHEETS, *_TABLES):
         rows = _json_file(source) if suffix == ".json" else _json_lines(source)
         return _with_columns(_limited(rows, source))
-    opened = _table(source) if suffix in _TABLES else _csv(source, columns_known, short_rows=short_rows)
+    opened = _table(source) if suffix in _TABLES else _csv(source, known_columns, short_rows=short_rows)
     if len(opened.columns) > MOST_COLUMNS:
         raise source.error(f"has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
     if repeated := next((name for name, times in Counter(opened.columns).items() if times > 1), None):
@@ -151,7 +151,7 @@ def json_lines(path: Path, limits: Limits, *, tolerant: bool = False) -> Iterato
     """
     for row in _json_lines(_Source(path, None, limits), tolerant=tolerant):
         if isinstance(row.value, Fault) and not tolerant:
-            raise InputError(f"{path}, line {row.place}: {row.value.detail}; write one JSON object a line")
+            raise InputError(f"{path}, line {row.number}: {row.value.detail}; write one JSON object a line")
         yield row
 
 
@@ -231,9 +231,9 @@ def _limited(rows: Iterator[FileRow], source: _Source) -> Iterator[FileRow]:
         if size > most:
             raise source.too_large()
         if len(row.written) > longest and not isinstance(row.value, Fault):
-            yield FileRow(row.place or number, too_long(limits), row.written)
+            yield FileRow(row.number or number, too_long(limits), row.written)
         else:
-            yield row if row.place else FileRow(number, row.value, row.written)
+            yield row if row.number else FileRow(number, row.value, row.written)
 
 
 def too_long(limits: Limits) -> Fault:
@@ -259,23 +259,23 @@ def _json_lines(source: _Source, *, tolerant: bool = False) -> Iterator[FileRow]
         is_utf16 = opened.read(2) in _UTF16
         opened.seek(0)
         file = io.BytesIO(source.text().encode()) if is_utf16 else opened
-        for place in count(1):
+        for number in count(1):
             line = file.readline(most + 2)  # with the end of the line
             rest = line
             while len(rest) == most + 2 and not rest.endswith(b"\n"):  # skip the rest of a longer line
                 rest = file.readline(most + 2)
             if not line:
                 return
-            if not (written := line.removeprefix(codecs.BOM_UTF8 if place == 1 else b"").strip()):
+            if not (written := line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").strip()):
                 continue
             try:
                 is_long = len(line.rstrip(b"\r\n")) > most
                 value = too_long(source.limits) if is_long else _decoded(written.decode())
             except UnicodeDecodeError as error:
                 if not tolerant:
-                    raise source.not_utf8(place) from error
+                    raise source.not_utf8(number) from error
                 value = Fault("broken_line", "not UTF-8")
-            yield FileRow(place, value, written)
+            yield FileRow(number, value, written)
 
 
 def _decoded(text: str) -> Any:
@@ -302,7 +302,7 @@ def _json_file(source: _Source) -> Iterator[FileRow]:
     except ValueError as error:
         if getattr(error, "msg", "") == "Extra data":
             lines = _json_lines(_Source(source.path, text.encode(), source.limits))
-            yield from (row._replace(place=0) for row in lines)
+            yield from (row._replace(number=0) for row in lines)
             return
         raise source.error(f"is not JSON ({error}); write it again, as JSONL if it is long") from error
     listed = value.get("data") if isinstance(value, dict) else value
@@ -339,20 +339,20 @@ def _records(lines: Sequence[str], delimiter: str, limits: Limits) -> Iterator[t
 def _fitting(lines: Sequence[str], begin: int, most: int) -> Iterator[str]:
     """Yield the lines from index `begin`, up to a total of `most` bytes."""
     size = 0
-    for place in range(begin, len(lines)):
-        size += len(lines[place].encode())
+    for index in range(begin, len(lines)):
+        size += len(lines[index].encode())
         if size > most:
             return
-        yield lines[place]
+        yield lines[index]
 
 
-def _csv(source: _Source, columns_known: Collection[str], *, short_rows: bool) -> RowFile:
+def _csv(source: _Source, known_columns: Collection[str], *, short_rows: bool) -> RowFile:
     text = source.text()
     # the line "sep=;" sets the delimiter in spreadsheets, which hide it
     hint = text[4] if text.startswith("sep=") and text[4:5] in {*_DELIMITERS} else ""
     lines = list(io.StringIO(text, newline=""))[1 if hint else 0 :]
-    headers = {sign: _header(lines, sign, columns_known, source.limits) for sign in hint or _DELIMITERS}
-    delimiter = max(headers, key=lambda sign: (len({*headers[sign]} & {*columns_known}), len(headers[sign])))
+    headers = {sign: _header(lines, sign, known_columns, source.limits) for sign in hint or _DELIMITERS}
+    delimiter = max(headers, key=lambda sign: (len({*headers[sign]} & {*known_columns}), len(headers[sign])))
     header = headers[delimiter]
     if not header and text.strip():
         raise source.error("row 1: found no header that can be read; write the file again")
@@ -361,21 +361,21 @@ def _csv(source: _Source, columns_known: Collection[str], *, short_rows: bool) -
 
 
 def _header(
-    lines: Sequence[str], delimiter: str, columns_known: Collection[str], limits: Limits
+    lines: Sequence[str], delimiter: str, known_columns: Collection[str], limits: Limits
 ) -> list[str]:
     records = _records(lines, delimiter, limits)
     cells = next((cells for written, cells in records if written.strip()), [])
     if isinstance(cells, Fault):
         return []
-    names = [cell.strip() or f"column {place}" for place, cell in enumerate(cells, 1)]
-    return [name.casefold() if name.casefold() in columns_known else name for name in names]
+    names = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, 1)]
+    return [name.casefold() if name.casefold() in known_columns else name for name in names]
 
 
 def _csv_rows(
     records: Iterable[tuple[str, list[str] | Fault]], header: list[str], *, short_rows: bool
 ) -> Iterator[FileRow]:
     is_header, width = True, len(header)
-    for place, (text, cells) in enumerate(records, start=1):
+    for number, (text, cells) in enumerate(records, start=1):
         value: Any = cells
         if not (written := text.strip().encode()):
             continue
@@ -393,14 +393,14 @@ def _csv_rows(
             if cell_count > width or (cell_count < width and not short_rows):
                 detail = f"{cell_count} cells under a header of {width}; quote cells that hold the delimiter"
                 value = Fault("broken_line", detail)
-        yield FileRow(place, value, written)
+        yield FileRow(number, value, written)
 
 
 def _table(source: _Source) -> RowFile:
     import polars as pl
 
     def rows(only: Collection[str] | None = None) -> Iterator[FileRow]:
-        place = size = 0
+        number = size = 0
         with _batches(source, only) as (_, batches):
             for batch in batches:
                 size += batch.nbytes  # the metadata of a file may state a smaller size
@@ -408,8 +408,8 @@ def _table(source: _Source) -> RowFile:
                     raise source.too_large()
                 for start in range(0, batch.num_rows, _BLOCK):
                     for row in pl.DataFrame(batch.slice(start, _BLOCK)).iter_rows(named=True):
-                        place += 1
-                        yield FileRow(place, row)
+                        number += 1
+                        yield FileRow(number, row)
 
     with source.opened(), _batches(source) as (schema, _):
         types = pl.Schema(schema)

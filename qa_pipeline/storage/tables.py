@@ -544,9 +544,9 @@ LLM_CALLS = Table(
     counted=("role", "outcome", "repair", "replied_model"),
 )
 
-KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS)}
+SIDE_TABLES: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS)}
 """Records of a batch outside the pipeline's flow. They are never released or checked for conservation."""
 
-STORED: dict[str, Table] = TABLES | KEPT_APART
+STORED: dict[str, Table] = TABLES | SIDE_TABLES
 """Every stored table."""
 # fmt: on

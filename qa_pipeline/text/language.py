@@ -81,7 +81,7 @@ def languages_of(text: str, declared: str | None = None, title: str | None = Non
     return [LanguageShare(name, round(lengths[name] / total, 4)) for name in names]
 
 
-def piece_language(text: str, main: str) -> str:
+def segment_language(text: str, main: str) -> str:
     """Return the language of a part of a document if certain, else the main language."""
     prose = _CODE.sub("", text)
     if _letters(prose) < _SHORTEST:

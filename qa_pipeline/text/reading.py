@@ -57,7 +57,7 @@ class Reading:
     @cached_property
     def tokens(self) -> tuple[str, ...]:
         """Return the words, numbers and identifiers of the folded form in order."""
-        return tuple(token for word in self.folded.split() if (token := _bare(word)))
+        return tuple(token for word in self.folded.split() if (token := _strip_punctuation(word)))
 
     @cached_property
     def words(self) -> tuple[Token, ...]:
@@ -98,7 +98,7 @@ class Reading:
         first = [word.folded for word in self.words[:longest]]
         return any(" ".join(first[:count]) in phrases for count in range(1, len(first) + 1))
 
-    def holds_any(self, phrases: Set[str]) -> bool:
+    def contains_any(self, phrases: Set[str]) -> bool:
         """Return True if the text contains any of the phrases."""
         line = f" {' '.join(word.folded for word in self.words)} "
         return any(f" {phrase} " in line for phrase in phrases)
@@ -134,9 +134,9 @@ def number_value(token: str, language: str) -> str | None:
 def _figures(text: str, language: str) -> Iterator[str]:
     months, vocabulary = lexicon(language).months, lexicon(language).proof
     apart = _BRACKETS.sub(" ", _SPACED_GROUPS.sub("", text))
-    words = [_bare(word.lstrip(_COMPARISONS)) for word in apart.split()]
-    for place, word in enumerate(words):
-        before, after = words[max(0, place - 1) : place], words[place + 1 : place + 2]
+    words = [_strip_punctuation(word.lstrip(_COMPARISONS)) for word in apart.split()]
+    for index, word in enumerate(words):
+        before, after = words[max(0, index - 1) : index], words[index + 1 : index + 2]
         if word.casefold() in vocabulary.numbers and before and before[0].casefold() in vocabulary.articles:
             continue  # "all three" refers to named items and does not state a number
         if word.casefold() in months and any(near[:1].isdigit() for near in (*before, *after)):
@@ -169,16 +169,16 @@ def _without_connective(text: str, language: str) -> str:
 
 def _small_beginning(text: str, language: str) -> str:
     """Return the text with a lower-case first letter, if its first word is an ordinary word."""
-    first = _bare(text.partition(" ")[0])
+    first = _strip_punctuation(text.partition(" ")[0])
     plain = first[1:].islower() or (len(first) == 1 and first.casefold() in lexicon(language).stop_words)
     at = text.find(first)
     return text[:at] + text[at].lower() + text[at + 1 :] if first and plain else text
 
 
-def _bare(word: str) -> str:
+def _strip_punctuation(word: str) -> str:
     """Return a word without surrounding punctuation. The signs of a number or code are kept."""
-    bare = word.rstrip(_EDGES)
-    if bare.endswith("(") or word.startswith(bare + "()"):
-        bare = bare.removesuffix("(") + "()"
-    stripped = bare.lstrip("\"'(,;:!?…[]{}*")
+    trimmed = word.rstrip(_EDGES)
+    if trimmed.endswith("(") or word.startswith(trimmed + "()"):
+        trimmed = trimmed.removesuffix("(") + "()"
+    stripped = trimmed.lstrip("\"'(,;:!?…[]{}*")
     return stripped if stripped[:1] != "." or stripped[1:2].isalpha() else stripped.lstrip(".")

@@ -125,8 +125,8 @@ class Sources:
         self._by_address: dict[str, list[str]] = defaultdict(list)
         placed: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
         columns = ("document_id", "chunk_id", "char_start", "char_end")
-        for document_id, *place in chunks.sort("char_start", maintain_order=True).select(columns).rows():
-            placed[document_id].append(tuple(place))
+        for document_id, *span in chunks.sort("char_start", maintain_order=True).select(columns).rows():
+            placed[document_id].append(tuple(span))
         parsed = documents.filter(pl.col("status") == "parsed")
         originals = dict(parsed.select("content_sha256", "document_id").iter_rows())
         for row in typed_rows(documents, DocumentRow):
@@ -235,10 +235,10 @@ def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[t
     whole path is compared by letters and digits only. All equal headings count.
     """
     headed = [path for path in paths if path]
-    slug_wanted, seen = _slug(section), Counter[str]()
+    section_slug, seen = _slug(section), Counter[str]()
     for path in headed:
         slug = _slug(path[-1])
-        if seen[slug] and f"{slug}-{seen[slug]}" == slug_wanted:
+        if seen[slug] and f"{slug}-{seen[slug]}" == section_slug:
             return [path]
         seen[slug] += 1
     loose = _letters(section) - {""}
@@ -296,13 +296,13 @@ def locate_quote(quote: str, text: str) -> Located | None:
     around an ellipsis, in order and as close together as possible.
     """
     for kind, deep in (("exact", False), ("spelling", True), ("ellipsis", True)):
-        folded, places = _folded(text, deep)
-        pieces = _ELLIPSIS.split(quote) if kind == "ellipsis" else [quote]
-        parts = [part for part in (_folded(piece, deep)[0].strip() for piece in pieces) if part]
+        folded, offsets = _folded(text, deep)
+        fragments = _ELLIPSIS.split(quote) if kind == "ellipsis" else [quote]
+        parts = [part for part in (_folded(fragment, deep)[0].strip() for fragment in fragments) if part]
         spans = list(_spans(parts, folded)) if parts else []
         if spans:
             start, end = min(spans, key=lambda span: span[1] - span[0])
-            return Located(places[start], places[end - 1] + 1, kind)
+            return Located(offsets[start], offsets[end - 1] + 1, kind)
     return None
 
 
@@ -310,7 +310,7 @@ def locate_quote(quote: str, text: str) -> Located | None:
 def _folded(text: str, deep: bool) -> tuple[str, list[int]]:
     """Return the comparable form of a text, and the original offset of each of its characters."""
     form: list[str] = []
-    places: list[int] = []
+    offsets: list[int] = []
     hyphens = {match.start(): match.end() for match in _HYPHENATED.finditer(text)} if deep else {}
     skipped_to = 0
     for at, character in enumerate(text):
@@ -321,14 +321,14 @@ def _folded(text: str, deep: bool) -> tuple[str, list[int]]:
         elif character.isspace():
             if form and form[-1] != " ":
                 form.append(" ")
-                places.append(at)
+                offsets.append(at)
         elif not deep or character not in _DROPPED:
             letters = character
             if deep:
                 letters = fold_signs(fold_marks(character)).casefold()
             form += letters
-            places += [at] * len(letters)
-    return "".join(form), places
+            offsets += [at] * len(letters)
+    return "".join(form), offsets
 
 
 def _spans(parts: list[str], folded: str) -> Iterator[tuple[int, int]]:

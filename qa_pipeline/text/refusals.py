@@ -42,10 +42,10 @@ def coverage_of(answer: str, stated: str | None) -> str:
 def _refuses(text: str, language: str) -> bool:
     words = LEXICONS[language].refusing
     breaks = re.compile(rf"[,\s]+(?:{'|'.join(words.breaks)})(?=[\s,])")
-    clauses = [piece for sentence in _SENTENCE_ENDS.split(text) for piece in breaks.split(sentence)]
+    clauses = [part for sentence in _SENTENCE_ENDS.split(text) for part in breaks.split(sentence)]
     refused = False
     for clause in filter(None, (clause.strip(" ,.()") for clause in clauses)):
-        silent = all(_begins(clause, of) for of in (words.documents, words.denials, words.telling))
+        silent = all(_begins(clause, of) for of in (words.documents, words.denials, words.mentioning))
         if silent or clause in words.alone or _begins(clause, words.phrases):
             refused = True
         elif not clause.startswith(tuple(words.courtesies)):

@@ -99,8 +99,8 @@ def markdown_table(
         lines.append([escape_markdown(cell, longest) for cell in cells])
     titles = list(columns.values() if isinstance(columns, Mapping) else columns)
     rules = []
-    for place in range(len(titles)):
-        column = {line[place] for line in lines}
+    for index in range(len(titles)):
+        column = {line[index] for line in lines}
         is_number = all(map(_NUMBER.fullmatch, column)) and column - {"–"}
         rules.append("---:" if is_number else "---")
     return Markup("\n".join(f"| {' | '.join(line)} |" for line in [titles, rules, *lines]))  # noqa: S704

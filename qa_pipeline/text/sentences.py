@@ -42,11 +42,11 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
     for start, end, is_whole in units(text):
         cuts = [] if is_whole else sentence_cuts(text, start, end, language)
         for first, second in zip([start, *cuts], [*cuts, end], strict=True):
-            piece = text[first:second]
-            left = second - len(piece.lstrip())
-            right = first + len(piece.rstrip())
-            if left < right:
-                spans.append((left, right))
+            part = text[first:second]
+            low = second - len(part.lstrip())
+            high = first + len(part.rstrip())
+            if low < high:
+                spans.append((low, high))
     return spans
 
 

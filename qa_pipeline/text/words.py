@@ -25,7 +25,7 @@ class Token(NamedTuple):
 
 def tokenize(text: str, language: str) -> tuple[Token, ...]:
     """Return the words and digit groups of `text` in order. Identifiers and compounds are split."""
-    vocabulary = _known_words(language)
+    vocabulary = _word_reader(language)
     tokens = []
     for match in _WORD.finditer(text):
         folded, stem, content, negative = vocabulary(match[0])
@@ -34,7 +34,7 @@ def tokenize(text: str, language: str) -> tuple[Token, ...]:
 
 
 @functools.cache
-def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
+def _word_reader(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
     """Return a cached function from a word to its folded form, stem, content flag and negative flag."""
     vocabulary, stem = lexicon(language), stemmer(language)
 
@@ -42,8 +42,8 @@ def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
     def word(written: str) -> tuple[str, str, bool, bool]:
         folded = unicodedata.normalize("NFC", written).casefold().replace("’", "'")
         negative = folded in vocabulary.negations or folded.endswith("n't")
-        bare = folded.removesuffix("'s")
-        return folded, stem(bare), not negative and bare not in vocabulary.stop_words, negative
+        base = folded.removesuffix("'s")
+        return folded, stem(base), not negative and base not in vocabulary.stop_words, negative
 
     return word
 

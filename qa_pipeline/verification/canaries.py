@@ -299,8 +299,8 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] =
 
 def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
     """Yield each pair with the first answer of another pair that shares few words with the question."""
-    for place, pair in enumerate(pairs):
-        for other in [*pairs[place + 1 :], *pairs[:place]][:_TRIES]:
+    for index, pair in enumerate(pairs):
+        for other in [*pairs[index + 1 :], *pairs[:index]][:_TRIES]:
             of_same = set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
             if not of_same and _is_no_answer(pair, other["answer"], other["language"]):
                 yield _judged(OTHER_ANSWER, pair, other["answer"], other["evidence_chunk_ids"])
@@ -335,10 +335,10 @@ def cut_short(pair: ProvedPairRow) -> str:
         return ""
     repeated = {token.stem for token in question_tokens}
     tokens = tokenize(pair["answer"], pair["language"])
-    new_places = (
+    new_indices = (
         n for n, word in enumerate(tokens) if word.negative or (word.content and word.stem not in repeated)
     )
-    beginning = tokens[: next(new_places, 0)]
+    beginning = tokens[: next(new_indices, 0)]
     return pair["answer"][: beginning[-1].end] if len(beginning) >= _FEWEST_KEPT else ""
 
 

@@ -72,15 +72,15 @@ def cite_claims(
     shared = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
     everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
     cited = []
-    for place, claim in enumerate(claims):
+    for index, claim in enumerate(claims):
         counted = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
         is_marked = bool(counted)
         marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in counted))
         ids, checks = tuple(marked_ids) if is_marked else everything, []
         for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True):
-            if owner == place or (owner is None and not is_marked and quote is None):
+            if owner == index or (owner is None and not is_marked and quote is None):
                 counted.append(resolution)
-            if owner == place and quote is not None:
+            if owner == index and quote is not None:
                 checks.append(_check(quote, resolution.chunk_ids or ids, ids, sources, texts))
         cited.append(_status(counted, ids, tuple(checks)))
     return cited

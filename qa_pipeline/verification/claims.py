@@ -90,11 +90,11 @@ def _answered(
     claims = model_claims or split_claims(pair["answer"], language)
     cited = cite_claims(pair, claims, references, index.texts)
     if not pair["citations"]:
-        for place, claim in enumerate(claims):
-            if cited[place].status == "uncited":
+        for number, claim in enumerate(claims):
+            if cited[number].status == "uncited":
                 query_stems = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
                 nearest = index.best_chunks(query_stems, _SEARCHED_CHUNKS)
-                cited[place] = ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest))
+                cited[number] = ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest))
     return Answered(pair, claims, cited)
 
 

@@ -259,7 +259,7 @@ def _with_replies(
 
 
 @dataclass(frozen=True, slots=True)
-class QuotePlace:
+class QuoteSpan:
     """The position of a model's quote in a passage. Offsets are within the passage's text."""
 
     passage: Passage
@@ -273,12 +273,12 @@ def missing_figures(claim: Reading, texts: Iterable[Reading]) -> list[str]:
     return sorted(claim.figures - figures)
 
 
-def find_quote(quote: str, passages: Sequence[Passage]) -> QuotePlace | None:
+def find_quote(quote: str, passages: Sequence[Passage]) -> QuoteSpan | None:
     """Find a quote in the passages verbatim, except for runs of white space."""
     for passage in passages:
-        place = locate_quote(quote, passage.text)
-        if place is not None and place.kind == "exact":
-            return QuotePlace(passage, place.start, place.end)
+        match = locate_quote(quote, passage.text)
+        if match is not None and match.kind == "exact":
+            return QuoteSpan(passage, match.start, match.end)
     return None
 
 
@@ -291,23 +291,23 @@ def unfounded(
     """
     if not any(quote.strip() for quote in quotes):
         return "no_quote", "the reply accepts the claim and quotes nothing"
-    places = []
+    matches = []
     for quote in quotes:
-        place = find_quote(quote, passages)
-        if place is None:
+        match = find_quote(quote, passages)
+        if match is None:
             return "quote_not_found", f"not in the passages: {quote[:200]}"
-        places.append(place)
+        matches.append(match)
     language = claim.language
-    texts = [read(place.passage.text[place.start : place.end], language) for place in places]
+    texts = [read(match.passage.text[match.start : match.end], language) for match in matches]
     headings = [
         read(heading, language)
-        for place in places
-        for heading in (place.passage.title, *place.passage.section_path)
+        for match in matches
+        for heading in (match.passage.title, *match.passage.section_path)
     ]
     missing = missing_figures(claim, [*texts, *headings, question])
     if missing:
         return "quote_lacks_figure", f"not in the quotes: {', '.join(missing)}"
     denying = lexicon(language).proof.denying
-    if claim.negations and not any(text.negations or text.holds_any(denying) for text in texts):
+    if claim.negations and not any(text.negations or text.contains_any(denying) for text in texts):
         return "quote_lacks_negation", "the claim denies something and its quotes deny nothing"
     return None

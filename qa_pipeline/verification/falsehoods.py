@@ -48,15 +48,15 @@ def falsehoods(sentence: str, passage: str, language: str, seed: int = 0) -> Ite
     """Yield the sentence with one change that the passage does not support, once for each position."""
     for kind, (start, end), values in _slots(sentence, language):
         # a negation changes no value, so only the whole changed sentence must be absent from the passage
-        absent = [value for value in values if kind == "negation" or not holds(passage, value)]
+        absent = [value for value in values if kind == "negation" or not contains(passage, value)]
         if absent:
             new = absent[draw_number(seed, sentence, start) % len(absent)]
             changed = sentence[:start] + new + sentence[end:]
-            if not holds(passage, changed):
+            if not contains(passage, changed):
                 yield Falsehood(changed, kind)
 
 
-def holds(passage: str, value: str) -> bool:
+def contains(passage: str, value: str) -> bool:
     """Return True if the passage contains the value as separate words, with or without digit grouping."""
     return any(
         text in form and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", form) is not None
@@ -102,9 +102,9 @@ def _other_units(unit: str) -> list[str]:
 
 def _other_digits(text: str) -> list[str]:
     """Return the text with another last digit. A number of one digit gets a second digit before it."""
-    place = max(at for at, letter in enumerate(text) if letter.isdigit())
-    start, others = (0, "123456789") if len(text) == 1 else (1, "0123456789".replace(text[place], ""))
-    values = [f"{text[:place]}{digit}{text[place + start :]}" for digit in others]
+    index = max(at for at, letter in enumerate(text) if letter.isdigit())
+    start, others = (0, "123456789") if len(text) == 1 else (1, "0123456789".replace(text[index], ""))
+    values = [f"{text[:index]}{digit}{text[index + start :]}" for digit in others]
     return [value for value in values if not value.isdecimal() or int(value) > _LARGEST_WORD]
 
 
@@ -138,5 +138,5 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
         return min(new, key=lambda probe: (is_near(probe.text), probe.kind == "negation"))
     words = next(iter([*ordered, text or folded]))[:_LONGEST].rstrip(".").split() or ["1"]
     first = _LARGEST_WORD + 1 + seed % 900
-    absent = (str(n) for n in range(first, 10**6) if not holds(f"{text} {folded}", str(n)))
+    absent = (str(n) for n in range(first, 10**6) if not contains(f"{text} {folded}", str(n)))
     return Falsehood(" ".join([*words, next(absent)]), NUMBER_ADDED)

@@ -16,7 +16,7 @@ from qa_pipeline.settings.verification import JudgingSettings
 from qa_pipeline.storage.table_schema import AssessmentColumns, DraftedPairRow, typed_rows
 from qa_pipeline.storage.tables import ASSESSMENTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
-from qa_pipeline.verification.outcomes import decided_claims, evidence_pieces, grounded_pairs
+from qa_pipeline.verification.outcomes import decided_claims, evidence_passages, grounded_pairs
 
 
 class ProvedPairRow(DraftedPairRow):
@@ -84,7 +84,7 @@ def with_evidence(
     evidence = (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == "supported")
-        .join(evidence_pieces(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
+        .join(evidence_passages(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
         .group_by("pair_id", maintain_order=True)
         .agg(evidence_chunk_ids=chunk_ids)
     )

@@ -144,7 +144,7 @@ def ask_verifier(
             columns = _verdicts(call, replies[call.request.key], shelf)
             verdicts |= zip((row["claim_id"] for row in call.rows), columns, strict=True)
     untrusted = {"reason": NOT_TRUSTED}
-    rows = [{"claim_id": one, **verdicts.get(one, untrusted)} for one in claims["claim_id"]]
+    rows = [{"claim_id": claim_id, **verdicts.get(claim_id, untrusted)} for claim_id in claims["claim_id"]]
     return pl.DataFrame(rows, schema=REPLIES)
 
 
@@ -189,21 +189,21 @@ class _Shelf:
         groups.sort(key=lambda group: min(map(chosen.index, group)))
         return [_joined(group) for group in groups]
 
-    def holds_injections(self, rows: Sequence[PairClaimRow]) -> bool:
+    def contains_injections(self, rows: Sequence[PairClaimRow]) -> bool:
         """Return True if claims, their questions or their passages contain an injection."""
         texts = chain.from_iterable((_stated(row), row["question"]) for row in rows)
         return hold_injections(self.passages(rows)) or any(map(is_injection, texts))
 
     def placed(self, quote: str, passages: Sequence[Passage]) -> dict[str, Any]:
         """Return a quote with its position in the document, or alone if the position is unknown."""
-        place = find_quote(quote, passages)
-        if place is None:
+        match = find_quote(quote, passages)
+        if match is None:
             return {"quote": quote}
-        first = self.sources[place.passage.chunk_id]
-        text = first.document_text[first.start : first.start + len(place.passage.text)]
-        if text != place.passage.text:  # an injection was cut out of it
+        first = self.sources[match.passage.chunk_id]
+        text = first.document_text[first.start : first.start + len(match.passage.text)]
+        if text != match.passage.text:  # an injection was cut out of it
             return {"quote": quote}
-        start, end = first.start + place.start, first.start + place.end
+        start, end = first.start + match.start, first.start + match.end
         of_same = (of for of in self.sources.values() if of.document_id == first.document_id)
         holding = (of for of in of_same if of.start <= start < of.start + len(of.text))
         source = next(holding, first)
@@ -265,7 +265,7 @@ def _groups(claims: pl.DataFrame, shelf: _Shelf) -> list[list[PairClaimRow]]:
         texts = sorted(passage.text for passage in shelf.passages(of_pair))
         key = (of_pair[0]["language"], of_pair[0]["batch"], *texts)
         group = latest.get(key, [])
-        if shelf.holds_injections(of_pair):
+        if shelf.contains_injections(of_pair):
             groups.append(of_pair)
         elif group and len(group) + len(of_pair) <= _MOST_CLAIMS:
             group += of_pair
@@ -304,7 +304,7 @@ def _verdicts(call: _Call, reply: Reply[VerifyReply] | ModelError, shelf: _Shelf
         yield from ({**same, "reason": reply.reason, "detail": str(reply)} for _ in call.rows)
         return
     replies = _by_number(reply.value)
-    is_injected = shelf.holds_injections(call.rows)
+    is_injected = shelf.contains_injections(call.rows)
     is_doubted = call.decision_on_probe(reply) != "reject"
     numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
     for row, number in zip(call.rows, numbers, strict=False):

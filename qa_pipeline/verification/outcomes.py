@@ -152,7 +152,7 @@ def _outcome(accept_grounding: float) -> pl.Expr:
     return pl.coalesce(*(pl.when(met).then(pl.lit(name)) for met, name in rules), pl.lit("grounded"))
 
 
-def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
+def evidence_passages(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return claim_id and the evidence columns, with a row for each evidence passage.
 
     If the verifying model accepted a claim, its quotes are the evidence.
@@ -162,5 +162,5 @@ def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Da
     quoted = by_model.explode("llm_quotes", empty_as_null=True).drop_nulls("llm_quotes").unnest("llm_quotes")
     quoted = quoted.rename({name: f"evidence_{name}" for name in quoted.columns if name != "claim_id"})
     local = claims.select("claim_id", *names).join(by_model, on="claim_id", how="anti", maintain_order="left")
-    pieces = pl.concat([local, quoted], how="diagonal")
-    return claims.select("claim_id").join(pieces, on="claim_id", maintain_order="left_right")
+    evidence = pl.concat([local, quoted], how="diagonal")
+    return claims.select("claim_id").join(evidence, on="claim_id", maintain_order="left_right")

@@ -109,7 +109,7 @@ def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
     before = read(around.before, unit.language)
     if around.before.endswith(":") and not around.opens_paragraph:
         yield "stands behind a colon"
-    if before.holds_any(words.reporting) or before.opens_with(words.supposing):
+    if before.contains_any(words.reporting) or before.opens_with(words.supposing):
         yield f'stands behind "{around.before[:80]}"'
     if unit.folded.count('"') % 2:
         yield "is part of a quotation"
@@ -120,10 +120,10 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
     words = lexicon(unit.language).proof
     after = read(around.after, unit.language)
     first = around.after.partition(" ")[0]
-    said_no = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no
-    denies = after.negations > 0 or after.holds_any(words.revoking)
+    negates = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no
+    denies = after.negations > 0 or after.contains_any(words.revoking)
     points = after.opens_with(words.demonstratives) and denies
-    if said_no or points or after.opens_with(words.contrasts):
+    if negates or points or after.opens_with(words.contrasts):
         yield f'is followed by "{around.after[:80]}"'
 
 
@@ -147,7 +147,7 @@ def _lead_in(unit: Reading, around: Surroundings, context: QuestionContext) -> I
     if not around.is_item or not around.lead_ins:
         return
     words = lexicon(unit.language).proof
-    telling = lexicon(unit.language).negations.union(
+    meaningful = lexicon(unit.language).negations.union(
         words.reporting, words.supposing, words.voiding, words.scope
     )
     is_sentence = unit.written[-1:] in (".", "!") and unit.written.lstrip("-*+• ")[:1].isupper()
@@ -156,16 +156,16 @@ def _lead_in(unit: Reading, around: Surroundings, context: QuestionContext) -> I
     negated = context.question.negations or context.answer.negations
     for text in around.lead_ins:
         lead_in = read(text, unit.language)
-        if is_sentence and not lead_in.holds_any(telling):
+        if is_sentence and not lead_in.contains_any(meaningful):
             continue
         unsaid = [stem for stem in lead_in.stems if stem not in mentioned]
         if unsaid or only_scope(lead_in, tokens) or (lead_in.negations and not negated):
             yield f'is an item of "{text[:80]}"'
 
 
-def _apart(text: str, spans: Sequence[tuple[int, int]], place: int) -> bool:
+def _apart(text: str, spans: Sequence[tuple[int, int]], index: int) -> bool:
     """Return True if two adjacent sentences are unrelated, such as items, rows or headings."""
-    both = spans[place : place + 2]
+    both = spans[index : index + 2]
     if any(_HEADING.match(text, *span) or " | " in text[slice(*span)] for span in both):
         return True
     return _ITEM.match(text, *both[1]) is not None
@@ -175,13 +175,13 @@ def _cut(text: str, span: tuple[int, int]) -> str:
     return text[span[0] : min(span[1], span[0] + _LONGEST)]
 
 
-def _lead_ins(text: str, spans: Sequence[tuple[int, int]], place: int) -> Iterator[str]:
+def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterator[str]:
     """Yield the lead-ins of the list or table around a sentence, nearest first."""
-    depth = _depth(text, spans[place])
-    row = " | " in text[slice(*spans[place])]
+    depth = _depth(text, spans[index])
+    row = " | " in text[slice(*spans[index])]
     if depth is None and not row:
         return
-    for at in range(place - 1, max(place - _FARTHEST_ITEM, -1), -1):
+    for at in range(index - 1, max(index - _FARTHEST_ITEM, -1), -1):
         span = spans[at]
         if _HEADING.match(text, *span):
             return
@@ -247,11 +247,11 @@ def prove(
         return Proof(doubts=("longer than the rules read",))
     if reads_otherwise(claim):
         return Proof(doubts=("holds signs that hide text or turn its order round",))
-    text, said_yes = without_polar_word(claim, language)
-    if said_yes is not None and not is_polar(context.question):
+    text, affirms = without_polar_word(claim, language)
+    if affirms is not None and not is_polar(context.question):
         return Proof(doubts=("answers yes or no to another kind of question",))
     reading = read(text, language)
-    if said_yes is not None and (not reading.tokens or bool(reading.negations) is said_yes):
+    if affirms is not None and (not reading.tokens or bool(reading.negations) is affirms):
         return Proof(doubts=("yes and no are for a model",))
     first: Proof | None = None
     for proof in _proofs(reading, fragment, context, index, chunk_ids):
@@ -286,15 +286,15 @@ def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool)
     source, language = index.sources[unit.chunk_id], unit.reading.language
     at = source.start + unit.start
     around = surroundings(source.document_text, language, at, at + len(unit.text))
-    asked_of = QuestionContext(
+    question_context = QuestionContext(
         context.question,
         context.answer,
         read("\n".join(source.headings), language),
         read(introduction_of(source.document_text, at, around), language),
     )
     if is_bound:
-        yield from unbound(unit.reading, asked_of)
-    yield from takes_back(unit.reading, around, source.headings, asked_of, source.status)
+        yield from unbound(unit.reading, question_context)
+    yield from takes_back(unit.reading, around, source.headings, question_context, source.status)
     if doubt := source.doubt(unit.start, unit.end):
         yield f"the reader is not sure of its text: {doubt}"
 

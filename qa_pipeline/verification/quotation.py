@@ -41,7 +41,7 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
     return claim, None
 
 
-def asked_words(question: Reading) -> list[Token]:
+def question_words(question: Reading) -> list[Token]:
     """Return the content words that name the topic of a question."""
     words = lexicon(question.language).proof
     topics = []
@@ -57,7 +57,7 @@ def asked_words(question: Reading) -> list[Token]:
 def unbound(unit: Reading, context: QuestionContext) -> Iterator[str]:
     """Yield the reasons why a unit may not answer the question."""
     question = context.question
-    words = asked_words(question)
+    words = question_words(question)
     if not question.tokens:
         return
     if not words:
@@ -78,8 +78,8 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
     """Yield reasons if words shared by question and unit differ in order or role."""
     stated = [word.stem for word in unit.words]
     shared = [word for word in words if word.stem in unit.stem_set]
-    places = [stated.index(word.stem) for word in shared]
-    moved = len(places) - _longest_rise(places)
+    positions = [stated.index(word.stem) for word in shared]
+    moved = len(positions) - _longest_rise(positions)
     asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
     if moved > (0 if asks_who else 1):
         yield "the words of the question are in another order here"
@@ -88,12 +88,12 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
             yield f'"{word.folded}" is behind another preposition here'
 
 
-def _longest_rise(places: Sequence[int]) -> int:
+def _longest_rise(positions: Sequence[int]) -> int:
     """Return the length of the longest rising subsequence (patience sorting)."""
     ends: list[int] = []
-    for place in places:
-        at = bisect_left(ends, place)
-        ends[at : at + 1] = [place]
+    for position in positions:
+        at = bisect_left(ends, position)
+        ends[at : at + 1] = [position]
     return len(ends)
 
 
@@ -104,9 +104,9 @@ def _prepositions(text: Reading, stem: str) -> Set[str]:
     """
     vocabulary = lexicon(text.language)
     prepositions = set()
-    for place, word in enumerate(text.words):
+    for index, word in enumerate(text.words):
         if word.stem == stem:
-            at = place
+            at = index
             while at and text.words[at - 1].folded in vocabulary.proof.articles:
                 at -= 1
             before = text.words[at - 1].folded if at else ""
@@ -114,11 +114,11 @@ def _prepositions(text: Reading, stem: str) -> Set[str]:
     return prepositions
 
 
-def only_scope(unit: Reading, spoken: Set[str]) -> str | None:
-    """Return the first word of scope (such as "only") that a unit has and the `spoken` tokens lack."""
+def only_scope(unit: Reading, stated: Set[str]) -> str | None:
+    """Return the first word of scope (such as "only") that a unit has and the `stated` tokens lack."""
     scope = lexicon(unit.language).proof.scope
     line = f" {' '.join(unit.lower_tokens)} "
-    lacking = (phrase for phrase in sorted(scope) if f" {phrase} " in line and phrase not in spoken)
+    lacking = (phrase for phrase in sorted(scope) if f" {phrase} " in line and phrase not in stated)
     return next(lacking, None)
 
 
@@ -136,12 +136,12 @@ def fragment_in(claim: Reading, unit: Unit, question: Reading, headings: Reading
     """
     if not claim.tokens or len(claim.tokens) > _LONGEST_FRAGMENT or unit.is_row:
         return False
-    places = _runs(claim.tokens, unit.reading.tokens)
-    if len(places) != 1:
+    runs = _runs(claim.tokens, unit.reading.tokens)
+    if len(runs) != 1:
         return False
-    spoken = question.stem_set | headings.stem_set
+    stated = question.stem_set | headings.stem_set
     others = [stem for stem in unit.reading.stems if stem not in claim.stem_set]
-    if not others or any(stem not in spoken for stem in others):
+    if not others or any(stem not in stated for stem in others):
         return False
     mentioned = {*question.lower_tokens, *headings.lower_tokens, *claim.lower_tokens}
     return only_scope(unit.reading, mentioned) is None

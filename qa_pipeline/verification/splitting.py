@@ -94,8 +94,8 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
             owner += 1
         owned.setdefault(owner, []).extend(mark_references(mark[0]) or [mark[0]])
     return [
-        replace(claim, references=tuple(owned.get(place, claim.references)))
-        for place, claim in enumerate(claims)
+        replace(claim, references=tuple(owned.get(index, claim.references)))
+        for index, claim in enumerate(claims)
     ]
 
 
@@ -103,13 +103,13 @@ def _trimmed(words: str, start: int, end: int) -> tuple[int, int]:
     """Return the span without list labels, heading signs and surrounding blanks."""
     label = _LABEL.match(words, start, end)
     start = label.end() if label else start
-    piece = words[start:end]
-    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+    part = words[start:end]
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
 
 
-def plain(piece: str) -> str:
+def plain(text: str) -> str:
     """Return the text of a claim on one line, without gaps before punctuation."""
-    return re.sub(r" ([.,;:!?])", r"\1", " ".join(piece.split()))
+    return re.sub(r" ([.,;:!?])", r"\1", " ".join(text.split()))
 
 
 def is_claim(text: str) -> bool:

@@ -47,7 +47,7 @@ class Statement:
     def chunk_ids(self) -> tuple[str, ...]:
         """Return the ids of non-empty passages. Each ends with the index of its passage."""
         name = self.statement_id[:16]
-        return tuple(f"{name}-{place}" for place, text in enumerate(self.passages) if text.strip())
+        return tuple(f"{name}-{index}" for index, text in enumerate(self.passages) if text.strip())
 
 
 @dataclass(frozen=True, slots=True)

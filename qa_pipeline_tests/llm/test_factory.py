@@ -17,7 +17,7 @@ KEY = {"GEMINI_API_KEY": LOOPBACK_KEY}
 
 def built(settings: LLMSettings, folder: Path, environ: dict[str, str]) -> LanguageModel | None:
     models = Models(
-        settings, place=folder / "replies.db", environ=environ, run="run", extractive=ExtractiveModel()
+        settings, address=folder / "replies.db", environ=environ, run="run", extractive=ExtractiveModel()
     )
     return models.of(settings.generator)
 

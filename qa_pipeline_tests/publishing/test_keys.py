@@ -10,7 +10,7 @@ from qa_pipeline.publishing.keys import (
     document_keys,
     near_duplicates,
     row_keys,
-    said_codes,
+    wording_codes,
 )
 
 ROW = {"documents": ["d1"], "question": "Which valve protects the boiler?", "answer": "The safety valve.",
@@ -47,7 +47,7 @@ def test_a_question_about_something_else_is_another(question: str) -> None:
 
 def test_a_question_of_function_words_alone_is_known_by_all_of_them() -> None:
     rows = pl.DataFrame([{**ROW, "question": one} for one in ("Who is it?", "What is it?")])
-    assert row_keys(rows)["place"].value_counts()["count"].to_list() == [3, 3]
+    assert row_keys(rows)["row"].value_counts()["count"].to_list() == [3, 3]
 
 
 def test_equal_documents_and_long_answers_are_kept_together_and_short_answers_and_refusals_are_not() -> None:
@@ -62,7 +62,7 @@ def test_equal_documents_and_long_answers_are_kept_together_and_short_answers_an
 
 def test_equal_rows_have_equal_codes_whatever_their_case_and_others_have_not() -> None:
     rows = pl.DataFrame([ROW, {**ROW, "question": ROW["question"].upper()}, {**ROW, "answer": "Another."}])  # type: ignore[attr-defined]
-    one, same, other = said_codes(rows)
+    one, same, other = wording_codes(rows)
     assert one == same != other
 
 

@@ -131,7 +131,7 @@ def test_the_latest_is_the_newest_whatever_is_pushed_last(first: Path, second: P
 def test_the_command_sends_what_it_has_published(republished: Workspace, tmp_path: Path) -> None:
     ran = release(republished, "--push", str(tmp_path / "target"))
     assert ran.code == OK
-    assert all(check.holds for check in verify_release(tmp_path / "target" / "1"))
+    assert all(check.is_valid for check in verify_release(tmp_path / "target" / "1"))
     own = qa_pipeline.load_release(republished.out / "releases", "train").collect()
     assert qa_pipeline.load_release(tmp_path / "target", "train").collect().equals(own)
     (republished.out / "releases" / "1" / "README.md").write_text("# Better\n")

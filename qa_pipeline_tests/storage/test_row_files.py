@@ -110,7 +110,7 @@ def test_every_format_gives_the_same_rows_from_a_path_and_from_bytes(kind: str, 
     assert values(found) == rows
     assert found == read(content, name)
     first = 2 if unit_of(name) == "row" and kind not in TABLES else 1
-    assert [row.place for row in found] == [first, first + 1]
+    assert [row.number for row in found] == [first, first + 1]
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -132,9 +132,9 @@ def test_a_row_longer_than_allowed_is_a_fault_and_the_others_go_on(kind: str) ->
 
 def test_places_are_lines_of_json_and_rows_as_spreadsheets_count_them() -> None:
     lines = b'\xef\xbb\xbf{"a": 1}\r\n\r\n  \n[2]\n{"a": "\xe2\x80\xa8"}'
-    assert [row.place for row in read(lines, "rows.jsonl")] == [1, 4, 5]
-    assert [row.place for row in read('sep=;\na;b\n"two\nlines";1\n\n;\nx;2', "rows.csv")] == [2, 5]
-    assert [row.place for row in read('[{"a": 1},\n\n7]', "rows.json")] == [1, 2]
+    assert [row.number for row in read(lines, "rows.jsonl")] == [1, 4, 5]
+    assert [row.number for row in read('sep=;\na;b\n"two\nlines";1\n\n;\nx;2', "rows.csv")] == [2, 5]
+    assert [row.number for row in read('[{"a": 1},\n\n7]', "rows.json")] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_places_are_lines_of_json_and_rows_as_spreadsheets_count_them() -> None:
 def test_a_broken_line_is_a_fault_and_its_neighbours_go_on(line: str) -> None:
     before, broken, after = read(f'{{"a": 1}}\n{line}\n{{"a": 2}}', "rows.jsonl")
     assert (before.value, after.value) == ({"a": 1}, {"a": 2})
-    assert (broken.place, broken.value.reason) == (2, "broken_line")
+    assert (broken.number, broken.value.reason) == (2, "broken_line")
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ def test_what_is_no_regular_file_is_refused_before_it_is_opened(tmp_path: Path) 
 def test_a_broken_csv_row_costs_that_row_only() -> None:
     broken = ["short,a", "", "nul\0,a,,2", '"quote"d,a,,4', '"open,a,,5']
     lines = ["Q,A,,n", '"two\nlines",a,,1', *broken, "l,42,,6,"]
-    found = read("\n".join(lines), "rows.csv", columns_known={"q"})
-    assert [(row.place, value) for row, value in zip(found, values(found), strict=True)] == [
+    found = read("\n".join(lines), "rows.csv", known_columns={"q"})
+    assert [(row.number, value) for row, value in zip(found, values(found), strict=True)] == [
         (2, {"q": "two\nlines", "A": "a", "column 3": None, "n": "1"}),
         (3, "broken_line"),
         (5, "broken_line"),
@@ -201,7 +201,7 @@ def test_a_broken_csv_row_costs_that_row_only() -> None:
 def test_any_file_is_rows_or_an_error_that_names_it(content: bytes, suffix: str) -> None:
     refusal, places = f"rows{suffix}", list[int]()
     try:
-        places = [row.place for row in read(content, f"rows{suffix}")]
+        places = [row.number for row in read(content, f"rows{suffix}")]
     except InputError as error:
         refusal = str(error)
     assert refusal.startswith(f"rows{suffix}")

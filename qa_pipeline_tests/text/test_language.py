@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.text.language import LanguageShare, _model, declared_language, languages_of, piece_language
+from qa_pipeline.text.language import LanguageShare, _model, declared_language, languages_of, segment_language
 
 SENTENCES = {
     "en": "The server reads its configuration when it starts, and again when it is told to.",
@@ -28,7 +28,7 @@ def test_the_shares_of_any_text_add_up_and_the_main_language_comes_first(
 
 @given(st.lists(st.text(max_size=400), max_size=4))
 def test_a_piece_whose_language_is_not_certain_is_in_the_main_one(texts: list[str]) -> None:
-    assert {piece_language(text[:79], "sv") for text in texts} <= {"sv"}
+    assert {segment_language(text[:79], "sv") for text in texts} <= {"sv"}
 
 
 @pytest.mark.parametrize("text", ["", "42", "===", "Max width"])

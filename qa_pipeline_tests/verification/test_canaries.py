@@ -32,7 +32,7 @@ from qa_pipeline.verification.canaries import (
     verified_rows,
 )
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.falsehoods import holds
+from qa_pipeline.verification.falsehoods import contains
 from qa_pipeline.verification.judging import ProvedPairRow
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.curation.rows import claim, claim_verdict, claim_verdicts, claims
@@ -60,7 +60,7 @@ def ids(drawn: list[Canary]) -> list[str]:
 def test_each_kind_is_what_it_is_called(draw: Any) -> None:
     drawn = draw(chunks_of())
     for canary in of_kind(EDITED, drawn):
-        assert not holds(TEXTS[canary.chunk_id], canary.claim.rpartition("; ")[2])
+        assert not contains(TEXTS[canary.chunk_id], canary.claim.rpartition("; ")[2])
         assert canary.source in TEXTS[canary.chunk_id]
     for canary in of_kind(VERBATIM, drawn):
         assert all(part.rstrip(".") in TEXTS[canary.chunk_id] for part in canary.claim.split("; "))

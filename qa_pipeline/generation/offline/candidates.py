@@ -63,16 +63,16 @@ def _is_well_formed(question: str, answer: str) -> bool:
 
 def _asking_headings(read: Reading) -> Iterator[tuple[str, int, int]]:
     """Yield headings that are questions, with the span of the text below them."""
-    for place, unit in enumerate(read.units):
+    for index, unit in enumerate(read.units):
         question = plain(unit.text)
-        if unit.kind != "heading" or not _stands_alone(question, read):
+        if unit.kind != "heading" or not _is_standalone(question, read):
             continue
-        span = _answer_below(read.units[place + 1 :], read)
+        span = _answer_below(read.units[index + 1 :], read)
         if span and read.stems(question) & read.stems(read.text[slice(*span)]):
             yield question, *span
 
 
-def _stands_alone(question: str, read: Reading) -> bool:
+def _is_standalone(question: str, read: Reading) -> bool:
     """Return True if a heading is a single question about a named subject, without addressing the reader."""
     grammar, asked_words = read.grammar, folded(question)
     return (
@@ -81,7 +81,7 @@ def _stands_alone(question: str, read: Reading) -> bool:
         and len(asked_words) > 2
         and asked_words[0] in grammar.question_openers | grammar.finite_verbs
         and read.is_named(question)
-        and not read.leans(question)
+        and not read.needs_context(question)
         and (grammar.speakers | grammar.pronouns.leaning).isdisjoint(asked_words)
     )
 
@@ -107,7 +107,7 @@ def _statements(read: Reading) -> Iterator[tuple[str, int, int]]:
     for sentence in (line for unit in prose for line in sentences_of(unit, read.passage)):
         for statement, pattern in _patterns(read.passage.language):
             match = pattern.fullmatch(sentence.text)
-            if match and not read.leans(match[0]) and (subject := _subject(match, statement, read)):
+            if match and not read.needs_context(match[0]) and (subject := _subject(match, statement, read)):
                 question = statement.question.format_map({**match.groupdict(), "subject": subject})
                 yield question, sentence.start, sentence.end
                 break
@@ -119,10 +119,10 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
     grammar, words = lexicon(language), words_of(language)
     before = any_of(grammar.prepositions | grammar.definite | grammar.year_leads)
     month = rf"(?i:{any_of(grammar.months)})"
-    telling = rf"(?!(?i:{any_of(words.weak)})\b)"
+    not_weak = rf"(?!(?i:{any_of(words.weak)})\b)"
     parts = {
         "subject": r"(?P<subject>(?:[^\s,;:!?()]+ ){0,8}?[^\s,;:!?()]*\w)(?: \([^()]{1,60}\)){0,2}",
-        "thing": rf"{any_of(grammar.indefinite)} {telling}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
+        "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
         "anything": r".{15,}\.",
         "number": r"\d.*\.",
         "date": rf"(?:{before} )+(?:\d{{1,2}}\.? )?(?:{month} )?(?:\d{{1,2}}, )?(?:1[5-9]|20)\d\d\b",
@@ -149,10 +149,10 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     is_name = inner[0] in names or read.writes_as_name(written.split()[has_article])
     is_headed = read.is_headed(" ".join(inner))
     if parts[0] in grammar.indefinite:
-        is_told = defines and (len(inner) > 1 or not grammar.open_compounds)
+        is_statement = defines and (len(inner) > 1 or not grammar.open_compounds)
     else:
-        is_told = is_headed or is_name or (not defines and bool(names))
-        is_told &= (defines and not has_article) or read.is_named(written)
-    if not is_told and not statement.says.endswith("{anything}"):
+        is_statement = is_headed or is_name or (not defines and bool(names))
+        is_statement &= (defines and not has_article) or read.is_named(written)
+    if not is_statement and not statement.says.endswith("{anything}"):
         return None
     return written if is_capital and not has_article else read.small(written)

@@ -88,8 +88,8 @@ def _unit(written: str, start: int) -> Unit:
 def sentences_of(unit: Unit, passage: Passage) -> list[Unit]:
     """Return the sentences of a unit."""
     spans = split_sentences(passage.text[unit.start : unit.end], passage.language)
-    places = [(unit.start + start, unit.start + end) for start, end in spans]
-    return [Unit(unit.kind, " ".join(passage.text[a:b].split()), a, b) for a, b in places]
+    offsets = [(unit.start + start, unit.start + end) for start, end in spans]
+    return [Unit(unit.kind, " ".join(passage.text[a:b].split()), a, b) for a, b in offsets]
 
 
 def plain(heading: str) -> str:
@@ -119,7 +119,7 @@ class Reading:
         self.units = [] if is_cut else units_of(passage.text)
         self.headings = [plain(heading) for heading in (passage.title, *passage.section_path)]
 
-    def leans(self, text: str) -> bool:
+    def needs_context(self, text: str) -> bool:
         """Return True if a text has a word that only makes sense in its context."""
         return has(text, self.words.leaning | self.words.pointing)
 

@@ -94,7 +94,7 @@ class Refusing(_Table):
 
     documents: Words
     denials: Words
-    telling: Words
+    mentioning: Words
     phrases: Words
     alone: Words
     courtesies: Words
