@@ -53,7 +53,7 @@ def release(
     target, is_sent = (None, False) if push is None else push_release(made.folder, push)
     manifest = made.manifest.model_dump(mode="json")
     screen = {name: manifest[name] for name in ("splits", "batches", "batches_left_out", "rows_left_out")}
-    screen["not satisfied"] = manifest["unsatisfied"]
+    screen["note"] = manifest["unsatisfied"]
     screen["published" if made.made else "unchanged since"] = str(made.folder)
     if target is not None:
         screen["sent to" if is_sent else "already there"] = target
@@ -107,6 +107,9 @@ def verify(
         document["changes"] = changes
         screen[f"against {against}"] = changes.group_by(keys).agg(rows=pl.len()).sort(keys)
         screen["rows that differ"] = changes.height
+        screen["first of them"] = changes.select("change", "split_before", "split_after", "question").head(
+            MOST_SHOWN
+        )
     show(document, as_json=as_json, screen=screen, every=True)
     if not holds:
         raise typer.Exit(FAILED)

@@ -13,7 +13,7 @@ from qa_pipeline.cli.exit_codes import FAILED, OK
 from qa_pipeline.curation.batch_gates import VERDICT_WORDS
 from qa_pipeline.curation.coverage import count_outcomes
 from qa_pipeline.curation.reasons import in_words
-from qa_pipeline.pipeline.outcomes import NO_ROWS, WARNING, BatchOutcome
+from qa_pipeline.pipeline.outcomes import NO_ROWS, BatchOutcome
 from qa_pipeline.pipeline.report import Report, report
 from qa_pipeline.review.sample import draw_rows
 from qa_pipeline.storage.layout import Layout
@@ -146,7 +146,10 @@ def _show_sentences(summary: Report, outcomes: Sequence[BatchOutcome] = ()) -> N
     if count := _sum(summary, "accepted_unproved"):
         print_line(f"Accepted by similarity alone: {count}. {SIMILARITY_ONLY}", "yellow")
     if summary.decisions:
-        states = ", ".join(f"{count} {state}" for state, count in sorted(summary.decisions.items()))
+        names = {"stale": "outdated, since their pair changed or is gone", "taken_back": "undone"}
+        states = ", ".join(
+            f"{count} {names.get(state, state)}" for state, count in sorted(summary.decisions.items())
+        )
         print_line(f"Decisions of people: {states}")
     if (cost := summary.cost).calls:
         money = "" if cost.cost is None else f", {cost.cost:.2f} {cost.currency}"
@@ -160,11 +163,11 @@ def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[
     rows = {row["batch"]: row for row in summary.batches.iter_rows(named=True)}
     sentences: list[tuple[str, str]] = []
     for outcome in outcomes:
-        gates = [gate for gate in outcome.failed_gates if not gate.startswith(WARNING)]
-        warnings = len(outcome.failed_gates) - len(gates)
         parts = [outcome.error, _describe(rows[outcome.batch]) if outcome.batch in rows else None]
-        parts += [plural(warnings, "warning")] if warnings else []
-        lines = [f"{outcome.batch} {outcome.outcome}: {'; '.join(filter(None, parts))}", *gates]
+        lines = [
+            f"{outcome.batch} {outcome.outcome}: {'; '.join(filter(None, parts))}",
+            *outcome.failed_gates,
+        ]
         sentences.append((outcome.outcome, "\n  ".join(lines)))
     if not outcomes:
         sentences += [("failed", f"{batch}: {why}") for batch, why in summary.incomplete.items()]
@@ -224,7 +227,7 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
     out = f"--out {shlex.quote(str(layout.out))}"
     formats = "docs/documents.md lists the formats that are read"
     advices = {
-        "verdicts": f"qa-pipeline review {out} shows each pair next to its source; try a larger model",
+        "verdicts": f"decide the pairs with qa-pipeline review {out}, or use a larger model",
         "questions": "Rules only ask about plain statements; a model asks more: --provider",
         "documents": formats,
     }

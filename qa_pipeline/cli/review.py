@@ -122,6 +122,9 @@ def decide(
     template: Annotated[
         Path | None, typer.Option(help="Write the undecided pairs to this new .csv or .jsonl file.")
     ] = None,
+    accepted: Annotated[
+        bool, typer.Option("--accepted", help="Write the accepted pairs to the template too.")
+    ] = False,
     batch: OnlyBatch = None,
 ) -> None:
     """Record people's decisions on pairs.
@@ -134,31 +137,33 @@ def decide(
 
     load_settings(out=out)  # also makes new files private
     if template is not None and file is None:
-        _write_template(Layout(out), template, batch)
+        _write_template(Layout(out), template, batch, with_accepted=accepted)
         return
     if file is None or template is not None:
         raise InputError("name either a FILE of decisions, or --template FILE to make one")
-    if batch:
-        raise InputError("--batch goes with --template; decisions name their pairs")
+    if batch or accepted:
+        raise InputError("--batch and --accepted go with --template; decisions name their pairs")
     check_exists(file, out)
     from qa_pipeline.review.decision_files import read_decision_file
 
     raise typer.Exit(_record(Layout(out), file, read_decision_file(file)))
 
 
-def _write_template(layout: Layout, path: Path, batches: list[str] | None) -> None:
+def _write_template(layout: Layout, path: Path, batches: list[str] | None, *, with_accepted: bool) -> None:
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".jsonl"):
         raise InputError(f"{path.name}: a template is a .csv or .jsonl file")
     if path.exists():
         raise InputError(f"{path} exists and may hold decisions; choose another name")
-    from qa_pipeline.review.decision_files import template_bytes, undecided
+    from qa_pipeline.review.decision_files import template_bytes, template_rows
     from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.storage.tables import VERDICTS
 
-    rows = list(undecided(layout, batches or [table.stem for table in layout.tables(VERDICTS.name)]))
+    batches = batches or [table.stem for table in layout.tables(VERDICTS.name)]
+    verdicts = ("needs_review", "accepted") if with_accepted else ("needs_review",)
+    rows = list(template_rows(layout, batches, verdicts))
     write_bytes(path, template_bytes(rows, suffix))
-    sys.stdout.write(f"Undecided pairs in {path}: {len(rows)}\n")
+    sys.stdout.write(f"Pairs in {path}: {len(rows)}\n")
 
 
 def _record(layout: Layout, path: Path, read: "ReadFile") -> int:
@@ -178,7 +183,7 @@ def _record(layout: Layout, path: Path, read: "ReadFile") -> int:
     }
     sys.stdout.write(", ".join(f"{count} {what}" for what, count in counts.items()) + "\n")
     if taken.recorded:
-        sys.stdout.write("Run the batches again to apply them\n")
+        sys.stdout.write(f"Run the batches again to apply them: qa-pipeline run CORPUS --out {layout.out}\n")
     return FAILED if taken.problems else OK
 
 

@@ -36,7 +36,8 @@ _NO_CAP = 10**15
 """Calls of an estimate, which needs no cap."""
 
 Corpus = Annotated[
-    str, typer.Argument(help="Folder or address. Each sub-folder or .zip file is a batch; else it is one.")
+    str,
+    typer.Argument(help="Folder, file or address. Each sub-folder or .zip file is a batch; else it is one."),
 ]
 
 

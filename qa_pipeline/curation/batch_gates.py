@@ -194,7 +194,11 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     if low >= limit:
         return Gate("pass_rate", True, True, accepted / decided, limit, decided, message, counts)
     blocking = high < limit
-    message += f"; the limit is {limit}" if blocking else f"; it proves neither side of the limit {limit}"
+    message += (
+        f"; the limit is {limit}"
+        if blocking
+        else f"; too few pairs to say if the rate is above the limit {limit}"
+    )
     message += _judge_advice(verdicts)
     return Gate("pass_rate", False, blocking, accepted / decided, limit, decided, message, counts)
 

@@ -140,10 +140,28 @@ def latest_release(releases: Path) -> Path | None:
 def point_to(releases: Path, version: int) -> None:
     """Write the version of the latest release to `latest.json`, atomically.
 
+    If later releases were deleted, the file also keeps their highest version, which is not used again.
+
     Raises:
         StorageError: the file cannot be written.
     """
-    write_bytes(releases / LATEST, f"{json.dumps({'version': version})}\n".encode())
+    content = {"version": version}
+    if (highest := highest_version(releases)) > version:
+        content["highest"] = highest
+    write_bytes(releases / LATEST, f"{json.dumps(content)}\n".encode())
+
+
+def highest_version(releases: Path) -> int:
+    """Return the highest version of any release so far, including deleted releases; 0 without releases."""
+    numbers = [int(folder.name) for folder in releases.glob("*") if folder.name.isdecimal()]
+    try:
+        pointer = json.loads((releases / LATEST).read_bytes())
+        numbers += [int(pointer["version"]), int(pointer.get("highest", 0))]
+    except FileNotFoundError:
+        pass
+    except (ValueError, LookupError, TypeError) as error:
+        raise ReleaseError(f"{releases / LATEST} is damaged; delete it and publish again") from error
+    return max(numbers, default=0)
 
 
 def release_folders(releases: Path) -> list[Path]:

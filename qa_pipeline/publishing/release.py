@@ -29,6 +29,7 @@ from qa_pipeline.publishing.manifest import (
     Manifest,
     alone,
     file_of,
+    highest_version,
     point_to,
 )
 from qa_pipeline.publishing.rows import (
@@ -89,9 +90,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
             f"{resources.layout.out} has no accepted row to release{f' ({why})' if why else ''}"
         )
     before = read_earlier_release(releases)
-    version = 1 + max(
-        (int(release.name) for release in releases.glob("*") if release.name.isdecimal()), default=0
-    )
+    version = 1 + highest_version(releases)
     selection = select_rows(candidates, before, settings.release)
     reasons = dict(Counter(sorted(selection.rows["reason"].drop_nulls())))
     if not selection.names:

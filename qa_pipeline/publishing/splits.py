@@ -146,20 +146,21 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
     problems = []
     if lacking := [name for name in splits if not counts.get(name)]:
         problems.append(
-            f"there is no {' and no '.join(lacking)} split: {documents.height} documents are too few, or too "
-            "unequal, for one that no single document fills; add documents, or take it out of release.splits"
+            f"there is no {' and no '.join(lacking)} split: rows of {documents.height} documents are too few "
+            "or too unequal, since no split may rest on one document; add documents, or remove it from "
+            "release.splits"
         )
     largest = documents.sort("rows", "path", descending=[True, False], nulls_last=True)
     largest = largest.unique("split", keep="first").sort("split").select("split", "path", "rows")
     for name, path, most in largest.iter_rows():
         if counts[name] < FEWEST_ROWS:
             problems.append(
-                f"{name} has {counts[name]} rows: what is measured on fewer than {FEWEST_ROWS} is uncertain "
-                "by more than 0.2 either way; add documents, or raise its share in release.splits"
+                f"{name} has {counts[name]} rows: a share measured on fewer than {FEWEST_ROWS} is uncertain "
+                "by more than 0.2; add documents, or raise its share in release.splits"
             )
         if path is not None and most / counts[name] > LARGEST_DOCUMENT_SHARE:
             problems.append(
-                f"{most} of {counts[name]} rows of {name} rest on {path}: it teaches or measures mostly "
-                "that; add documents, or set training.max_examples_per_document"
+                f"{most} of {counts[name]} rows of {name} rest on {path}: "
+                "add documents, or set training.max_examples_per_document"
             )
     return problems

@@ -5,7 +5,7 @@ import io
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -196,8 +196,10 @@ def _as_written(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_SIGNS) else cell
 
 
-def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the undecided pairs of batches as rows of the template.
+def template_rows(
+    layout: Layout, batches: Sequence[str], verdicts_of_rows: Collection[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the pairs of batches with these verdicts as rows of the template.
 
     Raises:
         InputError: a batch has no verdicts.
@@ -210,7 +212,9 @@ def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[dict[str, Any]
             read_table(layout.table(table.name, name), table)
             for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS, CHUNKS)
         )
-        waiting = verdicts.filter(pl.col("verdict") == "needs_review", pl.col("expected_verdict").is_null())
+        waiting = verdicts.filter(
+            pl.col("verdict").is_in(verdicts_of_rows), pl.col("expected_verdict").is_null()
+        )
         pairs, claims = (frame.join(waiting, on="pair_id", how="semi") for frame in (pairs, claims))
         sources = chunks.join(documents.select("document_id", "path"), on="document_id").select(
             evidence_chunk_id="chunk_id",

@@ -36,6 +36,8 @@ _FARTHEST_ITEM = 100
 _LONGEST = 600
 """Maximum characters read of a neighbouring sentence. A retraction begins early."""
 
+_NOT_VERBATIM = "no sentence, list item or table row of the source equals it"
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -260,7 +262,7 @@ def prove(
         first = first or proof
     if first is not None:
         return first
-    return _denied(reading, index, chunk_ids) or Proof(doubts=("not in the source word for word",))
+    return _denied(reading, index, chunk_ids) or Proof(doubts=(_NOT_VERBATIM,))
 
 
 def _proofs(

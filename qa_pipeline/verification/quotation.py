@@ -70,7 +70,7 @@ def unbound(unit: Reading, context: QuestionContext) -> Iterator[str]:
     elif not any(word.stem in near for word in words):
         yield "only a heading speaks of what is asked"
     if not is_polar(question) and bool(question.negations) != bool(unit.negations):
-        yield "question and source do not agree in their negations"
+        yield "only one of question and source has a negation"
     yield from _out_of_order(words, unit, question)
 
 
@@ -85,7 +85,7 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
         yield "the words of the question are in another order here"
     for word in shared:
         if not _prepositions(question, word.stem) & _prepositions(unit, word.stem):
-            yield f'"{word.folded}" is behind another preposition here'
+            yield f'"{word.folded}" follows another preposition in the source than in the question'
 
 
 def _longest_rise(positions: Sequence[int]) -> int:

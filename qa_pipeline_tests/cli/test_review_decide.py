@@ -106,7 +106,7 @@ def test_decisions_turn_stale_with_the_evidence_and_survive_deleted_tables(works
     run(workspace)
 
     assert verdicts(workspace)[WRONG] == ("rejected", "number_mismatch", "pipeline")
-    assert "1 stale" in invoke("status", "--out", workspace.out).stdout
+    assert "1 outdated" in invoke("status", "--out", workspace.out).stdout
     shutil.rmtree(workspace.out / "tables")
     workspace.write({"b/guide.md": MANUAL})
     run(workspace)

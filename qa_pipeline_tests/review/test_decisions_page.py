@@ -70,7 +70,7 @@ def test_a_decision_leads_to_the_next_pair_which_offers_to_undo_it(
     assert reply.status_code == 200
     assert recorded(workspace)["decision"].to_list() == ["accepted", "reopened"]
     assert not standing(recorded(workspace)).height
-    assert "2 taken_back" in paragraphs(invoke_status(workspace))
+    assert "2 undone" in paragraphs(invoke_status(workspace))
 
 
 def invoke_status(workspace: Workspace) -> str:
