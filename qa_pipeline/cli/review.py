@@ -4,7 +4,7 @@ import getpass
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 STYLES = {"page": "bold magenta", "section": "bold cyan", "chunk": "bold green", "text": ""}
 """Style of each kind of line in a document."""
+
+Verdict = Literal["accepted", "rejected", "needs_review", "failed"]
 
 
 def status(
@@ -194,7 +196,7 @@ def sample(
     question_type: Annotated[str, typer.Option("--type", help="Only this question type.")] = "",
     batch: Annotated[str, typer.Option(help="Only this batch.")] = "",
     document: Annotated[str, typer.Option(help="Only the document at this path.")] = "",
-    verdict: Annotated[str, typer.Option(help="Only this verdict.")] = "accepted",
+    verdict: Annotated[Verdict, typer.Option(help="Only this verdict.")] = "accepted",
     seed: Seed = "0",
     to: Annotated[Path | None, typer.Option(help="New JSONL file for the rows.")] = None,
     as_json: Json = False,

@@ -48,7 +48,7 @@ def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -
             file.seek(0)
             frame = pl.read_parquet(file, columns=list(columns) if columns else None)
     except FileNotFoundError as error:
-        raise TableError(f"{path} is not there; run the step that writes table {table.name}") from error
+        raise TableError(f"{path} is not there; run its batch first (qa-pipeline run)") from error
     except OSError as error:
         raise TableError(f"cannot read {path}: {error.strerror or error}") from error
     except pl.exceptions.PolarsError as error:
