@@ -37,14 +37,15 @@ class LabelledRows:
     claims: pl.DataFrame
 
 
-def read_complete(path: Path) -> LabelledFile:
-    """Read a file of labelled rows, or of premises and hypotheses.
+def read_all_rows(path: Path) -> LabelledFile:
+    """Read a labelled file, whose rows may also be premises and hypotheses, and refuse unusable rows.
 
     Raises:
         InputError: the file or a row of it cannot be used.
     """
     read = read_file(path, Item)
-    for row in read.left_out.iter_rows(named=True):
+    if not read.left_out.is_empty():
+        row = read.left_out.row(0, named=True)
         raise InputError(f"{path}, row {row['first_row']}: {row['detail']}; correct or remove such rows")
     return LabelledFile(path, hash_file(path), read.items)
 

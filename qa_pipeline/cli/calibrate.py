@@ -51,7 +51,7 @@ def calibrate(
     if not data and decisions is None and what_if is None:
         raise InputError("name labelled rows with --data, or a folder of decisions with --decisions")
     from qa_pipeline.calibration.fitting import calibrate as fit
-    from qa_pipeline.calibration.rows import decided_rows, read_complete
+    from qa_pipeline.calibration.rows import decided_rows, read_all_rows
     from qa_pipeline.cli.console import show
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
@@ -65,7 +65,7 @@ def calibrate(
         return
     if not re.fullmatch("[a-z0-9_-]{1,40}", name):
         raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
-    labelled = [read_complete(path) for path in labelled_files(data or [])]
+    labelled = [read_all_rows(path) for path in labelled_files(data or [])]
     files = [replace(file, items=draw(file.items, limit)) for file in labelled]
     files += [] if decisions is None else [decided_rows(Layout(decisions))]
     rows = sum(file.items.height for file in files)

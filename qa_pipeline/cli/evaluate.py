@@ -92,7 +92,7 @@ def validation(
     check_exists(*files)
     import polars as pl
 
-    from qa_pipeline.calibration.rows import read_complete
+    from qa_pipeline.calibration.rows import read_all_rows
     from qa_pipeline.cli.console import show
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.evaluation.running import cut_by
@@ -100,7 +100,7 @@ def validation(
     from qa_pipeline.evaluation.validation import measure_validation
     from qa_pipeline.text.rendering import words
 
-    items = pl.concat([draw(read_complete(path).items, limit) for path in labelled_files(files)])
+    items = pl.concat([draw(read_all_rows(path).items, limit) for path in labelled_files(files)])
     options = model_options(max_calls=max_calls, max_cost=max_cost)
     means = means_of(cut_by(settings_of(data, change, options, scorer)), scorer, "unknown")
     document = rounded(measure_validation(items, means.resources, means.verifier, means.judge))

@@ -221,12 +221,12 @@ def estimate(
     batches, _ = choose_batches(settings, single, batch)
     from qa_pipeline.cli.console import show
 
-    document = _estimate(settings, batches)
-    screen = {name: document[name] for name in ("stages", "calls", "tokens")}
-    screen["cost"] = "unknown" if document["cost"] is None else f"{document['cost']:.4f} USD"
-    if not document["stages"]:
+    estimated = _estimate(settings, batches)
+    screen = {name: estimated[name] for name in ("stages", "calls", "tokens")}
+    screen["cost"] = "unknown" if estimated["cost"] is None else f"{estimated['cost']:.4f} USD"
+    if not estimated["stages"]:
         screen = {"estimate": "llm.provider names no hosted model, so a run costs nothing"}
-    show(document, as_json=as_json, screen=screen, every=True)
+    show(estimated, as_json=as_json, screen=screen, every=True)
 
 
 def _estimate(settings: "Settings", batches: Sequence[str]) -> dict[str, Any]:

@@ -60,14 +60,14 @@ def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _repeats(
-    candidates: pl.DataFrame, key: list[str], reason: pl.Expr, *ties: str, keep: int = 1
+    candidates: pl.DataFrame, key: list[str], reason: pl.Expr, *tie_breakers: str, keep: int = 1
 ) -> pl.DataFrame:
     """Return all but the best `keep` rows of each key. The result does not depend on the row order."""
-    order = ["composite", *ties, "pair_id"]
+    order = ["composite", *tie_breakers, "pair_id"]
     best_first = candidates.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
-    best = pl.col("pair_id").first().over(key)
+    best_pair_id = pl.col("pair_id").first().over(key)
     ranked = best_first.with_columns(
-        duplicate_of=best, repeated=reason, rank=pl.int_range(pl.len()).over(key)
+        duplicate_of=best_pair_id, repeated=reason, rank=pl.int_range(pl.len()).over(key)
     )
     return ranked.filter(pl.col("rank") >= keep).select("pair_id", "duplicate_of", "repeated").sort("pair_id")
 

@@ -76,17 +76,17 @@ def _yes_or_no(value: object) -> object:
 
 
 def _texts_as(name: str) -> BeforeValidator:
-    """Return a validator that turns texts into objects with this field."""
+    """Return a validator that turns a text, or each text of a list, into an object with this field."""
 
-    def read(value: object) -> object:
-        value = read_list(value)
+    def wrap_texts(value: object) -> object:
+        value = read_list(value)  # a list may be written as a string
         if isinstance(value, str):
             value = [value]
         if isinstance(value, list):
             return [{name: item} if isinstance(item, str) else item for item in value]
         return value
 
-    return BeforeValidator(read)
+    return BeforeValidator(wrap_texts)
 
 
 Number = Annotated[float | None, BeforeValidator(_number)]

@@ -308,22 +308,24 @@ def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawP
 
 
 def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPair]:
+    """Read the rows of a file as raw pairs, each with its number and the hash of its bytes."""
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)
-    is_csv = unit_of(path.name) == "row" and not file.types
-    if (is_csv or file.types) and file.columns and (fault := fault_of_names(file.columns)):
+    has_types = bool(file.types)  # Parquet and Arrow
+    is_csv = unit_of(path.name) == "row" and not has_types
+    if (is_csv or has_types) and file.columns and (fault := fault_of_names(file.columns)):
         location = f"{path} row 1" if is_csv else str(path)
         raise InputError(f"{location}: {fault.detail}; rename or add columns")
     name = path.name if content is None else str(path)
     pairs = []
     for row in file.rows():
-        value, written = row.value, row.written
-        if file.types and not written:
-            written = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
-            if len(written) > limits.max_line_bytes:
+        value, row_bytes = row.value, row.written
+        if has_types and not row_bytes:
+            row_bytes = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
+            if len(row_bytes) > limits.max_line_bytes:
                 value = too_long(limits)
         elif is_csv and isinstance(value, dict):
             value = {column: _cell(column, cell) for column, cell in value.items()}
-        pairs.append(read_entry(value, RawPair(name, row.number, hashlib.sha256(written).hexdigest())))
+        pairs.append(read_entry(value, RawPair(name, row.number, hashlib.sha256(row_bytes).hexdigest())))
     return pairs
 
 

@@ -85,12 +85,14 @@ def _ended_claims(text: str, judged: int, language: str) -> list[Claim]:
     return [claim for claim in claims if claim.start >= judged]
 
 
-def judge_answer(statement: Statement, resources: Resources, alone: Claim | None = None) -> list[Verdict]:
+def judge_answer(
+    statement: Statement, resources: Resources, single_claim: Claim | None = None
+) -> list[Verdict]:
     """Return the verdicts on an answer in order, or on a single claim of an unfinished answer."""
     settings = resources.settings.verification
     means = Means(settings, resources.embedder, resources.entailment)
-    claims_by_id = None if alone is None else {statement.statement_id: [alone]}
+    claims_by_id = None if single_claim is None else {statement.statement_id: [single_claim]}
     verified = verify([statement], means, given_claims=claims_by_id, to_the_question=False)
     names = ("start", "end", "text", "verdict", "decided_by", "reason")
     claims = verified.claims_with_verdicts().select(*names, score="similarity", quote="evidence_quote")
-    return [Verdict(**claim, final=alone is None) for claim in claims.iter_rows(named=True)]
+    return [Verdict(**claim, final=single_claim is None) for claim in claims.iter_rows(named=True)]

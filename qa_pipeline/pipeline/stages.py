@@ -283,7 +283,7 @@ def _verified_claims(run: StageRun, model: LanguageModel | None, **frames: pl.Da
 
 
 def ask_again(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
-    """Answer the questions of verified pairs again: always for two hops, for other pairs by setting."""
+    """Ask the questions of verified pairs again: of two-hop pairs always, of others by setting."""
     verification = run.settings.verification
     return make_round_trips(
         **frames,

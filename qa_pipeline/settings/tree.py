@@ -162,7 +162,7 @@ class Settings(BaseSettings):
             raise ValueError(
                 f"provider {paid[0]} may cost money and no cap on a run is set; "
                 f"set {PREFIX}LLM__BUDGET__MAX_CALLS (or MAX_COST, MAX_TOKENS), "
-                "or pass --max-calls or --max-cost; its key is read from the environment"
+                "or pass --max-calls or --max-cost; the API key is read from the environment"
             )
         return self
 

@@ -141,15 +141,15 @@ def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
 def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
     """Draw claims of two joined sentences for a model, from at most `MODEL_CHUNKS` chunks.
 
-    A claim of each chunk is true. In the others the second sentence is falsified or taken from another
+    One claim of each chunk is true. The second sentence of its other claims is falsified or from another
     document. The claims of a chunk fit into one call.
     """
     sentences = _sentences(chunks, seed)
-    near: dict[str, list[_Sentence]] = defaultdict(list)
+    by_chunk: dict[str, list[_Sentence]] = defaultdict(list)
     for sentence in sentences:
-        near[sentence.passage.chunk_id].append(sentence)
-    in_order = (near[chunk_id] for chunk_id in sorted(near, key=lambda name: draw_number(seed, name)))
-    suited = (of for of in in_order if len(of) > 1 and not hold_injections([of[0].passage]))
+        by_chunk[sentence.passage.chunk_id].append(sentence)
+    shuffled = (by_chunk[chunk_id] for chunk_id in sorted(by_chunk, key=lambda name: draw_number(seed, name)))
+    suited = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
     drawn: list[Canary] = []
     for first, *others in islice(suited, MODEL_CHUNKS):
         passage = first.passage

@@ -4,7 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from qa_pipeline.calibration.rows import LabelledFile, read_complete, score_rows
+from qa_pipeline.calibration.rows import LabelledFile, read_all_rows, score_rows
 from qa_pipeline.errors import InputError
 from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline.pipeline.resources import Resources
@@ -80,11 +80,11 @@ def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: 
             "language": ["sv"] * 3,
         }
     )
-    read = read_complete(written(tmp_path / "nli.parquet", frame))
+    read = read_all_rows(written(tmp_path / "nli.parquet", frame))
     assert read.items["group_id"].n_unique() == 2
     assert read.items.row(0, named=True)["context"] == ["A."]
     with pytest.raises(InputError, match="hypothesis"):
-        read_complete(written(tmp_path / "less.parquet", frame.drop("hypothesis")))
+        read_all_rows(written(tmp_path / "less.parquet", frame.drop("hypothesis")))
 
 
 def test_rows_of_equal_texts_share_their_claims_and_keep_their_own_label(tmp_path: Path) -> None:

@@ -55,19 +55,19 @@ def order_lines(lines: Sequence[Line]) -> list[Line]:
 def _find_gutter(lines: Sequence[Line]) -> float | None:
     if len(lines) < 2 * _LEAST_LINES:
         return None
-    first, second = min(line.left for line in lines), max(line.right for line in lines)
+    left_edge, right_edge = min(line.left for line in lines), max(line.right for line in lines)
     total = sum(len(line.text) for line in lines)
-    best, least = None, _MOST_ACROSS * total
-    for place in _find_places(lines, first, second):
-        across = sum(len(line.text) for line in lines if _crosses(line, place))
-        if across < least or (across == least and best is None):
-            best, least = place, across
-    if best is None:
+
+    def text_across(gutter: float) -> int:
+        return sum(len(line.text) for line in lines if _crosses(line, gutter))
+
+    gutter = min(_find_places(lines, left_edge, right_edge), key=text_across, default=None)
+    if gutter is None or text_across(gutter) > _MOST_ACROSS * total:
         return None
-    parts = [line for line in _cut(lines, best) if not _crosses(line, best)]
-    left_side = [line for line in parts if line.right <= best + 1]
-    right_side = [line for line in parts if line.right > best + 1]
-    return best if _are_columns(left_side, right_side, total) else None
+    parts = [line for line in _cut(lines, gutter) if not _crosses(line, gutter)]
+    left_side = [line for line in parts if line.right <= gutter + 1]
+    right_side = [line for line in parts if line.right > gutter + 1]
+    return gutter if _are_columns(left_side, right_side, total) else None
 
 
 def _find_places(lines: Sequence[Line], first: float, second: float) -> list[float]:

@@ -90,8 +90,8 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     if len(across) < 2 or not upright:
         return None
     rules, sides = _close_sides(across, upright)
-    heights, lying = _group_by_place(rules, along=1)
-    places, standing = _group_by_place(sides, along=0)
+    heights, lying = _group_by_centre(rules, axis=1)
+    places, standing = _group_by_centre(sides, axis=0)
     heights, lying = heights[::-1], lying[::-1]
     rows, columns = len(heights) - 1, len(places) - 1
     if rows < 1 or columns < 1 or rows * columns > _MOST_FIELDS:
@@ -136,17 +136,21 @@ def _build_cell(row: int, column: int, aside: list[list[bool]], below: list[list
     return cell
 
 
-def _group_by_place(rules: Sequence[Box], along: int) -> tuple[Places, list[list[Box]]]:
-    places: Places = []
-    at: list[list[Box]] = []
-    for rule in sorted(rules, key=lambda rule: rule[along] + rule[along + 2]):
-        place = (rule[along] + rule[along + 2]) / 2
-        if places and place - places[-1] <= _NEAR:
-            at[-1].append(rule)
+def _group_by_centre(ruling_lines: Sequence[Box], axis: int) -> tuple[Places, list[list[Box]]]:
+    """Group lines whose centres on an axis (0 for x, 1 for y) are close; return centres and groups."""
+
+    def centre(line: Box) -> float:
+        return (line[axis] + line[axis + 2]) / 2
+
+    centres: Places = []
+    groups: list[list[Box]] = []
+    for line in sorted(ruling_lines, key=centre):
+        if centres and centre(line) - centres[-1] <= _NEAR:
+            groups[-1].append(line)
         else:
-            places.append(place)
-            at.append([rule])
-    return places, at
+            centres.append(centre(line))
+            groups.append([line])
+    return centres, groups
 
 
 def _is_drawn(rules: Sequence[Box], along: int, low: float, high: float) -> bool:
@@ -230,17 +234,17 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     if len({tuple(map(bool, strip)) for strip in strips}) < 2:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
     steps = sorted(_base_of(above) - _base_of(below) for above, below in pairwise(strips))
-    step = steps[len(steps) // 5]  # the smallest that is not odd
-    limits = [  # where lines end at the latest; nowhere in a column of single words, which wraps none
+    line_step = steps[len(steps) // 5]  # the 20th percentile ignores a few unusually small steps
+    right_edges = [  # infinite for a column of single words, since these never wrap
         max(line.right for line in column) if any(" " in line.text for line in column) else math.inf
         for column in columns_of(strips)
     ]
     counts = [sum(map(bool, column)) for column in zip(*strips, strict=True)]
-    key = next((place for place, count in enumerate(counts) if 2 * count >= len(strips)), 0)
+    key_column = next((number for number, count in enumerate(counts) if 2 * count >= len(strips)), 0)
     rows: list[list[Strip]] = []
-    for place, strip in enumerate(strips):
-        apart = place and _base_of(strips[place - 1]) - _base_of(strip) > _ROW_STEP * step
-        if rows and not apart and not _begins_row(rows[-1], strip, limits, key):
+    for index, strip in enumerate(strips):
+        is_apart = index > 0 and _base_of(strips[index - 1]) - _base_of(strip) > _ROW_STEP * line_step
+        if rows and not is_apart and not _begins_row(rows[-1], strip, right_edges, key_column):
             rows[-1].append(strip)
         else:
             rows.append([strip])
