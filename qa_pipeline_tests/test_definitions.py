@@ -11,7 +11,7 @@ import yaml
 
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.fakes import HashEmbedder
 
@@ -81,10 +81,6 @@ def definitions(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
 @pytest.fixture(scope="module")
 def specs(definitions: dg.Definitions) -> dict[str, dg.AssetSpec]:
     return {spec.key.to_user_string(): spec for spec in definitions.resolve_all_asset_specs()}
-
-
-def test_definitions_can_be_loaded(definitions: dg.Definitions) -> None:
-    dg.Definitions.validate_loadable(definitions)
 
 
 def test_the_assets_are_the_listed_ones(specs: dict[str, dg.AssetSpec]) -> None:
@@ -172,9 +168,3 @@ def test_workspace_and_project_file_name_the_same_code() -> None:
         "module_name": f"{project['root_module']}.definitions",
         "location_name": project["code_location_name"],
     }
-
-
-def test_the_settings_the_definitions_were_built_from_reach_the_assets(tmp_path: Path) -> None:
-    settings = load_settings(corpus=tmp_path / "in", out=tmp_path / "out")
-    resources = (build_definitions(settings).resources or {})["resources"]
-    assert resources.settings is settings
