@@ -7,7 +7,6 @@ import pytest
 from qa_pipeline.verification.outcomes import (
     fabricated_citations,
     ground_pairs,
-    grounded_pairs,
 )
 from qa_pipeline_tests.curation.rows import claim, claim_verdict, claim_verdicts, claims, pair, pairs
 
@@ -129,20 +128,3 @@ def test_broken_citations_are_counted_in_pairs_and_claims_but_once() -> None:
         ("quote", 1),
         ("mark", 1),
     ]
-
-
-def test_only_grounded_pairs_go_on_and_keep_their_order() -> None:
-    everything = pairs(pair("z"), pair("r", coverage="none"), pair("a"), pair("x"))
-    passed = grounded_pairs(
-        everything,
-        claims(claim("a"), claim("z"), claim("x"), claim("r")),
-        claim_verdicts(
-            claim_verdict("a", "supported"),
-            claim_verdict("z", "supported"),
-            claim_verdict("x", "unsupported"),
-            claim_verdict("r", "supported"),
-        ),
-        accept_grounding=1.0,
-    )
-    assert passed["pair_id"].to_list() == ["z", "a"]
-    assert passed.schema == everything.schema
