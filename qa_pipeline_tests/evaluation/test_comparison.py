@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, ttest_ind
 
-from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.comparison import ab_decision, compare_paired, compare_unpaired
 from qa_pipeline.evaluation.comparison_pages import cautions
 from qa_pipeline.evaluation.report_folder import StoredReport
@@ -82,14 +81,6 @@ def test_a_metric_of_another_version_is_left_out_by_name(tmp_path: Path) -> None
             "new": "only in current",
             "gone": "only in baseline",
         }
-
-
-def test_a_baseline_of_another_data_set_is_refused_and_can_be_compared_unpaired(tmp_path: Path) -> None:
-    before = stored(tmp_path / "a", {"faithfulness": continuous(30)}, sha256="b" * 64)
-    after = stored(tmp_path / "b", {"faithfulness": continuous(20, seed=3)})
-    with pytest.raises(InputError):
-        compare_paired(before, after)
-    assert compare_unpaired(before, after)["rows"] == {"baseline": 30, "current": 20}
 
 
 def test_unpaired_figures_are_those_of_scipy(tmp_path: Path) -> None:
