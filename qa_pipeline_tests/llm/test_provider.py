@@ -20,7 +20,6 @@ from qa_pipeline.llm.faults import seconds_in
 from qa_pipeline.llm.gemini import GeminiProvider
 from qa_pipeline.llm.openai_compatible import OpenAIProvider
 from qa_pipeline.llm.provider import MOST_REPLY_BYTES, RawReply
-from qa_pipeline.llm.reply_database import REPLIES
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline_tests.fake_server import chat, gemini
@@ -219,15 +218,6 @@ def test_a_count_of_tokens_that_cannot_be_true_is_unknown(
 ) -> None:
     usage = {"promptTokenCount": count, "candidatesTokenCount": 3, "prompt_tokens": count}
     assert reply_to(server, speaks.says(ACCEPT, usage=usage)).usage == Usage()
-
-
-@both
-def test_what_a_server_says_of_itself_fits_the_columns_of_the_store(
-    server: type[Served], speaks: Any
-) -> None:
-    reply = reply_to(server, speaks.says(ACCEPT, model="m\0" * 500))
-    assert reply.model.isprintable()
-    assert len(reply.model) <= REPLIES.c.replied_model.type.length  # type: ignore[attr-defined]
 
 
 @both
