@@ -1,6 +1,5 @@
 """Programs ask a batch over HTTP, and get what the page shows as JSON."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +8,6 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.errors import TransientModelError
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.review import ask_page
-from qa_pipeline.review.asking import Asking
 from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
 from qa_pipeline.storage.layout import Layout
@@ -80,22 +77,6 @@ def test_a_sentence_without_proof_is_marked(
     assert [span["text"] for span in document["unsupported_spans"]] == ["It was made in Sweden."]
     assert all(span["reason"] for span in document["unsupported_spans"])
     assert document["confidence"] <= 0.5
-
-
-def test_a_draft_is_null_while_the_documents_are_searched(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ask_page, "PATIENCE", 0.0)
-    is_released = threading.Event()
-
-    def wait(*_: Any) -> Any:
-        is_released.wait(30)
-        raise TransientModelError("released")
-
-    monkeypatch.setattr(Asking, "open", wait)
-    document = client.get(ask(client)).json()
-    is_released.set()
-    assert (document["draft"], document["sources"], document["is_done"]) == (None, [], False)
 
 
 def test_an_off_topic_question_is_refused_with_no_confidence(client: TestClient) -> None:
