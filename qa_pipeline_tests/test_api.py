@@ -12,11 +12,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.api import FunctionModel, evaluate, generate, language_model, verify
-from qa_pipeline.errors import InputError, TransientModelError
+from qa_pipeline.api import evaluate, generate, language_model, verify
+from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY
-from qa_pipeline.llm.base import Request
-from qa_pipeline.records import JudgeReply
 
 ROOT = Path(__file__).parents[1]
 TOWER = ["The Eiffel Tower was completed in 1889. It is 330 metres tall.", "Paris is the capital of France."]
@@ -40,11 +38,6 @@ def test_a_stated_sentence_is_accepted_with_its_evidence() -> None:
     assert TOWER[evidence.context][evidence.start : evidence.end] == evidence.quote
     assert evidence.quote == "The Eiffel Tower was completed in 1889."
     assert json.loads(json.dumps(verification.to_dict()))["claims"][0]["evidence"]["context"] == 0
-
-
-def test_a_wrong_year_is_rejected_with_its_reason() -> None:
-    verification = verify(QUESTION, "The Eiffel Tower was completed in 1899.", TOWER)
-    assert (verification.verdict, verification.claims[0].reason) == ("rejected", "number_mismatch")
 
 
 def test_a_stated_sentence_that_answers_something_else_is_not_accepted() -> None:
@@ -141,22 +134,6 @@ def test_a_function_that_raises_or_hangs_decides_nothing(monkeypatch: pytest.Mon
         assert verification.verdict in ("needs_review", "failed")
         assert verification.reason != "undecided_without_model"
     assert time.monotonic() - started < 60
-
-
-def test_a_function_gets_system_prompt_prompt_and_schema_and_must_return_a_text() -> None:
-    prompts: list[str] = []
-
-    def reply(prompt: str) -> str:
-        prompts.append(prompt)
-        scores = dict.fromkeys(("relevance", "correctness", "completeness", "question_quality"), 1.0)
-        reasons = {name: "fine" for name in JudgeReply.model_fields if name not in scores}
-        return json.dumps({**reasons, **scores})
-
-    request = Request("judge", "Be fair.", "Judge this.", JudgeReply, 0.0)
-    assert asyncio.run(FunctionModel(reply).complete(request)).value.relevance == 1.0
-    assert prompts[0].startswith("Be fair.\n\nJudge this.\n\nReply with JSON of this schema:\n{")
-    with pytest.raises(TransientModelError):
-        asyncio.run(FunctionModel(lambda _: 3).complete(request))  # type: ignore[arg-type, return-value]
 
 
 @pytest.mark.parametrize("model", ["gpt-5", "nobody/gpt-5", "openai/", 3])

@@ -35,8 +35,8 @@ WHO_KNOWS_THE_TABLES = {
 }
 END_TO_END = {
     "test_bad_input", "test_bad_replies", "test_corpus_places",
-    "test_deploy", "test_deploy_production", "test_docs", "test_fake_server", "test_hosted_bad_input",
-    "test_interrupted_runs", "test_layers", "test_notebook", "test_output_places", "test_overlapping_chunks",
+    "test_deploy", "test_deploy_production", "test_docs", "test_hosted_bad_input",
+    "test_interrupted_runs", "test_layers", "test_notebook", "test_output_places",
     "test_patterns", "test_plain_english", "test_prompt_safety", "test_readme", "test_reference",
     "test_signals",
     "test_tutorial", "test_unsuitable_texts", "test_unverified_text",
