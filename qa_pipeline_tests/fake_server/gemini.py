@@ -6,8 +6,6 @@ from typing import Any
 
 from qa_pipeline.llm.base import FAKE
 from qa_pipeline.records import ReplyModel
-from qa_pipeline_tests.fake_server.chat import ChatAbilities
-from qa_pipeline_tests.fake_server.replies import gemini_complaint
 from qa_pipeline_tests.fake_server.responses import (
     THOUGHT_TOKENS,
     Asked,
@@ -101,27 +99,6 @@ def limits_rate(seconds: float, *, as_header: bool = False) -> ServerResponse:
         return fails(429, "Quota exceeded.", headers=(("Retry-After", wait_text(seconds)),))
     info = {"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{wait_text(seconds)}s"}
     return fails(429, "Quota exceeded.", details=[info])
-
-
-_TOP_NAMES = (
-    "contents systemInstruction generationConfig safetySettings tools toolConfig cachedContent model "
-    "serviceTier store labels"
-)
-_CONFIG_NAMES = (
-    "stopSequences responseMimeType responseSchema responseJsonSchema responseModalities candidateCount "
-    "maxOutputTokens temperature topP topK seed presencePenalty frequencyPenalty responseLogprobs logprobs "
-    "enableEnhancedCivicAnswers speechConfig imageConfig mediaResolution thinkingConfig"
-)
-_TOP, _CONFIG = frozenset(_TOP_NAMES.split()), frozenset(_CONFIG_NAMES.split())
-
-
-def complaint(asked: Asked, abilities: ChatAbilities) -> ServerResponse | None:
-    """Return the error for a request that Google does not accept; None if it accepts it."""
-    unknown = [*(asked.body.keys() - _TOP), *(asked.config.keys() - _CONFIG)]
-    if unknown:
-        return fails(400, f'Invalid JSON payload received. Unknown name "{unknown[0]}": Cannot find field.')
-    found = gemini_complaint(asked.schema) if asked.schema else None
-    return fails(400, f"Invalid value at 'response_json_schema': {found}") if found else None
 
 
 def camel_cased(body: dict[str, Any]) -> dict[str, Any]:

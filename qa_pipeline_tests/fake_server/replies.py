@@ -1,4 +1,4 @@
-"""Replies that make sense, made from nothing but the request, and what each service refuses of a schema.
+"""Replies that make sense, made from nothing but the request, and what OpenAI refuses of a schema.
 
 The same prompt always gets the same reply. A schema of no known role gets the smallest value that fits.
 """
@@ -202,24 +202,12 @@ def _shared(text: str, other: str) -> float:
     return len(words & set(re.findall(r"\w+", other.lower()))) / len(words) if words else 0.0
 
 
-# https://ai.google.dev/gemini-api/docs/structured-output
-_GEMINI_KEYWORDS = (
-    "$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum "
-    "maximum anyOf oneOf properties additionalProperties required propertyOrdering"
-)
 # https://platform.openai.com/docs/guides/structured-outputs
 _STRICT_KEYWORDS = (
     "$defs $ref type title description enum const items minItems maxItems minimum maximum exclusiveMinimum "
     "exclusiveMaximum multipleOf pattern format anyOf properties additionalProperties required"
 )
-_GEMINI = frozenset(_GEMINI_KEYWORDS.split())
 _STRICT = frozenset(_STRICT_KEYWORDS.split())
-
-
-def gemini_complaint(schema: Any) -> str | None:
-    """Return what Gemini would refuse of a JSON schema; None if it accepts it."""
-    unknown = [keyword for node in _nodes(schema) for keyword in node if keyword not in _GEMINI]
-    return f'schema keyword "{unknown[0]}" is not supported' if unknown else None
 
 
 def strict_complaint(schema: Any) -> str | None:

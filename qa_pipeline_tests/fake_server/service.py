@@ -10,7 +10,6 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 from qa_pipeline_tests.fake_server import chat, gemini
-from qa_pipeline_tests.fake_server.chat import ChatAbilities
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.replies import sensible_text
 from qa_pipeline_tests.fake_server.responses import (
@@ -41,7 +40,6 @@ class Dialect(Protocol):
     def rejects_key(self) -> ServerResponse: ...
     def lacks_model(self, model: str) -> ServerResponse: ...
     def is_too_long(self, tokens: int, limit: int) -> ServerResponse: ...
-    def complaint(self, asked: Asked, abilities: ChatAbilities) -> ServerResponse | None: ...
 
 
 @dataclass
@@ -139,7 +137,8 @@ class Service:
 
     def _refused(self, dialect: Dialect, asked: Asked) -> ServerResponse | None:
         with _shape_checked():
-            complaint, tokens = dialect.complaint(asked, self.plan.chat), asked.tokens
+            complaint = chat.complaint(asked, self.plan.chat) if asked.protocol == "chat" else None
+            tokens = asked.tokens
         limit = (self.plan.models or {}).get(asked.model, self.plan.input_limit)
         return complaint or (dialect.is_too_long(tokens, limit) if tokens > limit else None)
 
