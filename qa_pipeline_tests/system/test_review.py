@@ -241,21 +241,3 @@ def test_no_page_has_a_serious_problem_of_accessibility_or_is_wider_than_a_telep
         reader.set_viewport_size(NARROW)
         assert reader.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
     reader.set_viewport_size(WIDE)
-
-
-def test_an_uploaded_document_answers_with_its_page(browser: Browser, tmp_path: Path) -> None:
-    question = "When does the safety valve open?"
-    with review_server(tmp_path / "new") as server, person(browser, server.address) as page:
-        expect(page.get_by_role("main")).to_contain_text("qa-pipeline run")
-        page.goto(f"{server.base}/ask")
-        manual = {"name": "manual.pdf", "mimeType": "application/pdf", "buffer": pdf_bytes(*PAGES)}
-        page.get_by_label("Document", exact=True).set_input_files(manual)
-        page.get_by_role("button", name="Read it").click()
-        page.get_by_role("link", name="Ask it").click()
-        page.get_by_label("Question").fill(question)
-        page.get_by_role("button", name="Ask").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text(question)
-        answer = page.locator("#job:not([data-more])")
-        expect(answer.locator("mark.supported")).to_have_text(SAFETY)
-        expect(answer.locator("#claim-1 cite")).to_have_text("manual.pdf, page 3")
-        assert serious_problems(page) == []
