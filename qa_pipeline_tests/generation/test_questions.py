@@ -82,12 +82,6 @@ def test_the_second_of_two_equal_questions_is_dropped_and_returns_when_the_first
     assert later["status"].to_list() == ["kept"]
 
 
-def test_an_unreadable_reply_is_a_failed_row_and_is_asked_again_next_time() -> None:
-    first = write(chunks("a"), ScriptedModel([UnreadableReplyError("not_json", "it says hello")]))
-    assert first.select("status", "reason", "question").rows() == [("failed", "not_json", None)]
-    assert write(chunks("a"), ScriptedModel(ask_about_text), previous=first)["status"].to_list() == ["kept"]
-
-
 def drafts(*questions: tuple[str, str]) -> QuestionsReply:
     return QuestionsReply(
         questions=[DraftQuestion.model_validate({"question": q, "question_type": t}) for q, t in questions]
