@@ -388,3 +388,9 @@ def test_of_equal_pairs_the_best_stays_and_the_others_name_it() -> None:
         ("rejected", "deduplication", "duplicate", "b"),
         ("accepted", "accepted", "passed", None),
     ]
+
+
+def test_threshold_and_floors_of_the_composite_are_those_of_the_specification() -> None:
+    made = JudgingSettings()
+    assert (made.threshold, made.floor_source, made.floor_relevance) == (0.7, 0.5, 0.5)
+    assert (made.floor_correctness, made.floor_completeness) == (0.7, 0.4)
