@@ -40,18 +40,6 @@ def test_a_stated_sentence_is_accepted_with_its_evidence() -> None:
     assert json.loads(json.dumps(verification.to_dict()))["claims"][0]["evidence"]["context"] == 0
 
 
-def test_a_stated_sentence_that_answers_something_else_is_not_accepted() -> None:
-    verification = verify("What is the capital of France?", "The Eiffel Tower was completed in 1889.", TOWER)
-    assert verification.verdict == "needs_review"
-
-
-def test_a_refusal_is_accepted_where_the_contexts_do_not_answer() -> None:
-    answer = "This information is not available in the knowledge base."
-    verification = verify("How many chickens live on the moon?", answer, TOWER)
-    assert (verification.verdict, verification.reason) == ("accepted", "correct_refusal")
-    assert verification.grounding is None
-
-
 def test_claims_have_their_places_in_the_answer_as_it_was_given() -> None:
     answer = "The Eiffel Tower was completed in 1889 [1]. It was painted red [2]."
     verification = verify(QUESTION, answer, TOWER)
@@ -68,22 +56,13 @@ def test_headings_above_a_context_are_evidence_too() -> None:
     assert verify(question, text, [context]).verdict == "accepted"
 
 
-def test_the_language_is_recognised() -> None:
-    answer = "Die Brücke wurde im Jahr 2000 fertig."
-    verification = verify("Wann wurde die Brücke fertig?", answer, [answer])
-    assert (verification.language, verification.verdict) == ("de", "accepted")
-
-
 @pytest.mark.parametrize(
     ("answer", "contexts"),
     [
         ("", TOWER),
         (b"bytes", TOWER),
-        ("half a character: \ud800", TOWER),
         ("It stands.", []),
-        ("It stands.", None),
         ("It stands.", [" "]),
-        ("It stands.", ["a", 3]),
         ("It stands.", ["a" * 1_000_001]),
     ],
 )
@@ -175,13 +154,6 @@ def test_the_summary_has_the_eight_metrics_and_all_are_had_on_request() -> None:
     assert evaluate(ROWS).summary["metric"].to_list() == [name for name in METRICS if name in SUMMARY]
     assert len(SUMMARY) == 8
     assert set(evaluate(ROWS[:1], metrics="all").summary["metric"]) == set(METRICS)
-
-
-def test_rows_that_cannot_be_read_are_left_out_and_named() -> None:
-    bad: list[dict[str, Any]] = [{"question": "", "answer": "x"}, {"question": 3}]
-    report = evaluate([*ROWS, *bad], metrics=OFFLINE)
-    assert report.scores.height == 2
-    assert report.left_out.select("reason", "first_row").rows() == [("empty_field", 3), ("wrong_type", 4)]
 
 
 @pytest.mark.parametrize("data", [[], [{"qestion": "Why?"}], "nowhere/*.jsonl", "nowhere.jsonl"])

@@ -90,14 +90,6 @@ Anwesend: Anna, Bert, Carla. Entschuldigt: Dora.
 3. Carla fragt bis Freitag bei der Bank nach.
 4. Die Sitzung wurde um 10.40 Uhr geschlossen.
 """
-GERMAN_FORM = """Antrag auf Erteilung eines Ausweises
-
-Name: ______________________
-Straße: ____________________
-[ ] Ich habe die Bedingungen gelesen.
-[ ] Ich bin damit einverstanden, dass meine Daten gespeichert werden.
-Ort, Datum, Unterschrift: _________________
-"""
 SWEDISH_MINUTES = """# Protokoll fört vid möte den 12 maj
 
 Närvarande: Anna, Bert, Carla. Frånvarande: Dora.
@@ -122,7 +114,6 @@ TEXTS: dict[str, str | bytes] = {
     "line.txt": "Closed on Mondays.\n",
     "pumppu.md": FINNISH,
     "protokoll.md": GERMAN_MINUTES,
-    "formular.txt": GERMAN_FORM,
     "protokoll-sv.md": SWEDISH_MINUTES,
     "rooms.md": NEAR_EQUAL,
 }
