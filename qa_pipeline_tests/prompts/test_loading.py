@@ -122,18 +122,6 @@ def test_no_text_can_close_or_reopen_its_delimiters(text: str, more: str) -> Non
         assert delimited.lower().count(delimiter) == 1
 
 
-@pytest.mark.parametrize("between", ["", " ", "-", "\u200b", "\u202e", "\u00ad", "\u200d\n", "é", "ｰ"])
-@pytest.mark.parametrize("shift", [0, 0xFEE0])
-def test_nor_does_another_way_of_writing_the_nonce(
-    monkeypatch: pytest.MonkeyPatch, between: str, shift: int
-) -> None:
-    """In capitals, in full width, or with something seen or unseen between its letters."""
-    monkeypatch.setattr("qa_pipeline.prompts.loading._NONCE_LENGTH", 2)  # 256 nonces, 255 of them taken
-    taken = [f"{number:02X}" for number in range(255)]
-    text = "z".join(between.join(chr(ord(letter) + shift) for letter in nonce) for nonce in taken)
-    assert closing_of(delimited_text(delimit(text))) == "</text-ff>"
-
-
 @given(st.lists(texts, min_size=1, max_size=3), texts, texts)
 def test_all_delimiters_of_a_prompt_share_a_nonce_that_no_text_in_it_holds(
     bodies: list[str], question: str, answer: str

@@ -247,3 +247,7 @@ def test_a_forgotten_document_goes_with_its_upload_and_the_pairs_that_cite_it(
     assert [path for path in (workspace.out / "asked" / "documents").rglob("*") if path.is_file()] == []
     page = last_page(client, post(client, "/ask/document", ("mine.md", MANUAL.encode())))
     assert 'role="alert"' in page
+
+
+def test_a_refusal_has_a_red_badge(client: TestClient) -> None:
+    assert 'class="badge refused"' in answered(client, "Who won the football cup in 1998?")

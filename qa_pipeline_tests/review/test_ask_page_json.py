@@ -1,5 +1,6 @@
 """Programs ask a batch over HTTP, and get what the page shows as JSON."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,8 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.errors import TransientModelError
 from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.review import ask_page
+from qa_pipeline.review.asking import Asking
 from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
 from qa_pipeline.storage.layout import Layout
@@ -110,3 +113,19 @@ def test_a_number_of_steps_that_is_too_long_is_no_fault(client: TestClient, suff
     address = ask(client).removesuffix(".json")
     client.get(f"{address}.json")
     assert client.get(f"{address}{suffix}?seen={'9' * 5000}").status_code == 200
+
+
+def test_a_draft_is_null_while_the_documents_are_searched(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask_page, "PATIENCE", 0.0)
+    is_released = threading.Event()
+
+    def wait(*_: Any) -> Any:
+        is_released.wait(30)
+        raise TransientModelError("released")
+
+    monkeypatch.setattr(Asking, "open", wait)
+    document = client.get(ask(client)).json()
+    is_released.set()
+    assert (document["draft"], document["sources"], document["is_done"]) == (None, [], False)

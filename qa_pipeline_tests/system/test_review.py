@@ -194,24 +194,6 @@ def test_evidence_is_shown_when_its_chip_is_pointed_at_or_focused(reader: Page, 
     expect(tooltip).to_be_hidden()
 
 
-def test_pages_of_a_document_alone_are_swapped_without_loading_the_whole_page(
-    reader: Page, read_only: ReviewServer, finished: Workspace
-) -> None:
-    rows = finished.table("documents", "b").filter(pl.col("format") == "pdf")
-    reader.goto(f"{read_only.base}/document/b/{rows['document_id'][0]}")
-    reader.evaluate("window.isSamePage = true")
-    for number in (2, 3):
-        reader.get_by_role("link", name="Page after").click()
-        expect(reader.get_by_role("img", name=f"Page {number} of")).to_be_visible()
-        assert parse_qs(urlsplit(reader.url).query)["page"] == [str(number)]
-    expect(reader.get_by_role("link", name="Read as text")).to_be_visible()
-    reader.go_back()
-    expect(reader.get_by_role("img", name="Page 2 of")).to_be_visible()
-    reader.get_by_role("link", name="Skip to the content").press("Enter")
-    expect(reader.get_by_role("img", name="Page 2 of")).to_be_visible()
-    assert reader.evaluate("window.isSamePage")
-
-
 def pages_of(page: Page, origin: str) -> list[str]:
     """One address of each kind of page that links lead to, by the shape of its path."""
     waiting, kinds = ["/", "/?list=all"], {}
