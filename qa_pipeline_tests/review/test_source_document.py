@@ -1,6 +1,6 @@
 import json
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,13 @@ def document(text: str, sections: list[tuple[int, int]], pages: list[tuple[int, 
 
 
 def chunk(position: int, start: int, end: int) -> ChunkRow:
-    span = {"char_start": start, "char_end": end, "section_start": 0, "section_end": 40, "passed_over": None}
+    span: dict[str, Any] = {
+        "char_start": start,
+        "char_end": end,
+        "section_start": 0,
+        "section_end": 40,
+        "passed_over": None,
+    }
     return cast("ChunkRow", rows.chunk(f"{position}", position=position, **span))
 
 
