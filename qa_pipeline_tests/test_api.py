@@ -12,11 +12,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.api import FunctionModel, evaluate, generate, language_model, verify
-from qa_pipeline.errors import InputError, TransientModelError
+from qa_pipeline.api import evaluate, generate, language_model, verify
+from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY
-from qa_pipeline.llm.base import Request
-from qa_pipeline.records import JudgeReply
 
 ROOT = Path(__file__).parents[1]
 TOWER = ["The Eiffel Tower was completed in 1889. It is 330 metres tall.", "Paris is the capital of France."]
@@ -42,23 +40,6 @@ def test_a_stated_sentence_is_accepted_with_its_evidence() -> None:
     assert json.loads(json.dumps(verification.to_dict()))["claims"][0]["evidence"]["context"] == 0
 
 
-def test_a_wrong_year_is_rejected_with_its_reason() -> None:
-    verification = verify(QUESTION, "The Eiffel Tower was completed in 1899.", TOWER)
-    assert (verification.verdict, verification.claims[0].reason) == ("rejected", "number_mismatch")
-
-
-def test_a_stated_sentence_that_answers_something_else_is_not_accepted() -> None:
-    verification = verify("What is the capital of France?", "The Eiffel Tower was completed in 1889.", TOWER)
-    assert verification.verdict == "needs_review"
-
-
-def test_a_refusal_is_accepted_where_the_contexts_do_not_answer() -> None:
-    answer = "This information is not available in the knowledge base."
-    verification = verify("How many chickens live on the moon?", answer, TOWER)
-    assert (verification.verdict, verification.reason) == ("accepted", "correct_refusal")
-    assert verification.grounding is None
-
-
 def test_claims_have_their_places_in_the_answer_as_it_was_given() -> None:
     answer = "The Eiffel Tower was completed in 1889 [1]. It was painted red [2]."
     verification = verify(QUESTION, answer, TOWER)
@@ -75,22 +56,13 @@ def test_headings_above_a_context_are_evidence_too() -> None:
     assert verify(question, text, [context]).verdict == "accepted"
 
 
-def test_the_language_is_recognised() -> None:
-    answer = "Die Brücke wurde im Jahr 2000 fertig."
-    verification = verify("Wann wurde die Brücke fertig?", answer, [answer])
-    assert (verification.language, verification.verdict) == ("de", "accepted")
-
-
 @pytest.mark.parametrize(
     ("answer", "contexts"),
     [
         ("", TOWER),
         (b"bytes", TOWER),
-        ("half a character: \ud800", TOWER),
         ("It stands.", []),
-        ("It stands.", None),
         ("It stands.", [" "]),
-        ("It stands.", ["a", 3]),
         ("It stands.", ["a" * 1_000_001]),
     ],
 )
@@ -143,22 +115,6 @@ def test_a_function_that_raises_or_hangs_decides_nothing(monkeypatch: pytest.Mon
     assert time.monotonic() - started < 60
 
 
-def test_a_function_gets_system_prompt_prompt_and_schema_and_must_return_a_text() -> None:
-    prompts: list[str] = []
-
-    def reply(prompt: str) -> str:
-        prompts.append(prompt)
-        scores = dict.fromkeys(("relevance", "correctness", "completeness", "question_quality"), 1.0)
-        reasons = {name: "fine" for name in JudgeReply.model_fields if name not in scores}
-        return json.dumps({**reasons, **scores})
-
-    request = Request("judge", "Be fair.", "Judge this.", JudgeReply, 0.0)
-    assert asyncio.run(FunctionModel(reply).complete(request)).value.relevance == 1.0
-    assert prompts[0].startswith("Be fair.\n\nJudge this.\n\nReply with JSON of this schema:\n{")
-    with pytest.raises(TransientModelError):
-        asyncio.run(FunctionModel(lambda _: 3).complete(request))  # type: ignore[arg-type, return-value]
-
-
 @pytest.mark.parametrize("model", ["gpt-5", "nobody/gpt-5", "openai/", 3])
 def test_what_names_no_model_is_refused(model: Any) -> None:
     with pytest.raises(InputError):
@@ -198,13 +154,6 @@ def test_the_summary_has_the_eight_metrics_and_all_are_had_on_request() -> None:
     assert evaluate(ROWS).summary["metric"].to_list() == [name for name in METRICS if name in SUMMARY]
     assert len(SUMMARY) == 8
     assert set(evaluate(ROWS[:1], metrics="all").summary["metric"]) == set(METRICS)
-
-
-def test_rows_that_cannot_be_read_are_left_out_and_named() -> None:
-    bad: list[dict[str, Any]] = [{"question": "", "answer": "x"}, {"question": 3}]
-    report = evaluate([*ROWS, *bad], metrics=OFFLINE)
-    assert report.scores.height == 2
-    assert report.left_out.select("reason", "first_row").rows() == [("empty_field", 3), ("wrong_type", 4)]
 
 
 @pytest.mark.parametrize("data", [[], [{"qestion": "Why?"}], "nowhere/*.jsonl", "nowhere.jsonl"])

@@ -12,7 +12,6 @@ from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.responses import Asked
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
-from qa_pipeline_tests.support.sensible import Sensible
 from qa_pipeline_tests.support.servers import ChatServer, GeminiServer
 
 LONG = "# Long\n\n" + "The valve of the boiler is opened by hand. " * 40
@@ -82,13 +81,6 @@ def test_a_prompt_that_is_too_long_is_a_row_that_names_its_chunk_and_others_go_o
     assert questions.filter(questions["status"] == "kept").height
 
 
-def test_a_cap_of_nothing_asks_nothing(hosted_workspace: Workspace, hosted_model: Sensible) -> None:
-    fresh = Workspace(hosted_workspace.corpus, hosted_workspace.out.parent / "fresh")
-    stopped = run(fresh, "--max-calls", "0")
-    assert (stopped.code, "max_calls" in stopped.stderr) == (STOPPED, True)
-    assert hosted_model.calls.total() == 0
-
-
 @pytest.mark.slow
 def test_a_cap_on_tokens_stops_the_run_before_it_is_passed(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
@@ -127,18 +119,6 @@ def test_two_runs_of_different_settings_on_one_store_take_no_reply_of_each_other
         monkeypatch.delenv(f"{PREFIX}LLM__THINKING_BUDGET")
         assert run(workspace).code == OK
         assert server.stats.asked == 2 * first
-
-
-@pytest.mark.parametrize(("provider", "key"), [("gemini", "GEMINI_API_KEY"), ("openai", "OPENAI_API_KEY")])
-def test_a_missing_key_is_named_before_anything_is_read(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, provider: str, key: str
-) -> None:
-    monkeypatch.delenv(key, raising=False)
-    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
-    ran = workspace.run("--provider", provider, "--model", "m", "--max-calls", "1")
-    assert ran.code == STOPPED
-    assert key in ran.stderr
-    assert not workspace.out.exists()
 
 
 def test_a_server_of_this_machine_is_asked_for_its_only_model(

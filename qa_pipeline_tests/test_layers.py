@@ -4,8 +4,7 @@ Nothing of the package is imported before a test needs it: where modules import 
 tests still run and name them.
 """
 
-import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from qa_pipeline_tests.support.package_imports import circles_of, imports_of, modules_of
@@ -27,16 +26,10 @@ LAYERS = (
 )
 """From the bottom up. A module imports from its own layer and from those before it."""
 RANKS = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
-WHO_KNOWS_THE_TABLES = {
-    "qa_pipeline/storage/tables.py",
-    "qa_pipeline/defs/assets.py",
-    "qa_pipeline/pipeline/versions.py",
-    "qa_pipeline/curation/batch_gates.py",
-}
 END_TO_END = {
     "test_bad_input", "test_bad_replies", "test_corpus_places",
-    "test_deploy", "test_deploy_production", "test_docs", "test_fake_server", "test_hosted_bad_input",
-    "test_interrupted_runs", "test_layers", "test_notebook", "test_output_places", "test_overlapping_chunks",
+    "test_deploy", "test_deploy_production", "test_docs", "test_hosted_bad_input",
+    "test_interrupted_runs", "test_layers", "test_notebook", "test_output_places",
     "test_patterns", "test_plain_english", "test_prompt_safety", "test_readme", "test_reference",
     "test_signals",
     "test_tutorial", "test_unsuitable_texts", "test_unverified_text",
@@ -46,17 +39,8 @@ END_TO_END = {
     "system.test_review",
 }  # fmt: skip
 """Test files about no single module: whole runs, the repository, and what the tests themselves use."""
-SOME = 8
-"""Names of tables in one literal that make it a list of the tables."""
-
 MODULES = modules_of(ROOT)
 IMPORTS = imports_of(MODULES)
-
-
-def stored_tables() -> set[str]:
-    from qa_pipeline.storage.tables import STORED
-
-    return set(STORED)
 
 
 def test_every_folder_and_module_of_the_package_has_its_layer() -> None:
@@ -89,16 +73,6 @@ def test_every_test_file_is_named_after_a_module_of_its_folder() -> None:
     assert _named_after_no_module(names, {*MODULES, *not_shipped}) <= END_TO_END
 
 
-def test_the_names_of_tables_are_listed_where_tables_stages_and_gates_are_declared_only() -> None:
-    lists = [
-        f"{file.relative_to(ROOT).as_posix()} line {line}"
-        for file in MODULES.values()
-        if file.relative_to(ROOT).as_posix() not in WHO_KNOWS_THE_TABLES
-        for line in _lists_of_tables(ast.parse(file.read_text(encoding="utf-8")))
-    ]
-    assert lists == []
-
-
 def _named_after_no_module(names: Iterable[str], modules: Iterable[str]) -> set[str]:
     """Test files, by dotted names below the folder of tests, that begin with no module of their folder."""
     modules = set(modules)
@@ -110,12 +84,3 @@ def _named_after_no_module(names: Iterable[str], modules: Iterable[str]) -> set[
         if not any(".".join(["qa_pipeline", *folder, subject]) in modules for subject in subjects):
             strays.add(name)
     return strays
-
-
-def _lists_of_tables(tree: ast.Module) -> Iterator[int]:
-    names = stored_tables()
-    for node in ast.walk(tree):
-        parts = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
-        values = {part.value for part in parts if isinstance(part, ast.Constant)}
-        if len(values & names) >= SOME:
-            yield getattr(node, "lineno", 0)

@@ -69,14 +69,6 @@ def test_a_release_that_ends_midway_leaves_the_one_before_and_nothing_of_itself(
     assert invoke("verify", f"{stored.out}/releases/2").code == OK
 
 
-def test_a_store_without_a_local_folder_for_caches_is_refused(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("QA_PIPELINE_CACHE")
-    ran = far(tmp_path).run()
-    assert (ran.code, "QA_PIPELINE_CACHE" in ran.stderr) == (BAD_INPUT, True)
-
-
 @pytest.mark.parametrize(
     "address", ["https://host/x", "s3://key:planted@bucket/x", "nowhere://x", "file:///x"]
 )

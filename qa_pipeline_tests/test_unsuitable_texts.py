@@ -75,59 +75,11 @@ CHANGELOG = """# Changelog
 - Added `--quiet`.
 - Removed Python 3.8.
 """
-LICENCE = """MIT License
-
-Copyright (c) 2026 Somebody
-
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software, to deal in the
-Software without restriction, subject to the following conditions:
-
-The above copyright notice and this permission notice shall be included in all copies of the Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND. IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR
-ANY CLAIM, DAMAGES OR OTHER LIABILITY.
-"""
 NUMBERS = "\n".join(";".join(str(row * column) for column in range(1, 7)) for row in range(1, 21)) + "\n"
 FINNISH = """# Pumppu
 
 Pumppu käynnistyy kello kuusi aamulla. Jos paine laskee alle kahden baarin, pumppu pysähtyy. Huolto tehdään
 kerran vuodessa, ja sen saa tehdä vain valtuutettu asentaja.
-"""
-MIXED = """# Notes / Notizen
-
-The pump starts when the pressure falls. Wenn der Druck steigt, hält sie an. Om trycket är för lågt larmar
-pumpen. Please check der Filter jeden Monat och byt den vid behov.
-"""
-MAN_PAGE = r""".TH SORTER 1 "May 2026"
-.SH NAME
-sorter \- sort lines of text
-.SH SYNOPSIS
-.B sorter
-[\fB\-r\fR] [\fIFILE\fR]...
-.SH OPTIONS
-.TP
-\fB\-r\fR
-Reverse the order.
-.SH SEE ALSO
-.BR sort (1)
-"""
-ROFF = r"""SORTER(1)
-
-The file is read from standard input unless the \fI\-\-input\fP option is used.
-
-If \fB\-\-reverse\fP is in effect, all lines are printed in the reverse order of the file.
-"""
-GERMAN_DIALOGUE = """ANNA: Hast du die Katze gefüttert?
-BERT: Ich dachte, du hättest es getan. Heute bist du an der Reihe.
-ANNA: Wenn du meinst. Ich gehe jetzt und suche sie im Keller.
-BERT: Nimm die Lampe mit, sonst siehst du nichts.
-"""
-GERMAN_POEM = """Der Mond ist aufgegangen,
-die goldnen Sternlein prangen
-am Himmel hell und klar.
-Der Wald steht schwarz und schweiget,
-und aus den Wiesen steiget
-der weiße Nebel wunderbar.
 """
 GERMAN_MINUTES = """# Protokoll der Sitzung vom 12. Mai
 
@@ -138,19 +90,6 @@ Anwesend: Anna, Bert, Carla. Entschuldigt: Dora.
 3. Carla fragt bis Freitag bei der Bank nach.
 4. Die Sitzung wurde um 10.40 Uhr geschlossen.
 """
-GERMAN_FORM = """Antrag auf Erteilung eines Ausweises
-
-Name: ______________________
-Straße: ____________________
-[ ] Ich habe die Bedingungen gelesen.
-[ ] Ich bin damit einverstanden, dass meine Daten gespeichert werden.
-Ort, Datum, Unterschrift: _________________
-"""
-SWEDISH_DIALOGUE = """ANNA: Har du matat katten?
-BERT: Jag trodde att du hade gjort det. I dag är det din tur.
-ANNA: Om du säger det. Då går jag och letar efter henne i källaren.
-BERT: Ta med dig lampan, annars ser du ingenting.
-"""
 SWEDISH_MINUTES = """# Protokoll fört vid möte den 12 maj
 
 Närvarande: Anna, Bert, Carla. Frånvarande: Dora.
@@ -159,22 +98,6 @@ Närvarande: Anna, Bert, Carla. Frånvarande: Dora.
 2. Bert rapporterade att taket läcker. Mötet beslutade att begära in två offerter.
 3. Carla frågar banken senast på fredag.
 4. Mötet avslutades klockan 10.40.
-"""
-SWEDISH_CHANGELOG = """# Ändringslogg
-
-## 2.4.1 - 2026-03-02
-
-- Rättade en krasch när filen är tom.
-- Uppdaterade requests till 2.31.
-
-## 2.4.0 - 2026-02-11
-
-- Lade till `--quiet`.
-- Tog bort stödet för Python 3.8.
-"""
-SWEDISH_LOG = """2026-05-01 12:00:01 INFO  server: lyssnar på port 8080
-2026-05-01 12:00:07 VARNING pool: 3 av 20 anslutningar är öppna
-2026-05-01 12:01:13 FEL jobb 17 misslyckades: disken är full
 """
 NEAR_EQUAL = "# Rooms of Fjell 8\n\n" + "\n\n".join(
     f"FJ{number} is a room that has the door {number} and a lamp of floor 9." for number in range(1, 201)
@@ -187,21 +110,11 @@ TEXTS: dict[str, str | bytes] = {
     "minutes.md": MINUTES,
     "form.txt": FORM,
     "CHANGELOG.md": CHANGELOG,
-    "LICENSE.txt": LICENCE,
     "numbers.csv": NUMBERS,
     "line.txt": "Closed on Mondays.\n",
     "pumppu.md": FINNISH,
-    "mixed.md": MIXED,
-    "sorter.1": MAN_PAGE,
-    "sorter.txt": ROFF,
-    "dialog.txt": GERMAN_DIALOGUE,
-    "gedicht.txt": GERMAN_POEM,
     "protokoll.md": GERMAN_MINUTES,
-    "formular.txt": GERMAN_FORM,
-    "dialog-sv.txt": SWEDISH_DIALOGUE,
     "protokoll-sv.md": SWEDISH_MINUTES,
-    "andringar-sv.md": SWEDISH_CHANGELOG,
-    "logg-sv.txt": SWEDISH_LOG,
     "rooms.md": NEAR_EQUAL,
 }
 FILLED_IN = "rooms.md"

@@ -20,13 +20,6 @@ def random_vectors(count: int, seed: int = 0, dimension: int = DIMENSION) -> Vec
     return unit(normal) if count else normal
 
 
-def clustered_vectors(count: int, seed: int = 0, dimension: int = 32) -> Vectors:
-    """Directions around forty of them, always the same ones, as texts lie around their subjects."""
-    centres = random_vectors(40, dimension=dimension)
-    chosen = centres[np.random.default_rng(seed).integers(0, len(centres), count)]
-    return unit(chosen + 0.7 * random_vectors(count, seed + 1, dimension))
-
-
 def embeddings(
     vectors: Vectors, *, model: str = "m", revision: str = "r", precision: str = "float32"
 ) -> pl.DataFrame:

@@ -54,15 +54,3 @@ def scored_reply(score: float = 1.0, reason: str = "Because.", **scores: float) 
     """A judge's reply with the same score and reason for each dimension but those named."""
     fields = {name: scores.get(name, score) for name in SCORES}
     return JudgeReply.model_validate({**fields, **{f"{name}_reason": reason for name in SCORES}})
-
-
-def honest_judge(request: Request[Any]) -> JudgeReply:
-    """Score a pair by rules: its answer stands in a passage, shares a word with the question, and ends."""
-    answer, question = request.answer or "", request.question or ""
-    said = any(answer in passage.text for passage in request.passages)
-    shared = set(re.findall(r"\w{4,}", answer.lower())) & set(re.findall(r"\w{4,}", question.lower()))
-    return scored_reply(
-        relevance=1.0 if shared else 0.0,
-        correctness=1.0 if said else 0.0,
-        completeness=1.0 if answer.endswith(".") else 0.0,
-    )

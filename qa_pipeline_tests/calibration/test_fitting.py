@@ -3,7 +3,6 @@ import pytest
 
 from qa_pipeline.calibration.fitting import fit_band, rows_of_side
 from qa_pipeline.calibration.rows import LabelledRows
-from qa_pipeline.errors import InputError
 from qa_pipeline.settings.thresholds import Fit, Thresholds, content_id
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline_tests.calibration.synthetic import BLANK, labelled, noisy
@@ -38,25 +37,6 @@ def test_a_score_that_says_nothing_accepts_nothing_and_tells_the_best_precision(
     assert thresholds.band.accept is None
     assert fits["accept"].why
     assert fits["accept"].right / fits["accept"].n == pytest.approx(0.7, abs=0.1)
-
-
-def test_too_little_data_is_refused_and_says_how_many_more_would_do() -> None:
-    with pytest.raises(InputError, match="59"):
-        fitted(noisy(60, 1))
-
-
-@pytest.mark.parametrize("label", [True, False])
-def test_rows_of_one_label_are_refused(label: bool) -> None:
-    rows = labelled([[{"entailment": 0.9}]] * 300, [label] * 300)
-    with pytest.raises(InputError, match=f"300 .* {int(label)}"):
-        fitted(rows)
-
-
-@pytest.mark.parametrize("score", [None, float("nan")])
-def test_rows_without_a_score_are_refused(score: float | None) -> None:
-    rows = labelled([[{"entailment": score}]] * 300, [True, False] * 150)
-    with pytest.raises(InputError):
-        fitted(rows)
 
 
 def test_an_answer_is_as_good_as_its_lowest_claim_and_settled_claims_do_not_count() -> None:

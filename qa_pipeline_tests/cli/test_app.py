@@ -132,26 +132,6 @@ def test_a_run_that_found_no_question_says_why_and_where_to_look(workspace: Work
     assert "# see why 1 section gave no accepted pair" in shown
 
 
-def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(workspace: Workspace) -> None:
-    arguments = ("run", workspace.corpus, "--out", workspace.out, "--require-judge")
-    waits = invoke_all(*arguments)
-    count = workspace.table("verdicts", "boilers").height
-    assert (waits.code, count > 1) == (OK, True)
-    assert f"boilers waiting: {count} " in waits.stdout
-    assert "failed" not in waits.stdout
-    assert not (workspace.out / "withdrawn").exists()
-    review = workspace.out.parent / "review.jsonl"
-    invoke_all("decide", "--template", review, "--out", workspace.out)
-    rows = [json.loads(line) for line in review.read_text("utf-8").splitlines()]
-    words = ["rejected", *["accepted"] * (count - 1)]
-    decided = [{**row, "decision": word, "who": "Ann"} for row, word in zip(rows, words, strict=True)]
-    review.write_text("".join(f"{json.dumps(row)}\n" for row in decided), encoding="utf-8")
-    assert invoke_all("decide", review, "--out", workspace.out).code == OK
-    passes = invoke_all(*arguments)
-    assert (passes.code, "boilers succeeded" in passes.stdout) == (OK, True)
-    assert workspace.table("training_examples", "boilers").height == count - 1
-
-
 def commands_of(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     yield path
     for name, command in getattr(group, "commands", {}).items():
@@ -159,10 +139,6 @@ def commands_of(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, .
 
 
 COMMANDS = list(commands_of(typer.main.get_command(app)))
-
-
-def test_there_are_at_most_sixteen_commands() -> None:
-    assert len([path for path in COMMANDS if len(path) == 1]) <= 16
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
@@ -187,17 +163,6 @@ def test_help_imports_nothing_heavy() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=dict(os.environ)
     )
     assert found.stdout.strip() == "[]"
-
-
-def test_a_cap_on_cost_of_a_model_without_a_price_stops_before_anything_is_read(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    (tmp_path / "guide.md").write_text(GUIDE, encoding="utf-8")
-    code, _, stderr = invoke(
-        "run", tmp_path, "--provider", "openai", "--model", "no-price", "--max-cost", "5", "--out", out
-    )
-    assert code == BAD_INPUT
-    assert "openai/no-price" in stderr
-    assert not out.exists()
 
 
 @pytest.fixture
@@ -265,13 +230,3 @@ def test_prompts_and_local_models_are_looked_for_before_the_first_document(
     ran = workspace.run("--set", f"{setting}=./none")
     assert (ran.code, setting in ran.stderr) == (BAD_INPUT, True), ran.stderr
     assert not workspace.out.exists()
-
-
-def test_status_shows_why_sections_gave_no_row(sample_run: SampleRun, tmp_path: Path) -> None:
-    out, _ = sample_run
-    said = json.loads(invoke("status", "--out", out, "--coverage", "--json")[1])
-    assert len(said["sections"]) == sum(row["sections"] for row in said["by_reason"]) > 0
-    assert all((row["reason"] is None) == (row["accepted"] > 0) for row in said["sections"])
-    code, _, stderr = invoke("status", "--out", tmp_path, "--coverage")
-    assert code == BAD_INPUT
-    assert "qa-pipeline run" in stderr

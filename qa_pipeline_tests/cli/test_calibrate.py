@@ -4,11 +4,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from qa_pipeline.calibration.rows import LabelledFile, read_all_rows, score_rows
+from qa_pipeline.calibration.rows import read_all_rows
 from qa_pipeline.errors import InputError
 from qa_pipeline.models import encoder as embedding_model
-from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.settings.tree import load_settings
 from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.fakes import HashEmbedder
 
@@ -85,12 +83,3 @@ def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: 
     assert read.items.row(0, named=True)["context"] == ["A."]
     with pytest.raises(InputError, match="hypothesis"):
         read_all_rows(written(tmp_path / "less.parquet", frame.drop("hypothesis")))
-
-
-def test_rows_of_equal_texts_share_their_claims_and_keep_their_own_label(tmp_path: Path) -> None:
-    file = LabelledFile(tmp_path / "set.parquet", "0" * 64, items(8))
-    scored = score_rows(Resources(load_settings(), embedder=HashEmbedder()), [file])
-    assert scored.rows.height == 8
-    assert scored.rows["pair_id"].n_unique() == 2
-    assert scored.claims["pair_id"].n_unique() == 2
-    assert scored.rows.group_by("pair_id").agg(pl.col("label").n_unique())["label"].to_list() == [1, 1]

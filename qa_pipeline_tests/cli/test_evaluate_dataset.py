@@ -65,24 +65,6 @@ def test_a_data_set_becomes_a_report(folder: Path) -> None:
     assert rows["id"].to_list() == [one["id"] for one in ROWS]
 
 
-def test_what_verification_accepted_is_supported_when_its_release_is_evaluated(folder: Path) -> None:
-    corpus = Path(__file__).parents[2] / "data" / "corpora"
-    assert (
-        invoke("run", corpus, "--out", folder / "out", "--accept-unjudged", "--batch", "heat-pumps-en").code
-        == OK
-    )
-    assert invoke("release", "--out", folder / "out").code == OK
-    release = folder / "out" / "releases" / "1"
-    ran = run(folder, release, "--metric", "faithfulness", "--metric", "grounding", "--replace")
-    assert ran.code == OK, ran.stderr
-    told = pl.read_parquet(folder / "report" / "statements.parquet")
-    assert told.height > 3
-    against = told.filter(pl.col("verdict").ne("supported") | pl.col("decided_by").ne("quotation"))
-    assert against.to_dicts() == []
-    values = pl.read_parquet(folder / "report" / "rows.parquet")
-    assert set(values["faithfulness"].drop_nulls()) == set(values["grounding"].drop_nulls()) == {1.0}
-
-
 def test_equal_input_gives_equal_bytes_wherever_it_lies(folder: Path) -> None:
     for name in "xy":
         (folder / name).mkdir()
@@ -108,17 +90,6 @@ def test_what_cannot_be_used_ends_before_anything_is_written(
     assert ran.code == BAD_INPUT
     assert said in ran.stderr
     assert not (folder / "report").exists()
-
-
-def test_a_report_in_the_way_is_replaced_only_on_demand(folder: Path) -> None:
-    data = written(folder, *ROWS)
-    assert run(folder, data).code == OK
-    before = contents(folder / "report")
-    ran = run(folder, data, "--limit", "2")
-    assert (ran.code, contents(folder / "report")) == (BAD_INPUT, before)
-    assert "--replace" in ran.stderr
-    assert run(folder, data, "--limit", "2", "--replace").code == OK
-    assert contents(folder / "report") != before
 
 
 def test_a_release_proves_itself_though_a_split_has_no_rows(
@@ -185,10 +156,3 @@ def test_the_model_cuts_answers_on_request_and_the_rules_still_decide(
     spans = told.select("start", "end").rows()
     assert all(answer[start:end].strip() for start, end in spans)
     assert "llm" not in told["decided_by"].to_list()
-
-
-def test_cutting_by_a_model_is_refused_where_none_is_named(folder: Path) -> None:
-    ran = run(folder, written(folder, *ROWS), "--set", "verification.split_claims=model")
-    assert ran.code == BAD_INPUT
-    assert "llm.verifier.provider" in ran.stderr
-    assert not (folder / "report").exists()

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from qa_pipeline.calibration.rows import decided_rows
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
 from qa_pipeline.storage.layout import Layout
@@ -25,7 +26,6 @@ from qa_pipeline_tests.end_to_end import (
     json_lines,
     new_workspace,
 )
-from qa_pipeline_tests.support.work import lines_run
 
 Row = dict[str, Any]
 
@@ -265,9 +265,7 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
             "pair_id;content_sha256;decision;who\nx;y;rejected;Åsa\n".encode("cp1252"),
             "line 2",
         ),
-        ("a.csv", "pair_id,decision\n".encode("utf-16-le"), "a.csv"),
         ("a.csv", b"pair_id,decision,who\n", "content_sha256"),
-        ("a.csv", b"", "content_sha256, decision, who"),
         ("a.xlsx", b"PK", ".csv, .tsv, .txt"),
         ("missing.csv", None, "missing.csv"),
     ],
@@ -284,63 +282,20 @@ def test_a_file_that_cannot_be_read_is_named(
     assert message in ran.stderr
 
 
-def test_broken_json_lines_are_named_by_their_number(workspace: Workspace) -> None:
-    file = workspace.out.parent / "odd.jsonl"
-    found = rows_of(workspace)
-    good = json.dumps(found["When does the safety valve open?"] | {"decision": "rejected"})
-    half = json.dumps(found["How does the safety valve open?"] | {"decision": "rejected"}).replace(
-        "anna", "\\ud800"
-    )
-    file.write_text(f"[1]\n\n{{broken\n{good}\n{half}\n")
-
-    ran = invoke("decide", file, "--out", workspace.out)
-
-    assert ran.code == FAILED
-    assert [one.split(":")[0] for one in ran.stderr.splitlines()] == [
-        f"odd.jsonl line {n}" for n in (1, 3, 5)
-    ]
-    assert len((workspace.out / "decisions" / "b.jsonl").read_text().splitlines()) == 1
-
-
 def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Workspace) -> None:
-    assert (
-        decide(
-            workspace, rows_of(workspace)["When does the safety valve open?"] | {"decision": "rejected"}
-        ).code
-        == OK
-    )
+    found = rows_of(workspace)
+    assert decide(workspace, found["When does the safety valve open?"] | {"decision": "rejected"}).code == OK
     file = workspace.out / "decisions" / "b.jsonl"
     file.write_bytes(file.read_bytes()[:-40])
 
     ran = run(workspace)
 
     assert (ran.code, "b.jsonl" in ran.stdout) == (FAILED, True)
-    assert (
-        decide(
-            workspace, rows_of(workspace)["How does the safety valve open?"] | {"decision": "rejected"}
-        ).code
-        == BAD_INPUT
-    )
-
-
-@pytest.mark.slow
-def test_the_work_of_taking_decisions_grows_no_faster_than_their_number(workspace: Workspace) -> None:
-    many = [line(f"The safety valve opens at {n} bar.", f"Question {n}?") for n in range(10, 310)]
-    workspace.write({"b/pairs.jsonl": json_lines(many)})
-    assert run(workspace).code == FAILED  # no pair is accepted
-    rows = [row | {"decision": "rejected"} for row in rows_of(workspace).values()]
-
-    hundred = lines_run(lambda: decide(workspace, *rows[:100]))
-    assert lines_run(lambda: decide(workspace, *rows[100:])) < 2.2 * hundred
-
-    assert run(workspace).code == FAILED  # no row is left
-    assert workspace.table("verdicts", "b")["reason"].unique().to_list() == ["person_rejected"]
+    more = found["How does the safety valve open?"] | {"decision": "rejected"}
+    assert decide(workspace, more).code == BAD_INPUT
 
 
 def test_decisions_are_labelled_rows_to_calibrate_by(workspace: Workspace) -> None:
-    from qa_pipeline.calibration.rows import decided_rows
-    from qa_pipeline.storage.layout import Layout
-
     found = rows_of(workspace)
     claim = workspace.table("claims", "b").filter(
         pl.col("pair_id") == found["How is the boiler drained?"]["pair_id"]
@@ -432,11 +387,8 @@ def test_a_changed_cell_is_no_decision_about_the_old_text(
     ("encoding", "delimiter", "name"),
     [
         ("utf-8-sig", ";", "excel-sv-de.csv"),
-        ("utf-8-sig", ",", "excel-en.csv"),
         ("utf-16", "\t", "excel-unicode-text.txt"),
-        ("utf-8", ",", "google-sheets.csv"),
         ("utf-8", "\t", "google-sheets.tsv"),
-        ("utf-16", ",", "libreoffice.csv"),
     ],
 )
 def test_what_spreadsheets_save_is_read(
@@ -464,27 +416,13 @@ The safety valve of the boiler opens at 3 bar.
 
 The warranty of the Fjell 8 is 5 years after delivery.
 """
-PUMP = """# Manual of the Fjell 9 pump
-
-## Pressure
-
-A circulation pump is a machine that moves hot water through the pipes.
-
-## Noise
-
-The pump makes a noise of 40 decibels at full speed.
-
-## Service
-
-To replace the filter, close both taps and lift the cover.
-"""
 
 
 def test_an_edited_word_leaves_pairs_and_decisions_that_rest_on_other_passages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = new_workspace(tmp_path, monkeypatch)
-    workspace.write({"b/boiler.md": BOILER, "b/pump.md": PUMP})
+    workspace.write({"b/boiler.md": BOILER})
     assert workspace.run().code == OK
     before, claims = workspace.table("pairs", "b"), workspace.table("claims", "b")
     content = content_hashes(before, claims)
@@ -496,8 +434,7 @@ def test_an_edited_word_leaves_pairs_and_decisions_that_rest_on_other_passages(
     decisions.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert invoke("decide", decisions, "--out", workspace.out).code == OK
 
-    changed = {"b/boiler.md": BOILER.replace("lower valve", "upper valve")}
-    workspace.write({**changed, "b/pump.md": PUMP.replace("40 decibels", "50 decibels")})
+    workspace.write({"b/boiler.md": BOILER.replace("lower valve", "upper valve")})
     assert workspace.run().code == OK
 
     chunk_ids = set(workspace.table("chunks", "b")["chunk_id"])

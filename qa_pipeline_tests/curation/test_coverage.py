@@ -2,7 +2,6 @@ import polars as pl
 
 from qa_pipeline.curation.coverage import (
     cover_sections,
-    section_outcomes,
 )
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline_tests.curation import rows
@@ -58,13 +57,3 @@ def test_an_imported_pair_covers_the_sections_that_it_cites_and_a_known_answer_n
     found = cover_sections(CHUNKS, QUESTIONS.empty(), rows.pairs(imported, known), decided)
     assert found["status"].to_list() == ["uncovered", "covered", "covered"]
     assert found["reason"].to_list() == [None, None, None]
-
-
-def test_each_section_is_listed_with_its_document_its_rows_and_the_reason_it_gave_none() -> None:
-    covered = cover_sections(CHUNKS, QUESTIONS_ASKED, PAIRS, DECIDED)
-    found = section_outcomes(covered, rows.documents(rows.document("d")))
-    assert found.select("path", "section_path", "accepted", "reason").rows() == [
-        ("d.md", ["One"], 1, None),
-        ("d.md", ["Two"], 0, "numbers_differ"),
-        ("d.md", ["Three"], 0, "not_written"),
-    ]

@@ -13,7 +13,7 @@ from qa_pipeline.curation import forgetting
 from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.tables import CHUNKS, STORED
+from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 from qa_pipeline_tests.publishing.plants import guide
 
@@ -148,31 +148,6 @@ def test_nothing_of_a_forgotten_document_is_left_but_in_releases(copied: Workspa
     assert not list(copied.out.rglob(".*.tmp"))
     left = {row["why"] for row in read_decisions(Layout(copied.out).decisions("b0")).iter_rows(named=True)}
     assert left == {"no"}
-
-
-def test_the_laws_hold_over_what_is_made_again(copied: Workspace) -> None:
-    forget(copied)
-    assert copied.run().code == OK
-    for batch in ("b0", "b1"):
-        pairs, verdicts = copied.table("pairs", batch), copied.table("verdicts", batch)
-        assert sorted(pairs["pair_id"]) == sorted(verdicts["pair_id"])
-        kept = verdicts["duplicate_of"].drop_nulls()
-        assert set(kept) <= set(verdicts["pair_id"])
-        examples = copied.table("training_examples", batch)
-        accepted = verdicts.filter(pl.col("verdict") == "accepted")
-        assert set(examples["pair_id"]) <= set(accepted["pair_id"])
-        chunks = set(copied.table(CHUNKS.name, batch)["chunk_id"])
-        for name in STORED:
-            for column, values in leaves(copied.table(name, batch)):
-                if column in ("chunk_id", "other_chunk_id", "passage_ids", "used_chunk_ids"):
-                    assert set(values) <= chunks, (name, column)
-    assert invoke("status", "--out", copied.out).code == OK
-    ran = invoke("release", "--out", copied.out, "--json")
-    assert ran.code == OK, ran.stderr
-    assert json.loads(ran.stdout)["version"] == 2
-    assert invoke("verify", copied.out / "releases").code == OK
-    sources = pl.read_parquet(copied.out / "releases" / "2" / "sources.parquet")
-    assert not {"pbrt.md", "copy of it.md"} & set(sources["path"])
 
 
 @pytest.mark.slow

@@ -133,18 +133,6 @@ def test_the_layouts_show_nothing_the_proof_and_the_proof_among_others() -> None
         assert messages[1]["content"].endswith("Question p?")
 
 
-def test_an_example_carries_the_scores_of_its_verdict() -> None:
-    frames = batch(pair("p"))
-    frames["verdicts"] = verdicts(verdict("p", composite=0.9, relevance=0.8, grounding=1.0, reason="passed"))
-    row = first(frames)
-    assert [row[name] for name in ("composite", "relevance", "grounding", "reason")] == [
-        0.9,
-        0.8,
-        1.0,
-        "passed",
-    ]
-
-
 def test_passages_carry_plain_marks_as_an_application_would_show_them() -> None:
     frames = batch(pair("p", coverage="none", passage_ids=["c", "t"]))
     titled = chunk("t", "Closed on Mondays.", section_path=["Library", "Days\noff"])

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 from qa_pipeline.cli.app import app
 from qa_pipeline.curation.withdrawals import (
     note_gate,
-    tombstone_of,
     withdraw_outdated,
     withdrawn_batches,
 )
@@ -104,22 +103,6 @@ def test_a_run_that_is_killed_after_the_ledger_leaves_no_example_of_the_former_o
     assert withdrawn_batches(finished.layout)["b1"].reason == "being_rebuilt"
     finished.run()
     assert finished.published() == {"b1": 1, "b2": 1}
-
-
-def test_gates_that_are_checked_one_at_a_time_withdraw_until_all_of_them_pass(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    for gate in ("proof", "pass_rate"):
-        note_gate(folder.layout, "b1", gate, "not enough")
-    note_gate(folder.layout, "b1", "proof", None)
-    stone = tombstone_of(folder.layout, "b1")
-    assert stone is not None
-    assert (stone.reason, stone.details) == ("gate_failed", {"pass_rate": "not enough"})
-    note_gate(folder.layout, "b1", "pass_rate", None)
-    stone = tombstone_of(folder.layout, "b1")
-    assert stone is not None
-    assert (stone.reason, stone.details) == ("being_rebuilt", {})
-    note_gate(folder.layout, "b2", "proof", None)
-    assert tombstone_of(folder.layout, "b2") is None
 
 
 def test_status_names_what_is_withdrawn_why_and_since_when(blocked_folder: Folder) -> None:

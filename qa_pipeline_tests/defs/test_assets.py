@@ -72,13 +72,6 @@ def test_a_run_has_a_step_for_each_asset_that_checks_it_too(first_run: FirstRun)
     assert {evaluation.partition for evaluation in evaluations} == {"b1"}
 
 
-def test_each_table_records_the_versions_of_the_tables_it_was_made_from(first_run: FirstRun) -> None:
-    made = materializations(first_run.result)
-    inputs = {name for name in made["claims"].tags or {} if name.startswith("dagster/input_data_version/")}
-    names = {name.rpartition("/")[2] for name in inputs}
-    assert names == {"documents", "chunks", "embeddings", "pairs"}
-
-
 def test_the_ui_is_told_of_rows_verdicts_canaries_and_files(first_run: FirstRun) -> None:
     told = {name: event.metadata for name, event in materializations(first_run.result).items()}
     assert all("dagster/partition_row_count" in told[name] for name in ASSETS - {"index"})

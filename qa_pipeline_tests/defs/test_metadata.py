@@ -8,16 +8,7 @@ from qa_pipeline.defs.metadata import (
     frame_metadata,
 )
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import STORED, VERDICTS
-
-
-def test_codes_are_counted_most_frequent_first() -> None:
-    frame = pl.DataFrame(
-        {"verdict": ["accepted"] * 3, "stage": ["accepted"] * 3, "reason": ["ok", None, "ok"]}
-    )
-    metadata = frame_metadata(frame, VERDICTS)
-    assert metadata["dagster/partition_row_count"] == 3
-    assert rows_of(metadata["rows by reason"]) == [["ok", 2], ["(none)", 1]]
+from qa_pipeline.storage.tables import STORED
 
 
 def rows_of(table: dg.TableMetadataValue) -> list[list[object]]:

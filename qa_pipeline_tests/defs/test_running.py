@@ -12,14 +12,12 @@ import pytest
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.errors import BudgetExhaustedError
-from qa_pipeline.llm.base import LanguageModel, Request
+from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline.llm.reply_database import Database
 from qa_pipeline.llm.reply_store import ReplyStore
 from qa_pipeline.pipeline.outcomes import BatchOutcome
-from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.calls import call, note
 from qa_pipeline_tests.defs.project import GUIDE, CountingRules, OnlyGenerates, Project
@@ -38,13 +36,6 @@ class RememberingParser:
         for request in requests:
             self.parsed.append(request.source.path)
             yield from parse_in_process([request], settings)
-
-
-class VerifiesToo(Resources):
-    """One model that generates and verifies."""
-
-    def reviewer(self, role: Reviewer, model: str | None = None) -> LanguageModel | None:
-        return self.generator if role == "verifier" else None
 
 
 def asked_by_a_run(project: Project) -> list[Request[Any]]:
@@ -124,17 +115,6 @@ def test_canaries_are_kept_apart_from_pairs_change_nothing_else_and_can_be_left_
         assert frame.height > 0
         assert frame.join(canaries, left_on="pair_id", right_on="canary_id", how="semi").height == 0, name
         assert frame.equals(bare.table(name, "b1")), name
-
-
-def test_a_model_that_verified_nothing_is_not_tested_on_canaries(tmp_path: Path) -> None:
-    project = Project(tmp_path, verification={"split_claims": "rules"}, canaries={"enabled": True})
-    project.write(
-        "b1",
-        "# Kestrel 4 guide\n\nThe pump of the boiler is tested each spring by the installer of the house. To "
-        "drain the boiler, open the lower valve of the tank and wait 10 minutes.\n",
-    )
-    run_batches(VerifiesToo(project.settings, embedder=HashEmbedder(), model=project.model), ["b1"])
-    assert "verify" not in {request.role for request in project.model.asked}
 
 
 INTERRUPTED = """

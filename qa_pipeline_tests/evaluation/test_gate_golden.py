@@ -64,15 +64,11 @@ def test_a_set_has_its_name_version_hash_and_criteria(tmp_path: Path) -> None:
     ("rows", "told"),
     [
         ([{"id": "a"}], "row 1: criteria"),
-        ([*ROWS, {"id": "c", "criteria": {}}], "row 3: criteria"),
         ([*ROWS, {"id": "a", "must_refuse": True}], "row 3: id 'a'"),
         ([{"id": "a", "criteria": {"faithfulness": "high"}}], "criteria"),
         ([{"id": "a", "criteria": {"faithfulness": float("nan")}}], "faithfulness"),
-        ([{"id": "a", "criteria": [0.5]}], "criteria"),
         ([{"id": "a", "must_refuse": "yes"}], "must_refuse"),
-        ([{"criteria": {"faithfulness": 1}}], "id"),
         ([{**ROWS[0], "version": "1"}, {**ROWS[1], "version": "2"}], "version: '1' and '2'"),
-        ([{**ROWS[0], "dataset": "x"}, {**ROWS[1], "dataset": "y"}], "dataset"),
         ([{"id": "a", "criteria": {f"m{n}": 1 for n in range(101)}}], "criteria"),
     ],
 )
@@ -88,28 +84,6 @@ def test_an_empty_set_and_none_are_refused(tmp_path: Path) -> None:
         read_golden(write(tmp_path / "set.jsonl", []))
     with pytest.raises(InputError, match="none"):
         read_golden(tmp_path / "none.jsonl")
-
-
-def test_a_row_passes_or_says_which_criterion_failed() -> None:
-    rows = scores(id=["a", "b"], faithfulness=[0.95, 0.9], fabricated_citations=[0, 2])
-    bounds = [
-        (name, metric, bound)
-        for name in "ab"
-        for metric, bound in (("faithfulness", 0.95), ("fabricated_citations", 0.0))
-    ]
-    found = outcomes(rows, criteria(*bounds))
-    assert found.rows() == [
-        ("a", True, True, []),
-        (
-            "b",
-            False,
-            True,
-            [
-                "faithfulness is 0.9, should be at least 0.95",
-                "fabricated_citations is 2, should be at most 0",
-            ],
-        ),
-    ]
 
 
 def test_what_was_not_measured_fails_and_says_so() -> None:

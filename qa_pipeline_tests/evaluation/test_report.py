@@ -1,5 +1,4 @@
 import json
-import re
 from pathlib import Path
 
 import polars as pl
@@ -47,22 +46,6 @@ def test_the_worst_rows_are_never_better_than_the_next(drawn: list[tuple[float |
         assert len(order) == sum(score is not None for score, _ in drawn)
 
 
-def test_few_rows_are_said_to_be_few(tmp_path: Path) -> None:
-    few, one, many = (
-        what_to_know(stored(tmp_path / name, rows))
-        for name, rows in (("few", MANY[:3]), ("one", [asked()]), ("many", MANY))
-    )
-    assert few == ["Only 3 rows about 3 documents: the intervals are wide."]
-    assert one == ["All rows are about one document: nothing is known of how another would do."]
-    assert many == []
-
-
-def test_a_figure_that_rests_on_likeness_says_so(tmp_path: Path) -> None:
-    mostly = [said(1), said(2), said(3, decided_by="llm")]
-    assert "faithfulness (67%)" in what_to_know(stored(tmp_path / "a", MANY, mostly))[0]
-    assert what_to_know(stored(tmp_path / "b", MANY, mostly[1:])) == []
-
-
 def test_an_evaluation_in_which_no_model_decided_says_so_first(tmp_path: Path) -> None:
     few = [asked(), asked(1)]
     by_rules = said(1, decided_by="quotation")
@@ -86,12 +69,3 @@ def test_rows_left_out_and_unknown_ones_are_counted(tmp_path: Path) -> None:
     left_out, unknown = what_to_know(found)
     assert "2 rows" in left_out
     assert "faithfulness (15)" in unknown
-
-
-def test_the_markdown_has_intervals_and_worst_rows(tmp_path: Path) -> None:
-    stored(tmp_path, MANY, [said(1)])
-    text = (tmp_path / "report.md").read_text()
-    assert re.search(r"\| `faithfulness` \| 0\.487 \(0\.\d\d–0\.\d\d\) \|", text)
-    assert text.count("| `row ") == 20
-    assert "`row 0`" in text
-    assert "`row 39`" not in text

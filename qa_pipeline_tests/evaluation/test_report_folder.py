@@ -6,22 +6,13 @@ import pytest
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS
 from qa_pipeline.evaluation.report_folder import dataset_sha256, new_report
-from qa_pipeline_tests.evaluation.reported import asked, framed, said, stored
+from qa_pipeline_tests.evaluation.reported import asked, framed, stored
 
 ROWS = [asked(number, category="ab"[number % 2], faithfulness=number / 5) for number in range(6)]
 
 
 def contents(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
-
-
-def test_equal_evaluations_give_equal_bytes(tmp_path: Path) -> None:
-    for name in "ab":
-        stored(tmp_path / name, ROWS, [said(1)])
-    assert contents(tmp_path / "a") == contents(tmp_path / "b")
-    assert set(contents(tmp_path / "a")) == {
-        "report.json", "report.md", "report.html", "rows.parquet", "statements.parquet",
-    }  # fmt: skip
 
 
 def sha(*rows: dict[str, object]) -> str:

@@ -1,4 +1,3 @@
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,39 +8,13 @@ import pytest
 from qa_pipeline.evaluation.answered_questions import read_rag_rows
 from qa_pipeline.evaluation.metrics.means import Means
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.running import cut_by, evaluate, evaluate_into
+from qa_pipeline.evaluation.running import cut_by, evaluate
 from qa_pipeline.llm.base import Request
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import SplitClaim, SplitReply, VerifyReply
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import Decision, deciding
-
-EIFFEL = {
-    "query": "What is the Eiffel Tower?",
-    "answer": "The Eiffel Tower is in Paris. It was completed in 1889. The Eiffel Tower is 500 metres tall.",
-    "contexts": [
-        "The Eiffel Tower is in Paris. It was completed in 1889.",
-        "The Eiffel Tower is 330 metres tall.",
-    ],
-}
-
-
-def means_at(folder: Path) -> Means:
-    return Means(Resources(cut_by(Settings(out=folder)), embedder=HashEmbedder()))
-
-
-def read(folder: Path, *rows: dict[str, Any]) -> pl.DataFrame:
-    path = folder / "rows.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    return read_rag_rows([path]).items
-
-
-def test_two_of_three_statements_about_the_eiffel_tower_are_faithful(tmp_path: Path) -> None:
-    _, values = evaluate(read(tmp_path, EIFFEL), chosen_metrics(["faithfulness"]), means_at(tmp_path))
-    assert values["faithfulness"].to_list() == [pytest.approx(2 / 3)]
-
 
 SEEDS = Path("docs/examples/suites/seed_examples.jsonl")
 SEED_METRICS = ("faithfulness", "citation_precision", "citation_completeness", "context_recall")
@@ -127,14 +100,3 @@ def test_what_the_rules_find_in_the_suites_is_what_the_page_says(tmp_path: Path)
             for kind in ("supported", "not_supported", "unanswerable")
         ]
         assert cells == " | ".join(counts)
-
-
-def test_a_row_that_lacks_what_a_metric_needs_is_unknown_and_counted(tmp_path: Path) -> None:
-    bare: list[dict[str, Any]] = [{"query": "Who?"}, {"query": "Who?", "answer": "Ann.", "contexts": []}]
-    unread = {"query": "Who?", "answer": "Ann.", "contexts": [{"document": "a.md"}]}
-    metrics = chosen_metrics(["faithfulness"])
-    counts = evaluate_into(tmp_path, read(tmp_path, EIFFEL, *bare, unread), metrics, means_at(tmp_path))
-    rows = pl.read_parquet(tmp_path / "rows.parquet")
-    assert rows["faithfulness"].null_count() == 3
-    assert counts.missing == {"faithfulness": {"statements": 3}}
-    assert sum(counts.decided_by["faithfulness"].values()) == 3

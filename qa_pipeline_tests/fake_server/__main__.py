@@ -15,14 +15,12 @@ if TYPE_CHECKING:
 
 def serve_fake(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
-    plan: Annotated[
-        Path | None, typer.Option(help="YAML file: seed, latency, faults, quota, models.")
-    ] = None,
+    plan: Annotated[Path | None, typer.Option(help="YAML file: latency, models, input_limit, chat.")] = None,
 ) -> None:
     """Serve Gemini and OpenAI chat completions on this machine, for trying things out at no cost.
 
     Replies are made from the prompts alone, so the same prompt always gets the same one. The key it prints is
-    the only one it accepts. GET /stats shows its counts of requests, refusals and faults.
+    the only one it accepts. GET /stats shows its counts of requests.
     """
     from qa_pipeline_tests.fake_server.plan import ServerPlan, load_plan
 

@@ -1,22 +1,17 @@
 """Responses and errors in the wire form of generateContent, and Google's errors."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from qa_pipeline.llm.base import FAKE
 from qa_pipeline.records import ReplyModel
-from qa_pipeline_tests.fake_server.chat import ChatAbilities
-from qa_pipeline_tests.fake_server.replies import gemini_complaint
 from qa_pipeline_tests.fake_server.responses import (
     THOUGHT_TOKENS,
     Asked,
     ServerResponse,
     count_tokens,
-    event_stream,
     json_response,
-    out_of_range,
     wait_text,
 )
 
@@ -60,29 +55,6 @@ def reply(asked: Asked, text: str, *, complete: bool = True) -> ServerResponse:
         "totalTokenCount": prompt + written + thoughts,
     }
     return says(text, finish="STOP" if complete else "MAX_TOKENS", model=FAKE + asked.model, usage=usage)
-
-
-def streamed(asked: Asked, response: ServerResponse) -> ServerResponse:
-    """Send a reply in two events, the reason of its end and the usage in the last."""
-    body = json.loads(response.body or b"{}")
-    (candidate,) = body["candidates"]
-    text = candidate["content"]["parts"][0]["text"]
-    half = len(text) // 2
-    first = {"content": {"role": "model", "parts": [{"text": text[:half]}]}, "index": 0}
-    candidate["content"]["parts"] = [{"text": text[half:]}]
-    return event_stream([{"candidates": [first], "modelVersion": body["modelVersion"]}, body])
-
-
-def models(names: Sequence[str], name: str | None) -> ServerResponse:
-    """List the models, or tell of one."""
-    if name is None:
-        return json_response({"models": [_model(one) for one in names]})
-    return json_response(_model(name)) if name in names else lacks_model(name)
-
-
-def _model(name: str) -> dict[str, Any]:
-    able = ["generateContent", "countTokens"]
-    return {"name": f"models/{name}", "displayName": f"Fake {name}", "supportedGenerationMethods": able}
 
 
 def fails(
@@ -129,53 +101,6 @@ def limits_rate(seconds: float, *, as_header: bool = False) -> ServerResponse:
     return fails(429, "Quota exceeded.", details=[info])
 
 
-_TOP_NAMES = (
-    "contents systemInstruction generationConfig safetySettings tools toolConfig cachedContent model "
-    "serviceTier store labels"
-)
-_CONFIG_NAMES = (
-    "stopSequences responseMimeType responseSchema responseJsonSchema responseModalities candidateCount "
-    "maxOutputTokens temperature topP topK seed presencePenalty frequencyPenalty responseLogprobs logprobs "
-    "enableEnhancedCivicAnswers speechConfig imageConfig mediaResolution thinkingConfig"
-)
-_ROLES = frozenset({"user", "model", "function"})
-_RANGES: dict[str, tuple[float, float]] = {
-    "temperature": (0, 2),
-    "topP": (0, 1),
-    "topK": (1, 2**31),
-    "candidateCount": (1, 1),  # Google gives up to 8; this server gives one
-    "maxOutputTokens": (1, 2**31),
-}
-_TOP, _CONFIG = frozenset(_TOP_NAMES.split()), frozenset(_CONFIG_NAMES.split())
-
-
-def complaint(asked: Asked, abilities: ChatAbilities) -> ServerResponse | None:
-    """Return the error for a request that Google does not accept; None if it accepts it."""
-    unknown = [*(asked.body.keys() - _TOP), *(asked.config.keys() - _CONFIG)]
-    schema = asked.schema
-    found = schema and gemini_complaint(schema, is_own="responseSchema" in asked.config)
-    if unknown:
-        return fails(400, f'Invalid JSON payload received. Unknown name "{unknown[0]}": Cannot find field.')
-    if not asked.body["contents"]:
-        return fails(400, "* GenerateContentRequest.contents: contents is not specified\n")
-    if not all(turn.get("role", "user") in _ROLES for turn in asked.body["contents"]):
-        return fails(400, "Please use a valid role: user, model.")
-    if not any(turn["parts"] for turn in asked.body["contents"]):
-        return fails(400, "* GenerateContentRequest.contents[0].parts: contents.parts must not be empty.\n")
-    wrong = out_of_range(asked.config, _RANGES)
-    if wrong is not None:
-        least, most = _RANGES[wrong]
-        message = (
-            f"* GenerateContentRequest.generation_config: {wrong} must be in the range [{least}, {most}]."
-        )
-        return fails(400, message)
-    if schema and asked.config.get("responseMimeType") != "application/json":
-        return fails(400, "A response schema needs response_mime_type application/json.")
-    return (
-        fails(400, f"Invalid value at 'generation_config.response_json_schema': {found}") if found else None
-    )
-
-
 def camel_cased(body: dict[str, Any]) -> dict[str, Any]:
     """Return a body with its own names, and those of its generationConfig, in camel case.
 
@@ -184,21 +109,7 @@ def camel_cased(body: dict[str, Any]) -> dict[str, Any]:
     spelled = {_camel_case(name): value for name, value in body.items()}
     config = spelled.get("generationConfig")
     if isinstance(config, dict):
-        spelled["generationConfig"] = config = {_camel_case(name): value for name, value in config.items()}
-        if "responseSchema" in config:
-            config["responseSchema"] = _camel_cased_schema(config["responseSchema"])
-    return spelled
-
-
-def _camel_cased_schema(node: Any) -> Any:
-    """Return a schema with its keywords in camel case; names of properties stay."""
-    if isinstance(node, list):
-        return [_camel_cased_schema(one) for one in node]
-    if not isinstance(node, dict):
-        return node
-    spelled = {_camel_case(name): _camel_cased_schema(value) for name, value in node.items()}
-    if isinstance(properties := node.get("properties"), dict):
-        spelled["properties"] = {name: _camel_cased_schema(value) for name, value in properties.items()}
+        spelled["generationConfig"] = {_camel_case(name): value for name, value in config.items()}
     return spelled
 
 

@@ -1,4 +1,4 @@
-"""Replies that make sense, made from nothing but the request, and what each service refuses of a schema.
+"""Replies that make sense, made from nothing but the request, and what OpenAI refuses of a schema.
 
 The same prompt always gets the same reply. A schema of no known role gets the smallest value that fits.
 """
@@ -12,7 +12,6 @@ from qa_pipeline_tests.fake_server.responses import Asked
 
 _PASSAGE = re.compile(r"<passage-(\d+)-(\w+)>\n(.*?)\n</passage-\1-\2>", re.DOTALL)
 _DELIMITED = re.compile(r"<(text|question|answer|task|first|second)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
-_LABELLED = re.compile(r"<(reference|answer-\d+)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
 _CLAIMS = re.compile(r"<claim-(\d+)-(\w+)>\n(.*?)\n</claim-\1-\2>", re.DOTALL)
 _NUMBERED = re.compile(r"<sentence-(\d+)-(\w+)>\n(.*?)\n</sentence-\1-\2>", re.DOTALL)
 _SENTENCE = re.compile(r"[^\s][^\n]*?(?:[.!?](?=\s|$)|$)", re.MULTILINE)
@@ -168,46 +167,12 @@ def _judge(prompt: str) -> dict[str, Any]:
     }
 
 
-def _compare(prompt: str) -> dict[str, Any]:
-    reference = next(text for label, text in _labelled(prompt) if label == "reference")
-    answers = [text for label, text in _labelled(prompt) if label.startswith("answer-")]
-    found = [
-        {
-            "answer": number,
-            "reasoning": "",
-            "agreement": "same" if _shared(reference, text) >= _ACCEPTED_SHARE else "different",
-        }
-        for number, text in enumerate(answers, start=1)
-    ]
-    return {"comparisons": found}
-
-
-def _labelled(prompt: str) -> list[tuple[str, str]]:
-    return [(match[1], match[3]) for match in _LABELLED.finditer(prompt)]
-
-
-def _back_questions(prompt: str) -> dict[str, Any]:
-    (answer, *_) = _delimited(prompt)
-    return {"noncommittal": False, "questions": [f"What is “{answer}”?"] * 3}
-
-
-def _relevant(prompt: str) -> dict[str, Any]:
-    """Return the sentences that share a word with the question or the right answer."""
-    wanted = " ".join(_delimited(prompt)[:2])
-    found = [int(number) for number, _, text in _NUMBERED.findall(prompt) if _shared(text, wanted)]
-    return {"reasoning": "", "relevant": found}
-
-
 _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
-    "noncommittal": _back_questions,
-    "contradicts": lambda prompt: {"reasoning": "", "contradicts": "no"},
-    "relevant": _relevant,
     "questions": _questions,
     "question": lambda prompt: {"question": None},
     "coverage": _answer,
     "can_answer": lambda prompt: {"reasoning": "", "can_answer": True, "confidence": 1.0},
     "answer": lambda prompt: {"answer": None},
-    "comparisons": _compare,
     "claims": _split,
     "verdicts": _verify,
     "rationale": lambda prompt: {"rationale": "", "decision": "accept"},
@@ -237,29 +202,12 @@ def _shared(text: str, other: str) -> float:
     return len(words & set(re.findall(r"\w+", other.lower()))) / len(words) if words else 0.0
 
 
-# https://ai.google.dev/gemini-api/docs/structured-output
-_GEMINI_KEYWORDS = (
-    "$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum "
-    "maximum anyOf oneOf properties additionalProperties required propertyOrdering"
-)
 # https://platform.openai.com/docs/guides/structured-outputs
 _STRICT_KEYWORDS = (
     "$defs $ref type title description enum const items minItems maxItems minimum maximum exclusiveMinimum "
     "exclusiveMaximum multipleOf pattern format anyOf properties additionalProperties required"
 )
-_GEMINI = frozenset(_GEMINI_KEYWORDS.split())
-# https://ai.google.dev/api/caching#Schema
-_GEMINI_OWN = _GEMINI | frozenset(
-    ["nullable", "default", "example", "minLength", "maxLength", "pattern", "minProperties", "maxProperties"]
-)
 _STRICT = frozenset(_STRICT_KEYWORDS.split())
-
-
-def gemini_complaint(schema: Any, *, is_own: bool = False) -> str | None:
-    """Return what Gemini would refuse of a JSON schema, or of one of its own; None if it accepts it."""
-    known = _GEMINI_OWN if is_own else _GEMINI
-    unknown = [keyword for node in _nodes(schema) for keyword in node if keyword not in known]
-    return f'schema keyword "{unknown[0]}" is not supported' if unknown else None
 
 
 def strict_complaint(schema: Any) -> str | None:

@@ -103,23 +103,6 @@ def json_response(
     return ServerResponse(status, json.dumps(body).encode(), headers)
 
 
-def event_stream(events: Sequence[object], end: str = "") -> ServerResponse:
-    """Return server-sent events whose data is JSON, and what ends them."""
-    lines = [f"data: {json.dumps(event)}\n\n" for event in events]
-    return ServerResponse(200, "".join([*lines, end]).encode(), (("Content-Type", "text/event-stream"),))
-
-
-def out_of_range(config: dict[str, Any], ranges: dict[str, tuple[float, float]]) -> str | None:
-    """Return the first parameter that is no number within its range, both ends included."""
-    for name, (least, most) in ranges.items():
-        value = config.get(name)
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            return name
-    return None
-
-
 def resets() -> ServerResponse:
     """Reset the connection instead of replying."""
     return ServerResponse(0, None)

@@ -24,13 +24,11 @@ def build_app(service: Service) -> web.Application:
     async def handle(request: web.Request) -> web.StreamResponse:
         content = await request.read()
         response = service.answer(request.method, request.path, request.headers, content)
-        stats = service.stats
-        stats.in_flight += 1
-        stats.most_in_flight = max(stats.most_in_flight, stats.in_flight)
+        service.stats.in_flight += 1
         try:
             return await _send(request, response)
         finally:
-            stats.in_flight -= 1
+            service.stats.in_flight -= 1
 
     async def counts(request: web.Request) -> web.Response:
         return web.json_response(service.stats.as_dict())

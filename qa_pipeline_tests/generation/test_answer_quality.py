@@ -119,21 +119,15 @@ UNFIT = [
     ("en", "How heavy is the valve?", "Valve | 12 kg | steel", "bare_cells"),
 ]
 FIT = [
-    ("sv", "Hur många ventiler finns det?", "Det finns tolv."),
-    ("en", "Who corrects errors in the following month?", "The office corrects them."),
     ("de", "Wer setzt den Filter ein?", "Die Person, die Bereitschaft hat."),
     ("de", "Was wird erstellt?", "Als Nächstes erstellen wir eine Unterklasse."),
     ("en", "How is the option explained?", "This defines the user who may call it."),
     ("en", "Is the valve open or shut?", "Open"),
-    ("en", "Does the valve open?", "The valve opens."),
-    ("en", "When does the board meet?", "The board meets in May."),
-    ("en", "Why is the filter changed?", "because the water is hard"),
     ("en", "Which file lists the valves?", "This file is a list of valves."),
     ("en", "What were the sales in 2020?", "Year: 2020 | Sales: 40"),
     ("en", "How are flags combined?", "Write `READ | WRITE` behind the name."),
     ("en", "Is the switch on the unit ON or OFF?", "ON"),
     ("en", "Who opens it once a week: the valve's owner or another?", "the person on duty"),
-    ("en", "How do you open the valve?", "See that it is dry, then turn it."),
 ]
 
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.questions import Retrieve, write_questions
 from qa_pipeline.llm.base import Reply, ReplyT, Request
@@ -106,13 +105,6 @@ def test_a_citation_of_a_passage_that_was_never_shown_stays_and_resolves_to_noth
     assert pair["used_chunk_ids"] == ["a"]
     assert pair["citations"][0]["resolution"] == "unknown_passage"
     assert pair["citations"][0]["chunk_id"] is None
-
-
-def test_an_unreadable_reply_is_a_failed_pair_and_is_drafted_again_next_time() -> None:
-    first = draft(chunks("a"), ScriptedModel([UnreadableReplyError("truncated", "cut after 10 tokens")]))
-    assert first.select("status", "reason", "answer").row(0) == ("failed", "truncated", None)
-    again = draft(chunks("a"), ScriptedModel(ask_about_text), previous=first)
-    assert again["status"].to_list() == ["drafted"]
 
 
 def test_citations_of_a_pair_that_stays_name_the_document_of_now() -> None:

@@ -110,13 +110,6 @@ def test_a_passage_a_model_could_not_be_asked_about_fails_its_question() -> None
     assert found.select("status", "reason", "guard_passed").row(0) == ("failed", "not_json", None)
 
 
-def test_a_model_sees_the_question_and_the_passage() -> None:
-    model = says("accept")
-    decisions(settings(validation_strategy="llm"), model, (50,))
-    (asked,) = model.asked
-    assert all(text in asked.prompt for text in ("What is it?", "50 text"))
-
-
 def test_a_strategy_that_asks_a_model_needs_one() -> None:
     with pytest.raises(SettingsError, match="validation_strategy"):
         decisions(settings(validation_strategy="llm"))

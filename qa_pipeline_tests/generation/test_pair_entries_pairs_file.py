@@ -1,6 +1,5 @@
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -9,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.generation.pair_entries import COLUMNS, parse_pairs, read_pairs
+from qa_pipeline.generation.pair_entries import COLUMNS, parse_pairs
 from qa_pipeline.storage.row_files import Limits
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.generation.pairs import GOOD, imported, lines
@@ -19,19 +18,6 @@ def parquet(*rows: dict[str, Any]) -> bytes:
     buffer = io.BytesIO()
     pl.DataFrame(list(rows)).write_parquet(buffer)
     return buffer.getvalue()
-
-
-def test_unknown_fields_blank_lines_windows_ends_and_a_byte_order_mark_do_no_harm() -> None:
-    content = b"\xef\xbb\xbf" + lines(GOOD | {"note": 1}) + b"\r\n\r\n  \n" + lines(GOOD | {"question": "B?"})
-    assert [pair.line for pair in parse_pairs(content, "pairs.jsonl")] == [1, 4]
-
-
-def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
-    small = Limits(max_line_bytes=200, max_rows=2)
-    found = imported(GOOD, GOOD | {"answer": "x" * 300}, limits=small)
-    assert found["reason"].to_list() == [None, "line_too_long"]
-    with pytest.raises(InputError, match="2 rows"):
-        imported(GOOD, GOOD, GOOD, limits=small)
 
 
 @pytest.mark.parametrize(
@@ -49,16 +35,6 @@ def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
 def test_a_file_that_cannot_be_read_as_a_whole_is_named(content: bytes, name: str) -> None:
     with pytest.raises(InputError, match=name):
         parse_pairs(content, name)
-
-
-def test_a_missing_file_and_a_large_one_are_named(tmp_path: Path) -> None:
-    file = tmp_path / "pairs.jsonl"
-    with pytest.raises(InputError, match=str(file)):
-        read_pairs(file)
-    file.write_bytes(lines(GOOD))
-    assert len(read_pairs(file)) == 1
-    with pytest.raises(InputError, match=file.name):
-        read_pairs(file, Limits(max_bytes=3))
 
 
 def test_parquet_is_read_like_json_lines_and_its_rows_are_bounded() -> None:

@@ -43,27 +43,11 @@ def test_a_citation_that_is_only_a_quote_is_masked_as_the_text_it_is() -> None:
     assert row["citations"][0]["raw"] == row["citations"][0]["quote"] == "Write to [removed]."
 
 
-def test_the_question_says_what_the_number_in_the_answer_is() -> None:
-    row = masked(question="What is the phone number?", answer="70 123 45 67 it is.")
-    assert row["answer"] == "[removed] it is."
-
-
-def test_a_pair_without_items_stays_as_it_was_to_the_byte() -> None:
-    raw = parse_pairs(json.dumps(PAIR | {"answer": "It\u00a0is An\u00adna."}).encode(), "pairs.jsonl")
-    assert mask_pairs(raw, texts_mask(DROP), reference_mask(DROP)) == raw
-
-
 @pytest.mark.parametrize("line", [b"{", b'["anna@x.se"]', b'{"question": "anna@x.se"}', b'{"answer": 5}'])
 def test_a_failed_line_says_nothing_of_what_it_held(line: bytes) -> None:
     (pair,) = mask_pairs(parse_pairs(line, "pairs.jsonl"), texts_mask(DROP), reference_mask(DROP))
     assert pair.reason is not None
     assert "anna" not in str(pair)
-
-
-def test_the_name_of_the_file_labels_and_hidden_items_are_masked_too() -> None:
-    row = masked("anna@x.se.jsonl", expected_kind="mail to anna@x.se", answer="anna\u200b@x.se it is")
-    assert (row["file"], row["expected_kind"]) == ("removed.jsonl", "mail to [removed]")
-    assert row["answer"] == "[removed] it is"
 
 
 def test_ids_and_further_fields_are_masked_and_stay_what_they_were_otherwise() -> None:

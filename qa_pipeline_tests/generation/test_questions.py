@@ -1,4 +1,3 @@
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -22,7 +21,6 @@ from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, finds, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
-FEES = "- Fee: 5 euros\n- Delivery time: 2 days"
 TEXTS = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=6)
 
 
@@ -84,12 +82,6 @@ def test_the_second_of_two_equal_questions_is_dropped_and_returns_when_the_first
     assert later["status"].to_list() == ["kept"]
 
 
-def test_an_unreadable_reply_is_a_failed_row_and_is_asked_again_next_time() -> None:
-    first = write(chunks("a"), ScriptedModel([UnreadableReplyError("not_json", "it says hello")]))
-    assert first.select("status", "reason", "question").rows() == [("failed", "not_json", None)]
-    assert write(chunks("a"), ScriptedModel(ask_about_text), previous=first)["status"].to_list() == ["kept"]
-
-
 def drafts(*questions: tuple[str, str]) -> QuestionsReply:
     return QuestionsReply(
         questions=[DraftQuestion.model_validate({"question": q, "question_type": t}) for q, t in questions]
@@ -119,19 +111,6 @@ def test_a_chunk_that_gave_no_question_says_why_and_is_not_asked_again(language:
     first = write(frame, ScriptedModel([QuestionsReply(questions=[])]))
     assert first["reason"].to_list() == [reason]
     assert write(frame, ScriptedModel([]), previous=first).equals(first)
-
-
-def test_a_quoted_title_is_no_part_of_what_is_searched_for_a_question() -> None:
-    model = ScriptedModel([drafts(("What is the fee in “Fjell 8”?", "fact_single"))])
-    frame = chunks(FEES).with_columns(title=pl.lit("Fjell 8"))
-    queries: list[str] = []
-
-    def search(asked: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
-        queries.extend(asked)
-        return [[] for _ in languages]
-
-    write(frame, model, retrieve=search)
-    assert queries == ["What is the fee in ?"]
 
 
 def test_a_question_that_leans_on_its_passage_is_rewritten_once_and_keeps_its_first_wording() -> None:

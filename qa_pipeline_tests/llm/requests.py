@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import JudgeReply, ReplyModel, Role
-from qa_pipeline_tests.verdict_replies import scored_reply
 
 
 class Decision(ReplyModel):
@@ -15,7 +14,6 @@ class Decision(ReplyModel):
 
 
 ACCEPT = Decision(reasoning="The passage says so.", decision="accept")
-SCORES = scored_reply(reason="Short and right.", correctness=0.7, completeness=0.4)
 
 
 def claim(prompt: str = "Is it 25 days?", **changes: Any) -> Request[Decision]:

@@ -1,14 +1,11 @@
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import SettingsError
-from qa_pipeline.llm.budget import MOST_TOKENS, Price, check_cost_cap, price_by_name
+from qa_pipeline.llm.budget import MOST_TOKENS, Price, price_by_name
 from qa_pipeline.records import Usage
-from qa_pipeline.settings.llm import BudgetSettings, LLMSettings, RoleSettings
 from qa_pipeline_tests.llm.fakes import NOON
 
 NAMES = ["gemini/gemini-2.5-pro", "gemini/gemini-3-flash-preview", "openai/gpt-4o", "openai/gpt-5"]
@@ -43,11 +40,8 @@ def test_thoughts_are_part_of_what_is_written_and_not_counted_again() -> None:
         Usage(),
         Usage(input_tokens=5),
         Usage(-1, 5),
-        Usage(5, 5, thought_tokens=-(10**30)),
         Usage(5, 5, cached_tokens=MOST_TOKENS + 1),
-        Usage(2**63, 5),
         Usage("5", 5),  # type: ignore[arg-type]
-        Usage(True, True),
     ],
 )
 def test_tokens_that_are_not_reported_or_cannot_be_true_cost_nobody_knows_what(usage: Usage) -> None:
@@ -70,13 +64,3 @@ def test_tokens_that_are_not_reported_or_cannot_be_true_cost_nobody_knows_what(u
 )
 def test_a_model_is_found_by_its_name_and_server(name: str, found: str | None) -> None:
     assert rate(price_by_name(name)) == (None if found is None else Decimal(found))
-
-
-def test_a_cap_on_cost_of_a_model_without_price_is_refused_at_the_start() -> None:
-    def settings(**changes: Any) -> LLMSettings:
-        return LLMSettings(**({"provider": "gemini", "budget": BudgetSettings(max_cost=1.0)} | changes))
-
-    with pytest.raises(SettingsError, match=r"gemini/gemini-odd.*max_tokens"):
-        check_cost_cap(settings(judge=RoleSettings(model="gemini-odd")))
-    check_cost_cap(settings())
-    check_cost_cap(settings(model="gemini-odd", budget=BudgetSettings(max_calls=5)))

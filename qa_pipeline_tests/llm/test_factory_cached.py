@@ -3,8 +3,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from qa_pipeline.errors import (
     ReplyStoreError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, complete_all
+from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline.llm.reply_store import ReplyStore
 from qa_pipeline.records import Usage
@@ -67,27 +65,6 @@ def test_a_reply_that_cannot_be_used_was_paid_for_and_fails_the_same_way_again(p
         assert again.value.calls == ()
         assert (again.value.reason, again.value.usage) == (failure.reason, failure.usage)
         assert (again.value.detail, again.value.raw) == (failure.detail, failure.raw)
-
-
-def test_threads_with_event_loops_of_their_own_share_store_and_flights(path: Path) -> None:
-    lock, asked = threading.Lock(), list[str]()
-
-    class Slow:
-        name = "slow"
-
-        async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-            with lock:
-                asked.append(request.prompt)
-            await asyncio.sleep(0.01)
-            value = request.reply_model.model_validate(ACCEPT.model_dump())
-            return Reply(value=value, raw=value.model_dump_json(), model=self.name)
-
-    model = stored(Slow(), path)
-    requests = [claim(f"{number}") for number in range(10)]
-    with ThreadPoolExecutor(4) as pool:
-        runs = list(pool.map(lambda _: complete_all(model, requests, workers=3), range(4)))
-    assert all(isinstance(outcome, Reply) for run in runs for outcome in run)
-    assert sorted(asked) == sorted(request.prompt for request in requests)
 
 
 @pytest.mark.slow

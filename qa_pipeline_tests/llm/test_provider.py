@@ -20,7 +20,6 @@ from qa_pipeline.llm.faults import seconds_in
 from qa_pipeline.llm.gemini import GeminiProvider
 from qa_pipeline.llm.openai_compatible import OpenAIProvider
 from qa_pipeline.llm.provider import MOST_REPLY_BYTES, RawReply
-from qa_pipeline.llm.reply_database import REPLIES
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline_tests.fake_server import chat, gemini
@@ -50,11 +49,8 @@ def test_a_reply_comes_with_its_text_model_and_tokens(server: type[Served], spea
         (500, False, False),
         (503, False, True),
         (502, True, True),
-        (504, True, False),
-        (408, True, False),
         (html_page(200), True, False),
         (ServerResponse(200, b"\xff\xfe"), True, False),
-        (ServerResponse(200, b"[" * 100_000), True, False),
         (resets(), True, True),
         (ServerResponse(200, b"x" * 5000, cut=True), True, True),
     ],
@@ -169,13 +165,10 @@ def test_a_body_larger_than_any_reply_is_not_read_to_its_end(
     "echo",
     [
         lambda speaks, key: speaks.fails(400, f"bad key {key}"),
-        lambda speaks, key: speaks.fails(403, f"key {key} is revoked"),
         lambda speaks, key: speaks.fails(503, f"{key} is busy"),
-        lambda speaks, key: speaks.limits_rate(9),
         lambda speaks, key: resets(),
         lambda speaks, key: html_page(200),
         lambda speaks, key: speaks.rejects_key(),
-        lambda speaks, key: speaks.says(""),
     ],
 )
 def test_the_key_is_in_no_error_traceback_name_or_log(
@@ -219,15 +212,6 @@ def test_a_count_of_tokens_that_cannot_be_true_is_unknown(
 ) -> None:
     usage = {"promptTokenCount": count, "candidatesTokenCount": 3, "prompt_tokens": count}
     assert reply_to(server, speaks.says(ACCEPT, usage=usage)).usage == Usage()
-
-
-@both
-def test_what_a_server_says_of_itself_fits_the_columns_of_the_store(
-    server: type[Served], speaks: Any
-) -> None:
-    reply = reply_to(server, speaks.says(ACCEPT, model="m\0" * 500))
-    assert reply.model.isprintable()
-    assert len(reply.model) <= REPLIES.c.replied_model.type.length  # type: ignore[attr-defined]
 
 
 @both

@@ -126,13 +126,6 @@ def test_processes_that_write_at_once_lose_nothing_and_agree(tmp_path: Path) -> 
     assert all(len(set(found.tolist())) == 1 for found in shared.values())
 
 
-def test_a_file_that_is_no_database_is_named_with_the_way_out(tmp_path: Path) -> None:
-    path = tmp_path / "cache.db"
-    path.write_bytes(b"not a database, but long enough to be looked at" * 40)
-    with pytest.raises(StorageError, match=r"cache\.db"):
-        VectorCache(path).get_many(SPACE, ["a"])
-
-
 def test_a_vector_cut_short_is_reported_not_returned(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     cache = VectorCache(path)

@@ -4,9 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
 
-from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS
 from qa_pipeline.monitoring.days import (
     Score,
@@ -70,14 +68,6 @@ def test_days_are_written_and_read_as_a_series_whatever_they_were_scored_by(tmp_
     assert found.select("id", "length", "m").rows() == [("a", 1.0, None), ("b", None, 0.5)]
     assert read_days(out, first=other)["id"].to_list() == ["b"]
     assert read_days(out, last=DAY)["id"].to_list() == ["a"]
-
-
-def test_no_scores_and_broken_ones_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=str(tmp_path)):
-        read_days(tmp_path)
-    day_file(tmp_path, DAY).write_bytes(b"no parquet")
-    with pytest.raises(InputError, match=r"2026-03-01\.parquet"):
-        read_days(tmp_path)
 
 
 def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_texts(tmp_path: Path) -> None:

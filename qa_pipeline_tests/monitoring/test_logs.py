@@ -1,5 +1,4 @@
 import json
-import os
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -93,18 +92,6 @@ def test_rows_without_an_id_are_known_by_their_content(tmp_path: Path) -> None:
     found = log(tmp_path, line, line, {**line, "answer": "b"})
     assert found.items.height == 2
     assert reasons(found) == {"duplicate_id": 1}
-
-
-def test_a_day_has_the_rows_of_its_sub_folder_and_news_when_a_file_is_younger(tmp_path: Path) -> None:
-    found = log(tmp_path, {**GOOD, "id": "own", "time": None})
-    log(tmp_path, {**GOOD, "id": "next"}, day=date(2026, 3, 2))
-    assert found.items["id"].to_list() == ["own"]
-    logs, scores = Logs(tmp_path), tmp_path / "scores"
-    assert logs.days() == [DAY, date(2026, 3, 2)]
-    assert logs.has_news(DAY, scores)
-    scores.touch()
-    os.utime(tmp_path / "2026-03-01" / "a.jsonl", (1, 1))
-    assert not logs.has_news(DAY, scores)
 
 
 def test_a_day_without_files_is_empty_and_a_folder_that_is_none_an_error(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import qa_pipeline
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.monitoring.observing import Observer, is_sampled
 
@@ -145,11 +144,3 @@ def test_a_process_writes_a_file_of_its_own_and_nothing_heavy_is_imported(tmp_pa
 def test_without_a_folder_it_says_which_setting_is_missing() -> None:
     with pytest.raises(SettingsError, match=r"monitoring\.logs"):
         Observer()
-
-
-def test_the_settings_name_folder_and_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QA_PIPELINE_MONITORING__LOGS", str(tmp_path / "logs"))
-    monkeypatch.setenv("QA_PIPELINE_MONITORING__SHARE", "0.5")
-    observer = qa_pipeline.Observer()
-    assert (observer.folder, observer.share) == (tmp_path / "logs", 0.5)
-    assert list(tmp_path.iterdir()) == []

@@ -33,25 +33,10 @@ def estimate(settings: Settings, *batches: str) -> Estimate:
     return estimate_run(Resources(settings, embedder=HashEmbedder()), batches or ("north",), now=NOON)
 
 
-def test_every_stage_follows_from_the_plan_of_questions(tmp_path: Path) -> None:
-    settings = settings_at(tmp_path)
-    made = estimate(settings)
-    calls = {stage.stage: stage.calls for stage in made.stages}
-    assert list(calls) == ["questions", "standalone", "answer", "split", "verify", "judge"]
-    assert calls["questions"] == len(WORDS)
-    assert 0 < calls["verify"] < calls["questions"] * settings.generation.questions_per_chunk
-    assert not settings.out.exists()
-
-
 def test_questions_that_are_there_and_answered_are_not_counted_again(tmp_path: Path) -> None:
     settings = settings_at(tmp_path)
     run_batches(OnlyGenerates(settings, embedder=HashEmbedder(), model=ExtractiveModel()), ["north"])
     assert {stage.calls for stage in estimate(settings).stages} == {0}
-
-
-def test_without_a_hosted_model_nothing_is_asked(tmp_path: Path) -> None:
-    made = estimate(settings_at(tmp_path, provider="extractive"))
-    assert (made.stages, made.cost) == ((), Decimal(0))
 
 
 def test_cost_is_that_of_the_tokens_and_null_where_nobody_knows_the_price(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 import json
 import re
-import string
 from typing import get_args
 
 import pytest
@@ -10,9 +9,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.prompts.loading import (
     NAMES,
-    SYSTEM_PROMPTS,
     Delimited,
-    PartName,
     Prompt,
     PromptName,
     ask_again,
@@ -21,14 +18,12 @@ from qa_pipeline.prompts.loading import (
     part_text,
     refusal,
     render_passages,
-    system_prompt,
 )
 from qa_pipeline.records import (
     AnswerReply,
     BackQuestionsReply,
     CompareReply,
     ContextReply,
-    DraftPair,
     GroundednessReply,
     GuardReply,
     JudgeReply,
@@ -62,11 +57,6 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
     "relevant_sentences": {"question", "reference", "sentences"},
     "back_questions": {"answer"},
     "groundedness": {"passages", "question", "answer"},
-}
-PART_PLACEHOLDERS: dict[PartName, set[str]] = {
-    "guidance": {"guidance"},
-    "bridge": {"bridge"},
-    "reply_pairs": {"style"},
 }
 REPLIES: dict[PromptName, type[ReplyModel]] = {
     "questions": QuestionsReply,
@@ -132,18 +122,6 @@ def test_no_text_can_close_or_reopen_its_delimiters(text: str, more: str) -> Non
         assert delimited.lower().count(delimiter) == 1
 
 
-@pytest.mark.parametrize("between", ["", " ", "-", "\u200b", "\u202e", "\u00ad", "\u200d\n", "é", "ｰ"])
-@pytest.mark.parametrize("shift", [0, 0xFEE0])
-def test_nor_does_another_way_of_writing_the_nonce(
-    monkeypatch: pytest.MonkeyPatch, between: str, shift: int
-) -> None:
-    """In capitals, in full width, or with something seen or unseen between its letters."""
-    monkeypatch.setattr("qa_pipeline.prompts.loading._NONCE_LENGTH", 2)  # 256 nonces, 255 of them taken
-    taken = [f"{number:02X}" for number in range(255)]
-    text = "z".join(between.join(chr(ord(letter) + shift) for letter in nonce) for nonce in taken)
-    assert closing_of(delimited_text(delimit(text))) == "</text-ff>"
-
-
 @given(st.lists(texts, min_size=1, max_size=3), texts, texts)
 def test_all_delimiters_of_a_prompt_share_a_nonce_that_no_text_in_it_holds(
     bodies: list[str], question: str, answer: str
@@ -198,10 +176,6 @@ def test_a_title_cannot_put_lines_of_its_own_above_the_text() -> None:
     assert rendered.split("\n")[1:-1] == ["title: A section: B", "", "Text."]
 
 
-def test_no_passages_render_to_nothing() -> None:
-    assert delimited_text(render_passages([])) == ""
-
-
 @given(texts, texts)
 def test_filling_puts_each_value_in_verbatim_and_never_reads_it_again(first: str, second: str) -> None:
     prompt = Prompt(system="", template="[{first}|{second}|{first}]")
@@ -232,16 +206,6 @@ def test_every_prompt_has_the_same_placeholders_in_every_language(language: str,
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("part", get_args(PartName))
-def test_a_part_adds_its_words_and_placeholder_behind_the_prompt(language: str, part: PartName) -> None:
-    prompt = load_prompt(language, "questions")
-    longer = prompt.with_part(language, part)
-    assert longer.template.startswith(prompt.template)
-    assert len(longer.template) > len(prompt.template) + 20
-    assert longer.placeholders - prompt.placeholders == PART_PLACEHOLDERS.get(part, set())
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_system_part_is_finished_text_that_names_the_fields_in_the_order_of_the_reply(
     language: str, name: PromptName
@@ -252,31 +216,11 @@ def test_every_system_part_is_finished_text_that_names_the_fields_in_the_order_o
     assert_names_fields(prompt, REPLIES[name])
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_quotes_come_before_the_answer_and_coverage_last_where_questions_come_with_answers(
-    language: str,
-) -> None:
-    prompt = load_prompt(language, "questions").with_constant(language, "reply_pairs", style="In short.")
-    assert list(DraftPair.model_fields) == ["quotes", "question", "question_type", "answer", "coverage"]
-    assert_names_fields(prompt, DraftPair)
-
-
 def assert_names_fields(prompt: Prompt, reply_model: type[ReplyModel]) -> None:
     assert not re.search(r"\{[a-z_]*\}", prompt.system)
     last_line = prompt.system.splitlines()[-1]
     places = [last_line.index(f'"{field}"') for field in reply_model.model_json_schema()["properties"]]
     assert places == sorted(places)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_prompt_for_small_models_is_less_than_half_as_long_and_needs_the_same_values(
-    language: str,
-) -> None:
-    small, usual = (
-        load_prompt(language, "answer", LLMSettings(profile=profile)) for profile in ("small", "standard")
-    )
-    assert len(small.system) < 0.6 * len(usual.system)
-    assert small.placeholders == usual.placeholders
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -293,16 +237,6 @@ def test_a_prompt_for_small_models_shows_a_reply_that_can_be_read(
     last_line = system.splitlines()[-1]
     places = [last_line.index(f'"{field}"') for field in reply_model.model_json_schema()["properties"]]
     assert places == sorted(places)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", NAMES)
-def test_what_all_prompts_of_a_stage_share_comes_first(language: str, name: PromptName) -> None:
-    """Providers ask less for a beginning they have read before."""
-    prompt = load_prompt(language, name)
-    constant = re.split(r"\{[a-z_]+\}", prompt.template)
-    behind = " ".join(constant[1:])
-    assert len(behind) < max(300, 0.2 * len(prompt.system))
 
 
 @given(texts, texts, texts)
@@ -344,23 +278,6 @@ def test_a_model_cannot_call_its_question_imported() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_anchors_of_no_two_scores_stand_in_the_same_order_or_from_high_to_low(language: str) -> None:
-    anchors = re.findall(r"[?;] ([01]\.\d) ", load_prompt(language, "judge").system)
-    orders = [tuple(map(float, anchors[place : place + 4])) for place in range(0, len(anchors), 4)]
-    assert [sorted(order) for order in orders] == [[0.0, 0.4, 0.7, 1.0]] * 4
-    assert all(len(set(column)) == 4 for column in zip(*orders, strict=True))
-    assert not any(sorted(order) in (list(order), list(order)[::-1]) for order in orders)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_judge_is_asked_for_a_reason_before_each_score(language: str) -> None:
-    system = load_prompt(language, "judge").system
-    named = re.findall(r'"(\w+)"', system.rstrip().rpartition("\n")[2])
-    assert named == list(JudgeReply.model_fields)
-    assert all(named[place] == f"{named[place + 1]}_reason" for place in range(0, len(named) - 1, 2))
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
 def test_the_answer_prompt_gives_the_refusal_text_word_for_word(language: str) -> None:
     prompt = load_prompt(language, "answer")
     assert refusal(language) in prompt.system
@@ -380,12 +297,6 @@ def test_the_swedish_judge_speaks_of_the_three_dimensions_by_their_swedish_names
     assert english <= JudgeReply.model_fields.keys() & ASSESSMENTS.schema.keys() & VERDICTS.schema.keys()
 
 
-def test_wording_and_language_are_distinguished_by_the_hash() -> None:
-    hashes = {load_prompt(language, name).hash for language in LANGUAGES for name in NAMES}
-    assert len(hashes) == len(LANGUAGES) * len(NAMES)
-    assert all(len(digest) == 16 and set(digest) <= set(string.hexdigits) for digest in hashes)
-
-
 @given(st.text(), st.text(), st.text())
 def test_a_changed_wording_changes_the_hash(system: str, template: str, change: str) -> None:
     assume(change)
@@ -395,20 +306,6 @@ def test_a_changed_wording_changes_the_hash(system: str, template: str, change: 
 def test_a_language_without_prompts_of_its_own_gets_the_english_ones() -> None:
     assert load_prompt("xx", "answer") == load_prompt("en", "answer")
     assert refusal("xx") == refusal("en")
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_training_examples_have_a_system_prompt_of_one_paragraph(language: str) -> None:
-    assert [len(system_prompt(language, name).splitlines()) for name in SYSTEM_PROMPTS] == [1, 1]
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_only_the_system_prompt_of_chats_that_show_passages_speaks_of_them(language: str) -> None:
-    alone, shown = (system_prompt(language, name) for name in SYSTEM_PROMPTS)
-    words = re.compile(r"passage|Textstelle|textavsnitt")
-    assert not words.search(alone)
-    assert "<passages>" in shown
-    assert "</passages>" in shown
 
 
 @pytest.mark.parametrize("name", ["../en/judge", "nothing", ""])

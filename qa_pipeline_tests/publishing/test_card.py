@@ -10,7 +10,6 @@ from qa_pipeline.publishing.card import CardFacts, data_card
 from qa_pipeline.publishing.manifest import CARD, Manifest, read_manifest
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace
-from qa_pipeline_tests.verification.canary_rows import canaries, judged
 
 Facts = dict[str, Any]
 Frames = dict[str, pl.DataFrame]
@@ -69,29 +68,6 @@ def test_documents_and_their_licences_are_counted(
     found = document(rows, sources.with_columns(licences, batch=pl.lit("b0")), frames["b0"])
     assert found["documents"] == sources.height
     assert found["licences"] == {"MIT": sources.height - 1, "unknown": 1}
-
-
-def test_batches_add_up(frames: dict[str, Frames], rows: pl.DataFrame, sources: pl.DataFrame) -> None:
-    alone, both = (document(rows, sources, *one) for one in ([frames["b0"]], frames.values()))
-    counts = [sum(one["count"] for one in found["made_by"]) for found in (both, alone)]
-    assert counts[0] > counts[1] > 0
-    assert both["rows"] == rows.height > alone["rows"] > 0
-
-
-def test_canaries_are_counted_by_whom_they_test_and_what_was_right(
-    frames: dict[str, Frames], rows: pl.DataFrame, sources: pl.DataFrame
-) -> None:
-    planted = [
-        canaries(edited=["rejected"] * 3),
-        judged(cut=["rejected", "accepted", "failed"], good=["accepted"]),
-    ]
-    found = document(rows, sources, {**frames["b0"], "canaries": pl.concat(planted)})["canaries"]
-    assert [tuple(one.values()) for one in found] == [
-        ("judge", "accepted", "accepted", 1),
-        ("judge", "rejected", "accepted", 1),
-        ("judge", "rejected", "rejected", 1),
-        ("verifier", "rejected", "rejected", 3),
-    ]
 
 
 def with_facts(manifest: Manifest, **facts: Any) -> Manifest:

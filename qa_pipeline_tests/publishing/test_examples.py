@@ -63,7 +63,7 @@ class Consumer:
         job = self.project.definitions.resolve_job_def("publish_release")
         return job.execute_in_process(instance=self.project.instance, raise_on_error=False)
 
-    def requested(self, *, succeeds: bool = True) -> int:
+    def requested(self) -> int:
         """How many runs one tick of the daemon asks for; they are run."""
         ticked = dg.evaluate_automation_conditions(
             self.definitions,
@@ -74,26 +74,8 @@ class Consumer:
         self._cursor = ticked.cursor
         for _ in range(ticked.total_requested):
             assets = [self.module.release, self.module.training_mix]
-            result = dg.materialize(assets, instance=self.project.instance, raise_on_error=False)
-            assert result.success == succeeds
+            dg.materialize(assets, instance=self.project.instance)
         return int(ticked.total_requested)
-
-
-@pytest.fixture(scope="module")
-def released_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    made = Project(tmp_path_factory.mktemp("released"))
-    made.write("b1")
-    made.launch("b1")
-    assert Consumer(made).publish().success
-    return made
-
-
-@pytest.fixture
-def consumer(released_once: Project, tmp_path: Path) -> Consumer:
-    """A location beside a project that has released its one batch, to be changed at will."""
-    made = Consumer(released_once.copy(tmp_path))
-    assert made.publish().success
-    return made
 
 
 @pytest.mark.slow
@@ -119,23 +101,6 @@ def test_a_downstream_location_runs_once_for_each_new_release_and_never_for_an_u
     assert event.asset_materialization is not None
     rows = read_manifest(project.settings.out / "releases" / "2").splits["train"]
     assert event.asset_materialization.metadata["dagster/row_count"].value == rows
-
-
-def test_a_release_from_before_the_first_look_is_used_where_nothing_was_made_yet(consumer: Consumer) -> None:
-    assert [consumer.requested(), consumer.requested()] == [1, 0]
-
-
-def test_a_downstream_run_that_failed_is_not_asked_for_again_before_the_next_release(
-    consumer: Consumer,
-) -> None:
-    consumer.module.RELEASES = consumer.project.folder / "nowhere"
-    assert [consumer.requested(succeeds=False), consumer.requested()] == [1, 0]
-
-
-def test_a_downstream_location_uses_no_release_that_does_not_verify(consumer: Consumer) -> None:
-    (consumer.project.settings.out / "releases" / "1" / "README.md").write_text("# Better\n")
-    consumer.publish()
-    assert consumer.requested() == 0
 
 
 def test_the_downstream_location_loads_by_itself_and_starts_nothing_unasked() -> None:

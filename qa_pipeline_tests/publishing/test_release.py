@@ -17,6 +17,7 @@ from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, read_manifest, release_folder
 from qa_pipeline.publishing.selection import select_rows
 from qa_pipeline.storage.files import locked
+from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.parquet import read_table, write_table
 from qa_pipeline.storage.tables import MESSAGES, TRAINING_EXAMPLES
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
@@ -68,13 +69,6 @@ def test_the_library_that_trainers_use_loads_the_folder_and_its_files(
         assert [one["role"] for one in read[0]["messages"]] == ["system", "user", "assistant"]
 
 
-def test_every_split_to_measure_on_rests_on_several_documents(published: Workspace) -> None:
-    found = rows(published.out / "releases")
-    counts = found.group_by("split", "document").len()
-    assert counts.group_by("split").len()["len"].min() >= 2  # type: ignore[operator]
-    assert {*found["split"]} == {"train", "validation", "test"}
-
-
 def test_what_has_not_changed_is_not_published_again(published: Workspace) -> None:
     before = latest_release(published.out / "releases")
     assert release(published).code == OK
@@ -101,15 +95,13 @@ def test_without_sources_nobody_can_check_the_quotes(republished: Workspace) -> 
     assert (ran.code, checks["evidence"]["checked"]) == (OK, None)
 
 
-@pytest.fixture(scope="module", params=["with_context", "with_distractors"])
-def shown(
-    published: Workspace, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Path:
+@pytest.fixture(scope="module")
+def shown(published: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release whose messages show passages."""
     out = Path(shutil.copytree(published.out, tmp_path_factory.mktemp("shown") / "out"))
     with pytest.MonkeyPatch.context() as patch:
         new_workspace(tmp_path_factory.mktemp("aside"), patch)
-        layout = ("--set", f"training.layout={request.param}")
+        layout = ("--set", "training.layout=with_distractors")
         assert Workspace(published.corpus, out).run(*layout).code == OK
         assert invoke("release", "--out", out, *layout).code == OK
     return out / "releases" / "2"
@@ -137,14 +129,6 @@ def test_a_passage_that_was_tampered_with_is_found(shown: Path, tmp_path: Path) 
     content = pl.element().struct.field("content").str.replace("is a part", "is no part")
     train_with(copy, messages=pl.col("messages").list.eval(element_with(content=content)))
     assert "messages" in broken(copy)
-
-
-def test_without_texts_the_question_is_all_that_is_checked_of_a_message_with_passages(
-    shown: Path, tmp_path: Path
-) -> None:
-    out = Path(shutil.copytree(shown.parents[1], tmp_path / "out"))
-    assert invoke("release", "--out", out, "--without-sources").code == OK
-    assert invoke("verify", out / "releases").code == OK
 
 
 def test_a_release_that_was_deleted_gives_its_place_to_the_newest_that_is_left(
@@ -213,21 +197,6 @@ def test_the_same_tables_give_the_same_bytes_whoever_publishes_them(
     for path in sorted((published.out / "releases" / "1").rglob("*.*")):
         again = copy / "releases" / "1" / path.relative_to(published.out / "releases" / "1")
         assert again.read_bytes() == path.read_bytes(), path
-
-
-def test_a_split_that_is_wanted_no_more_keeps_its_rows(published: Workspace, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
-    before = rows(copy / "releases")
-    ran = invoke("release", "--out", copy, "--set", 'release.splits={"train": 1, "dev": 1}')
-    assert ran.code == OK, ran.stderr
-    after = rows(copy / "releases")
-    assert (
-        after.sort("pair_id")
-        .select("pair_id", "split")
-        .equals(before.sort("pair_id").select("pair_id", "split"))
-    )
-    assert "dev" not in read_manifest(copy / "releases" / "2").splits
-    assert "no dev split" in ran.stdout
 
 
 def test_a_single_document_gives_rows_to_train_on_and_says_that_none_are_left_to_measure(
@@ -369,8 +338,6 @@ def copied(published: Workspace, tmp_path: Path) -> Path:
 
 def reseal(folder: Path) -> None:
     """Make the manifest agree with the files, as somebody would who tampers with care."""
-    from qa_pipeline.storage.hashes import hash_file
-
     said = json.loads((folder / MANIFEST).read_bytes())
     for name, told in said["files"].items():
         path = folder / name
@@ -435,10 +402,6 @@ def other_answer(folder: Path) -> None:
     train_with(folder, answer=pl.lit("It takes nine bar."))
 
 
-def other_question(folder: Path) -> None:
-    train_with(folder, question=pl.col("question") + "?")
-
-
 def repeated_row(folder: Path) -> None:
     train = pl.read_parquet(folder / "data/train.parquet")
     change(folder, "data/train.parquet", pl.concat([train, train.head(1)]))
@@ -448,17 +411,9 @@ def lost_row(folder: Path) -> None:
     change(folder, "data/train.parquet", pl.read_parquet(folder / "data/train.parquet").slice(1))
 
 
-def other_batch(folder: Path) -> None:
-    train_with(folder, batch=pl.lit("b9"))
-
-
 def other_keys(folder: Path) -> None:
     keys = pl.read_parquet(folder / "keys.parquet")
     change(folder, "keys.parquet", keys.with_columns(split=pl.lit("test")))
-
-
-def lost_keys(folder: Path) -> None:
-    change(folder, "keys.parquet", pl.read_parquet(folder / "keys.parquet").head(0))
 
 
 def further_column(folder: Path) -> None:
@@ -515,29 +470,10 @@ def other_score(folder: Path) -> None:
     train_with(folder, grounding=pl.lit(0.99))
 
 
-def other_split(folder: Path) -> None:
-    train_with(folder, split=pl.lit("test"))
-
-
 def other_line(folder: Path) -> None:
     path = folder / "messages" / "train.jsonl"
     path.write_text(path.read_text().replace("bar", "bat", 1))
     reseal(folder)
-
-
-def further_line(folder: Path) -> None:
-    with (folder / "messages" / "train.jsonl").open("a") as file:
-        file.write("{}\n")
-    reseal(folder)
-
-
-def repeated_document(folder: Path) -> None:
-    texts = pl.read_parquet(folder / "sources.parquet")
-    change(folder, "sources.parquet", pl.concat([texts, texts.head(1)]))
-
-
-def other_prompt_in_manifest(folder: Path) -> None:
-    manifest_with(folder, "facts", "system_prompts", value=["Lie."])
 
 
 def piped_table(folder: Path) -> None:
@@ -547,14 +483,6 @@ def piped_table(folder: Path) -> None:
 
 def further_file(folder: Path) -> None:
     (folder / "data" / "more.parquet").write_bytes(b"PAR1")
-
-
-def swapped_files(folder: Path) -> None:
-    first, second = folder / "data/train.parquet", folder / "data/validation.parquet"
-    first.rename(folder.parent / "between")
-    second.rename(first)
-    (folder.parent / "between").rename(second)
-    reseal(folder)
 
 
 def other_text_hash(folder: Path) -> None:
@@ -571,15 +499,15 @@ def manifest_with(folder: Path, *place: str, value: object) -> None:
 
 
 TAMPERED = {
-    "ids": (other_score, repeated_row, other_answer, other_batch),
+    "ids": (other_score, repeated_row, other_answer),
     "files": (flipped_bit, linked_file, unnamed_in_manifest, piped_table, further_file),
-    "schema": (further_column, other_split, moved_row, swapped_files),
-    "counts": (lost_row, moved_row, other_batch, counted_wrongly, other_card, other_prompt_in_manifest),
+    "schema": (further_column, moved_row),
+    "counts": (lost_row, counted_wrongly, other_card),
     "evidence": (other_text, lost_document, without_evidence, other_quote, other_documents),
-    "messages": (other_answer, other_question, other_role, other_system_prompt, other_prompt_in_manifest),
-    "formats": (other_line, further_line, lost_row),
-    "sources": (other_text_hash, repeated_document),
-    "splits": (other_keys, lost_keys, moved_row, swapped_files, copied_document),
+    "messages": (other_answer, other_role, other_system_prompt),
+    "formats": (other_line, lost_row),
+    "sources": (other_text_hash,),
+    "splits": (other_keys, moved_row, copied_document),
 }
 
 
@@ -602,12 +530,9 @@ def test_what_was_tampered_with_is_found(copied: Path, check: str, tamper: Calla
     ("place", "value"),
     [
         (("files",), {"../../etc/passwd": {"sha256": "0" * 64, "size": 1, "rows": None}}),
-        (("files",), {"/etc/passwd": {"sha256": "0" * 64, "size": 1, "rows": None}}),
         (("splits",), {"../../x": 1}),
         (("splits",), {"train": 10**30}),
-        (("splits",), {"train": -1}),
         (("version",), 10**400),
-        (("batches",), {"b0": 2**63}),
     ],
 )
 def test_a_manifest_that_names_other_places_or_numbers_beyond_all_is_damaged(
@@ -622,7 +547,7 @@ def test_a_manifest_that_names_other_places_or_numbers_beyond_all_is_damaged(
     ("group", "name"),
     [("facts", name) for name in ("values", "lacking", "system_prompts", "rows")] + [("settings", "release")],
 )
-@pytest.mark.parametrize("value", [None, 7, ["x"], {"x": "y"}])
+@pytest.mark.parametrize("value", [None, {"x": "y"}])
 def test_a_manifest_that_lacks_what_it_should_say_is_no_release_that_holds(
     copied: Path, group: str, name: str, value: object
 ) -> None:
@@ -639,23 +564,6 @@ def test_a_table_with_other_columns_is_named(copied: Path, name: str) -> None:
     change(copied, name, frame.rename({frame.columns[0]: "another"}))
     ran = invoke("verify", copied)
     assert (ran.code, f"schema: {name}: " in ran.stdout) == (FAILED, True), ran.stdout
-
-
-@pytest.mark.parametrize("name", TABLES[:2])
-def test_a_table_whose_pages_are_damaged_is_found(copied: Path, name: str) -> None:
-    path = copied / name
-    content = bytearray(path.read_bytes())
-    content[4:2000] = b"\xff" * 1996
-    path.write_bytes(content)
-    reseal(copied)
-    assert invoke("verify", copied).code == FAILED
-
-
-def test_a_manifest_that_says_something_twice_is_damaged(copied: Path) -> None:
-    path = copied / MANIFEST
-    path.write_text(path.read_text().replace("{", '{"version": 7,', 1))
-    ran = invoke("verify", copied)
-    assert (ran.code, MANIFEST in ran.stderr) == (BAD_INPUT, True), ran.stderr
 
 
 def test_a_pipe_in_place_of_the_manifest_is_not_waited_for(copied: Path) -> None:

@@ -109,12 +109,6 @@ def test_an_alternative_is_rejected_with_its_reason() -> None:
     assert found[1]["rejected"] == [{"role": "assistant", "content": "Else."}]
 
 
-def test_equal_rows_give_equal_bytes(tmp_path: Path, written: Path) -> None:
-    write_all(tmp_path)
-    for path in written.rglob("*.jsonl"):
-        assert (tmp_path / path.relative_to(written)).read_bytes() == path.read_bytes()
-
-
 @pytest.fixture(scope="module")
 def tokenizer() -> "PreTrainedTokenizerFast":
     """A tokenizer of bytes, so that every text can be had back from its tokens."""

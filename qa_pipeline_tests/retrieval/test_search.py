@@ -104,7 +104,3 @@ def test_an_index_in_another_order_is_refused() -> None:
     backwards = build_index(embed_chunks(frame.reverse(), cached(embedder)))
     with pytest.raises(IndexMismatchError):
         Retriever(frame, backwards, embedder, RetrievalSettings())
-
-
-RERANKED = [f"Pump {name} is checked every {count} days." for count, name in enumerate("abcdefgh", 2)]
-ASKED = ["How often is pump c checked?", "pump h"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.retrieval.shard import build_index
-from qa_pipeline_tests.vectors import DIMENSION, clustered_vectors, embeddings, random_vectors
+from qa_pipeline_tests.vectors import DIMENSION, embeddings, random_vectors
 
 
 @given(count=st.integers(1, 40), k=st.integers(1, 50), queries=st.integers(1, 40), seed=st.integers(0, 99))
@@ -24,15 +24,6 @@ def test_search_finds_what_brute_force_finds_with_ties_in_chunk_order(
         cosines = np.array([np.dot(asked[row], vector) for vector in vectors])
         expected = sorted(range(count), key=lambda place: (-round(float(cosines[place]), 5), place))
         assert positions[row].tolist() == expected[: min(k, count)]
-
-
-def test_a_query_finds_the_same_whatever_is_asked_beside_it() -> None:
-    shard = build_index(embeddings(clustered_vectors(600)))
-    asked = clustered_vectors(50, seed=9)
-    positions, scores = shard.search(asked, 10)
-    alone = [shard.search(asked[row : row + 1], 10) for row in range(len(asked))]
-    assert positions.tolist() == [found[0][0].tolist() for found in alone]
-    assert scores.tobytes() == np.vstack([found[1] for found in alone]).tobytes()
 
 
 @pytest.mark.parametrize("other", [{"model": "other"}, {"precision": "int8"}])

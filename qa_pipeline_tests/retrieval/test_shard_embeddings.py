@@ -14,7 +14,6 @@ from qa_pipeline.models.vector_cache import (
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.shard import embed_chunks
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder, cached, memory_cache
 
@@ -55,17 +54,6 @@ def test_a_chunk_is_embedded_with_its_headings() -> None:
     assert embedded["text_sha256"].to_list() == [hash_text(index_text(["Server", "Timeout"], "Set it to 5."))]
 
 
-def test_every_chunk_gets_a_row_in_order_even_where_texts_repeat() -> None:
-    embedded = embed_chunks(chunks("apple", "pear", "apple"), cached(HashEmbedder()))
-    assert EMBEDDINGS.problems(embedded) == []
-    assert embedded["chunk_id"].to_list() == ["c0", "c1", "c2"]
-    vectors = embedded["vector"].to_list()
-    assert vectors[0] == vectors[2] != vectors[1]
-    assert embedded.select("model", "model_revision", "precision").unique().rows() == [
-        ("hash", "1", "float32")
-    ]
-
-
 def test_a_killed_run_resumes_behind_the_last_stored_batch() -> None:
     texts = [f"text {number:04d}" for number in range(2 * STORE_EVERY + 10)]
     cache = memory_cache()
@@ -75,11 +63,3 @@ def test_a_killed_run_resumes_behind_the_last_stored_batch() -> None:
     vectors = CachedEmbedder(second, cache).encode(texts)
     assert len(second.encoded) == 10
     assert vectors.tobytes() == HashEmbedder().encode(texts).tobytes()
-
-
-def test_another_revision_is_computed_anew() -> None:
-    cache = memory_cache()
-    CachedEmbedder(HashEmbedder(revision="1"), cache).encode(["a"])
-    second = HashEmbedder(revision="2")
-    CachedEmbedder(second, cache).encode(["a"])
-    assert second.encoded == ["a"]

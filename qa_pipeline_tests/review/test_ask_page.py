@@ -95,10 +95,6 @@ def test_an_answer_comes_step_by_step_without_the_rest_of_the_page(client: TestC
     assert "1 of 1 claim" in parts[-1]
 
 
-def test_a_refusal_has_a_red_badge(client: TestClient) -> None:
-    assert 'class="badge refused"' in answered(client, "Who won the football cup in 1998?")
-
-
 def test_an_answer_is_green_only_where_a_judge_says_that_it_answers(
     with_model: Callable[[LanguageModel], TestClient], client: TestClient
 ) -> None:
@@ -165,33 +161,6 @@ SCORES = JudgeReply(
     completeness_reason="Nothing is left out.",
     completeness=0.8,
 )
-
-
-def test_a_judge_that_is_configured_scores_a_proved_answer(
-    with_model: Callable[[LanguageModel], TestClient],
-) -> None:
-    model = ScriptedModel(lambda request: SCORES if request.role == "judge" else drafted(PROVED, PROVED))
-    page = answered(with_model(model))
-    assert "0.90" in page
-    assert "As the guide has it." in page
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Napoleon painted Jupiter purple in 1832.",
-        "Napoleon målade Jupiter lila år 1832.",
-        "Napoleon malte Jupiter 1832 lila an.",
-    ],
-)
-def test_a_reply_that_says_something_with_coverage_none_is_shown_as_an_unproved_answer(
-    with_model: Callable[[LanguageModel], TestClient], answer: str
-) -> None:
-    reply = AnswerReply(coverage="none", answer=answer, used_chunks=[], citations=[])
-    model = ScriptedModel(lambda request: SCORES if request.role == "judge" else reply)
-    page = answered(with_model(model))
-    assert answer in page
-    assert 'class="badge undecided"' in page
 
 
 def test_an_answer_becomes_a_pair_of_the_batch_without_touching_its_documents(
@@ -278,3 +247,7 @@ def test_a_forgotten_document_goes_with_its_upload_and_the_pairs_that_cite_it(
     assert [path for path in (workspace.out / "asked" / "documents").rglob("*") if path.is_file()] == []
     page = last_page(client, post(client, "/ask/document", ("mine.md", MANUAL.encode())))
     assert 'role="alert"' in page
+
+
+def test_a_refusal_has_a_red_badge(client: TestClient) -> None:
+    assert 'class="badge refused"' in answered(client, "Who won the football cup in 1998?")

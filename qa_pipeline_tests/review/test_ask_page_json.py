@@ -82,22 +82,6 @@ def test_a_sentence_without_proof_is_marked(
     assert document["confidence"] <= 0.5
 
 
-def test_a_draft_is_null_while_the_documents_are_searched(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ask_page, "PATIENCE", 0.0)
-    is_released = threading.Event()
-
-    def wait(*_: Any) -> Any:
-        is_released.wait(30)
-        raise TransientModelError("released")
-
-    monkeypatch.setattr(Asking, "open", wait)
-    document = client.get(ask(client)).json()
-    is_released.set()
-    assert (document["draft"], document["sources"], document["is_done"]) == (None, [], False)
-
-
 def test_an_off_topic_question_is_refused_with_no_confidence(client: TestClient) -> None:
     document = answered(client, "Who won the football cup in 1998?")
     assert (document["is_refusal"], document["confidence"], document["sources"]) == (True, 0.0, [])
@@ -129,3 +113,19 @@ def test_a_number_of_steps_that_is_too_long_is_no_fault(client: TestClient, suff
     address = ask(client).removesuffix(".json")
     client.get(f"{address}.json")
     assert client.get(f"{address}{suffix}?seen={'9' * 5000}").status_code == 200
+
+
+def test_a_draft_is_null_while_the_documents_are_searched(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask_page, "PATIENCE", 0.0)
+    is_released = threading.Event()
+
+    def wait(*_: Any) -> Any:
+        is_released.wait(30)
+        raise TransientModelError("released")
+
+    monkeypatch.setattr(Asking, "open", wait)
+    document = client.get(ask(client)).json()
+    is_released.set()
+    assert (document["draft"], document["sources"], document["is_done"]) == (None, [], False)

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import polars as pl
-
 from qa_pipeline.review.asking import Answer, Place
 from qa_pipeline.review.bibliography import as_bibtex, as_markdown, sources_of
 from qa_pipeline.review.pair import ClaimView, Quote
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.tables import DOCUMENTS, PAIRS
+from qa_pipeline_tests.curation import rows
 
 HOSTILE = (
     'A} @misc{x, title = {y}} \\input{/etc/passwd} 100% $&#_^~ "q" '
@@ -22,26 +20,9 @@ def claim(number: int, quote: str, chunk: str = "c1") -> ClaimView:
 
 
 def answer(*claims: ClaimView, is_upload: bool = False) -> Answer:
-    documents = DOCUMENTS.frame(
-        [
-            {
-                "document_id": "d1", "batch": "b", "path": "guide.md", "size": 1,
-                "status": "parsed", "title": HOSTILE,
-                "licence": "CC-BY-4.0", "source_uri": "https://example.org/a?b=1&c=2", "language": "en",
-                "sections": [], "pages": [], "languages": [], "left_out": [], "masked": [],
-            }
-        ]
-    )  # fmt: skip
-    pair: pl.DataFrame = PAIRS.frame(
-        [
-            {
-                "pair_id": "p", "batch": "b", "question": f"Why? {HOSTILE}", "language": "en",
-                "answer": HOSTILE,
-                "question_type": "imported", "origin": "generated", "passage_ids": [], "used_chunk_ids": [],
-                "citations": [], "coverage": "full", "status": "drafted", "generator": "x",
-            }
-        ]
-    )  # fmt: skip
+    origin = {"licence": "CC-BY-4.0", "source_uri": "https://example.org/a?b=1&c=2"}
+    documents = rows.documents(rows.document("d1", path="guide.md", title=HOSTILE, **origin))
+    pair = rows.pairs(rows.pair("p", question=f"Why? {HOSTILE}", answer=HOSTILE))
     place = Place("upload:x.md" if is_upload else "batch:b", "b", Layout.__new__(Layout), "mine.md")
     row = pair.row(0, named=True)
     chunks: Any = {name: {"text": f"The text of {name}."} for name in ("c1", "c2")}

@@ -18,28 +18,6 @@ def wait_for(job: Job) -> Job:
     return job
 
 
-def test_a_long_job_lets_a_short_one_pass() -> None:
-    jobs = Jobs()
-    started, order = threading.Event(), []
-
-    def long(job: Job) -> Iterator[int]:
-        started.wait(10)
-        for number in range(50):
-            order.append("long")
-            yield number
-
-    def short(job: Job) -> Iterator[int]:
-        order.append("short")
-        yield 1
-
-    first = jobs.start("long", long)
-    second = jobs.start("short", short)
-    started.set()
-    assert wait_for(first).value == 49
-    assert wait_for(second).value == 1
-    assert order.index("short") <= 2
-
-
 def test_what_stops_a_job_is_said_and_the_next_job_runs(caplog: pytest.LogCaptureFixture) -> None:
     jobs = Jobs()
 

@@ -88,18 +88,6 @@ def test_a_pair_waits_again_once_it_is_another_than_was_decided_about(layout: La
     assert listed(queue, list="decided") == []
 
 
-def test_a_pair_knows_its_place_and_its_neighbours_under_the_filters(layout: Layout) -> None:
-    queue, filters = Queue(layout), Filters(batch="a")
-    first, middle, last = (queue.position(filters, "a", f"a-needs_review-{number}") for number in range(3))
-    assert (first.number, first.total, first.before) == (1, 3, None)
-    assert (middle.number, middle.before, middle.after) == (
-        2,
-        filters.pair_address("a", "a-needs_review-0"),
-        filters.pair_address("a", "a-needs_review-2"),
-    )
-    assert (last.number, last.after) == (3, None)
-
-
 def test_a_pair_that_left_its_list_keeps_its_neighbours(layout: Layout) -> None:
     queue, filters = Queue(layout), Filters(batch="a")
     decide(layout, "a", "a-needs_review-1")
@@ -158,13 +146,6 @@ def test_filters_narrow_the_list_down(layout: Layout, filters: dict[str, str], c
     assert view(layout, list="all", **filters)["total"] == count
 
 
-def test_a_filter_offers_the_values_of_its_list(layout: Layout) -> None:
-    page = view(layout, list="all", batch="a", verdict="failed")
-    facets = {facet["name"]: facet["choices"] for facet in page["facets"]}
-    assert {value: pairs for value, _, pairs in facets["batch"]} == {"a": 10, "b": 10}
-    assert page["rows"][0]["documents"] == ["library.md"]
-
-
 def test_the_least_certain_pairs_come_first_and_each_batch_and_reason_has_its_turn(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     similarities = {"sure": 0.95, "open": 0.62, "low": 0.4, "other": 0.9}
@@ -183,12 +164,6 @@ def test_the_least_certain_pairs_come_first_and_each_batch_and_reason_has_its_tu
     order = list(rows.select("batch", "pair_id").iter_rows())
     assert set(order[:4]) == {("a", "open"), ("a", "other"), ("b", "open"), ("b", "other")}
     assert [name for _, name in order[4:]] == ["low", "low", "sure", "sure"]
-
-
-def test_a_page_past_the_end_is_the_last(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_module, "PAGE", 8)
-    last = view(layout, page="99", list="all")
-    assert (last["number"], last["pages"], last["first"], len(last["rows"])) == (3, 3, 17, 4)
 
 
 @given(

@@ -70,12 +70,6 @@ def test_a_value_that_no_pair_has_any_more_stays_chosen(layout: Layout, sign_in:
     assert links(page) == []
 
 
-def test_language_batch_and_type_of_a_pair_are_named(layout: Layout, sign_in: SignIn) -> None:
-    row = sign_in(layout.out).get("/").text.partition('<li id="pair-')[2]
-    for label in ("Batch <bdi>b</bdi>", "Language en", "Type fact single"):
-        assert label in row
-
-
 def test_the_overview_counts_each_stage(finished_workspace: Workspace, sign_in: SignIn) -> None:
     text = sign_in(finished_workspace.out).get("/overview").text
     for stage in ("Documents", "Chunks", "Questions", "Pairs", "Verdicts", "Training examples"):

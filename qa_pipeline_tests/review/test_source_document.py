@@ -1,6 +1,6 @@
 import json
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -8,38 +8,26 @@ from hypothesis import strategies as st
 
 from qa_pipeline.review.source import split_at_borders
 from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow
+from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 
 
 def document(text: str, sections: list[tuple[int, int]], pages: list[tuple[int, int]]) -> DocumentRow:
-    row = {
-        "document_id": "d" * 32,
-        "batch": "b",
-        "path": "a.md",
-        "text": text,
-        "sections": [{"heading_path": ["A"], "start": start, "end": end} for start, end in sections],
-        "pages": [{"number": n, "start": start, "end": end} for n, (start, end) in enumerate(pages, 1)],
-    }
-    return cast("DocumentRow", row)
+    parts = [{"heading_path": ["A"], "start": start, "end": end} for start, end in sections]
+    sheets = [{"number": n, "start": start, "end": end} for n, (start, end) in enumerate(pages, 1)]
+    return cast("DocumentRow", rows.document("d", text, sections=parts, pages=sheets))
 
 
 def chunk(position: int, start: int, end: int) -> ChunkRow:
-    row = {
-        "chunk_id": f"{position}" * 32,
-        "position": position,
+    span: dict[str, Any] = {
         "char_start": start,
         "char_end": end,
         "section_start": 0,
         "section_end": 40,
-        "section_path": ["A"],
-        "tokens": 3,
-        "language": "en",
-        "page_first": None,
-        "page_last": None,
         "passed_over": None,
     }
-    return cast("ChunkRow", row)
+    return cast("ChunkRow", rows.chunk(f"{position}", position=position, **span))
 
 
 SPANS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)).map(sorted).map(tuple), max_size=5)

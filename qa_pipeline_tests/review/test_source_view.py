@@ -1,4 +1,3 @@
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,18 +92,6 @@ def test_the_parts_of_a_document_are_all_of_it_and_begin_with_a_line(sources: So
 def test_no_view_of_a_text_is_long(sources: Sources, text: str, query: dict[str, str]) -> None:
     view = sources.store(text).show(text[1000:250_000], **query)
     assert 0 < len(shown_text(view)) <= LONGEST_PART
-
-
-@pytest.mark.slow
-def test_a_pdf_opens_at_the_page_of_the_evidence(sources: Sources) -> None:
-    identity = sources.read(two_pages())
-    quote = re.search(r"second\d+\b.*?\.", sources.texts[identity])
-    assert quote
-    view = sources.show(quote[0], identity)
-    assert (view.page, view.other_page(-1), view.other_page(1)) == (2, 1, None)
-    assert view.problem is None
-    assert view.picture
-    assert f"start={quote.start()}&end={quote.end()}" in view.picture
 
 
 @pytest.mark.parametrize("change", ["gone", "changed", "corpus", "unrecorded"])

@@ -71,12 +71,6 @@ def test_a_settings_file_that_cannot_be_used_is_named_with_what_is_wrong(
         load_settings(llm={})
 
 
-def test_a_missing_settings_file_is_an_error_not_a_silent_default(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QA_PIPELINE_SETTINGS", "nowhere.yaml")
-    with pytest.raises(SettingsError, match=r"nowhere\.yaml"):
-        load_settings()
-
-
 def test_a_paid_provider_without_a_cap_is_refused() -> None:
     with pytest.raises(SettingsError, match="MAX_CALLS"):
         load_settings(llm={"provider": "gemini"})
@@ -87,12 +81,6 @@ def test_a_server_of_this_machine_needs_no_cap_and_gets_more_time(url: str) -> N
     llm = load_settings(llm={"provider": "openai", "base_url": url}).llm
     assert (llm.seconds_for(llm.generator), llm.seconds_for(LLMSettings().generator)) == (600, 120)
     assert load_settings(llm={"timeout_seconds": 7}).llm.seconds_for(llm.generator) == 7
-
-
-@pytest.mark.parametrize("url", ["http://192.168.0.9/v1", "http://localhost.evil.example/v1", None])
-def test_a_server_elsewhere_needs_a_cap(url: str | None) -> None:
-    with pytest.raises(SettingsError, match="MAX_CALLS"):
-        load_settings(llm={"provider": "openai", "base_url": url})
 
 
 def test_the_hosted_profile_sets_what_nothing_else_set() -> None:
@@ -170,24 +158,6 @@ def test_new_files_are_the_owners_alone_unless_a_setting_says_otherwise(
     finally:
         os.umask(earlier)
     assert found == {(False, modes[0]), (True, modes[1])}
-
-
-@pytest.mark.parametrize(
-    "out",
-    [
-        Path("s3://bucket/data"),
-        "file:///data",
-        "https://example.org/x",
-        "s3://key:planted@bucket/x",
-        "s3://",
-        "s3://bucket/[x]",
-        7,
-    ],
-)
-def test_an_output_folder_that_cannot_be_written_is_refused(out: object) -> None:
-    with pytest.raises(SettingsError, match="setting out") as refused:
-        load_settings(out=out, cache="caches")
-    assert "planted" not in str(refused.value)
 
 
 def test_an_output_folder_on_a_store_needs_a_local_folder_for_caches(monkeypatch: pytest.MonkeyPatch) -> None:

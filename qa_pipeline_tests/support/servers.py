@@ -13,11 +13,10 @@ from typing import ClassVar, Self
 
 from qa_pipeline_tests.fake_server import chat, gemini
 from qa_pipeline_tests.fake_server.plan import ServerPlan
-from qa_pipeline_tests.fake_server.responses import Asked, Script, ServerResponse
+from qa_pipeline_tests.fake_server.responses import Asked, Script, ServerResponse, ServerScript
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY, serve
 from qa_pipeline_tests.fake_server.service import Dialect, Service, Stats
 
-ServerScript = Sequence[ServerResponse] | Script
 _STARTED_WITHIN = 30.0
 
 
@@ -39,7 +38,7 @@ class _Served:
     Args:
         script: responses in order of arrival, or a function from the request; None makes sensible replies.
         key: the only key that is accepted; requests with another do not reach the script. None accepts all.
-        plan: speed, faults, quota and models.
+        plan: speed, models and what they can do.
     """
 
     _path = ""

@@ -8,14 +8,13 @@ import io
 import json
 import os
 import random
-import resource
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -30,32 +29,19 @@ from qa_pipeline_tests.system.servers import ENDED
 
 WORKERS = 2
 """Requests that a run has in flight at once."""
-FULL = 2000
-"""Bytes of a file, above which the disk of a run counts as full."""
 LONGEST_OUTAGE = 5.0
 """Seconds until what was killed is started again."""
-LONGEST_RUN = 150
+LONGEST_RUN = 100
 """Seconds after which a run counts as lost."""
-LONGEST_REST = 60
+LONGEST_REST = 30
 """Seconds without a run at work after which nothing is awaited any more."""
 LONGEST_END = 200.0
 """Seconds in which what was killed alone, and left its runs behind, has them end."""
 LATENCY = 0.5
-LOOKS_APART = 5.0
+LOOKS_APART = 2.0
 """Seconds between two looks whether something must be launched again."""
 _AWAY = (OSError, AssertionError, ValueError)
 _TORN = (pl.exceptions.PolarsError, ValueError)
-
-
-@dataclass(frozen=True)
-class Kill:
-    """What was hit, and what was going on: tables that were finished, runs and requests."""
-
-    kind: str
-    tables: int
-    runs: int
-    in_flight: int
-    seconds_away: float
 
 
 @dataclass
@@ -63,39 +49,33 @@ class Outcome:
     """What was seen of a deployment that was hit, and how its tables differ from undisturbed ones.
 
     Args:
-        seed: of the moments.
-        kills: in order.
-        launches: backfills until all was made.
+        needed: requests that an undisturbed run sends.
+        hit: runs that were at work at each kill, by what was killed.
         retried: runs that Dagster began anew by itself.
-        seconds: in all.
         reads: files that a reader read meanwhile.
         torn: those of them that were no whole file.
         drafts: files of writers, which are there at the end.
         different: tables that are other ones than those of an undisturbed run.
         asked: requests that the model answered.
-        needed: those that an undisturbed run sends.
         paid_twice: requests that were answered again after their reply was stored.
         left_running: services of which processes live on.
     """
 
-    seed: int
-    kills: list[Kill] = field(default_factory=list)
-    launches: int = 0
+    needed: int
+    hit: dict[str, int] = field(default_factory=dict)
     retried: int = 0
-    seconds: float = 0.0
     reads: int = 0
     torn: list[str] = field(default_factory=list)
     drafts: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
     asked: int = 0
-    needed: int = 0
     paid_twice: int = 0
     left_running: int = 0
 
     @property
     def problems(self) -> dict[str, Any]:
         """Whatever breaks a promise, by name; empty where all hold."""
-        most = self.needed + sum(WORKERS * kill.runs for kill in self.kills)
+        most = self.needed + WORKERS * sum(self.hit.values())
         broken = {
             "torn": self.torn,
             "drafts": self.drafts,
@@ -105,10 +85,6 @@ class Outcome:
             "left running": self.left_running,
         }
         return {name: value for name, value in broken.items() if value}
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it but the kills, for a line of JSON."""
-        return {**asdict(self), "kills": len(self.kills), "problems": self.problems}
 
 
 def tables(out: Path) -> dict[str, bytes]:
@@ -214,7 +190,7 @@ class Target(Deployment):
         instance.write_text(quicker, encoding="utf-8")
         self.changes = hosted(models)
         self.services: dict[str, Popen[bytes]] = {}
-        self.current, self.launches, self.resting = "", 0, time.monotonic()
+        self.current, self.resting = "", time.monotonic()
         self._groups: list[int] = []
         self._stacks: dict[str, ExitStack] = {}
 
@@ -274,7 +250,6 @@ class Target(Deployment):
         """Launch a backfill of batches, once they are known."""
         self.wait(self.is_loaded, "the code location is loaded")
         self.current = self.backfill(NAMES, sorted(batches))
-        self.launches += 1
 
     def unmade(self) -> set[str]:
         """The batches whose newest run did not end well."""
@@ -298,57 +273,49 @@ class Target(Deployment):
                 self.resting = time.monotonic()
         return False
 
-    def hit(self, kind: str, tables_there: int, lots: random.Random) -> Kill:
-        """Strike once so many tables are there and a run is at work; where all is made, it is made again."""
+    def hit(self, kind: str, tables_there: int, lots: random.Random) -> int:
+        """Strike once so many tables are there and a run is at work; return the number of runs.
+
+        Where all is made, it is made again.
+        """
         looked = time.monotonic()
         while True:
-            workers, tables_now = self.workers(), self.tables_there
-            if workers and tables_now >= tables_there:
+            if (workers := self.workers()) and self.tables_there >= tables_there:
                 break
             if time.monotonic() - looked > LOOKS_APART:
                 if self.is_made():
                     self.launch_batches(self.batches)
                 looked = time.monotonic()
             time.sleep(0.1)
-        kill = Kill(kind, tables_now, len(workers), self.models.stats.in_flight, 0.0)
-        return replace(kill, seconds_away=round(KINDS[kind](self, lots), 2))
+        KINDS[kind](self, lots)
+        return len(workers)
 
-    def kill_run(self, lots: random.Random) -> float:
+    def kill_run(self, lots: random.Random) -> None:
         """Kill the process of a run, in which its steps are."""
         os.kill(lots.choice(self.workers()), signal.SIGKILL)
-        return 0.0
 
-    def kill_code_server(self, lots: random.Random) -> float:
+    def kill_code_server(self, lots: random.Random) -> None:
         """Kill the code server with its runs, or alone, so that they go on as nobody's children."""
         if lots.random() < 0.5:
             os.killpg(self.services["code"].pid, signal.SIGKILL)
-        return self._killed("code", lots)
+        self._kill("code", lots)
 
-    def kill_daemon(self, lots: random.Random) -> float:
+    def kill_daemon(self, lots: random.Random) -> None:
         """Kill the daemon: the queue of runs, their monitoring, sensors."""
-        return self._killed("daemon", lots)
+        self._kill("daemon", lots)
 
-    def restart_postgres(self, lots: random.Random) -> float:
+    def restart_postgres(self, lots: random.Random) -> None:
         """Stop Postgres as for maintenance, or as in a crash, and start it again."""
         self.postgres.stop(lots.choice(("fast", "immediate")))
-        seconds = _waited(lots)
+        time.sleep(lots.uniform(0, LONGEST_OUTAGE))
         self.postgres.start()
-        return seconds
 
-    def fill_disk(self, _: random.Random) -> float:
-        """Let no run that is at work write a file of more than some bytes: what a full disk does to it."""
-        for process in self.workers():
-            with suppress(ProcessLookupError):
-                resource.prlimit(process, resource.RLIMIT_FSIZE, (FULL, FULL))
-        return 0.0
-
-    def _killed(self, name: str, lots: random.Random) -> float:
+    def _kill(self, name: str, lots: random.Random) -> None:
         self.services[name].kill()
         self.services[name].wait()
         self._stacks[name].close()
-        seconds = _waited(lots)
+        time.sleep(lots.uniform(0, LONGEST_OUTAGE))
         self.start(name)
-        return seconds
 
     def left_running(self) -> int:
         """Services of which processes live on though they had time to end; they are ended."""
@@ -367,12 +334,6 @@ def _is_run(process: str) -> bool:
     return False
 
 
-def _waited(lots: random.Random) -> float:
-    seconds = lots.uniform(0, LONGEST_OUTAGE)
-    time.sleep(seconds)
-    return seconds
-
-
 def _is_alive(group: int) -> bool:
     try:
         os.killpg(group, 0)
@@ -381,18 +342,15 @@ def _is_alive(group: int) -> bool:
     return True
 
 
-KINDS: dict[str, Callable[[Target, random.Random], float]] = {
+KINDS: dict[str, Callable[[Target, random.Random], None]] = {
     "run": Target.kill_run,
     "code server": Target.kill_code_server,
     "daemon": Target.kill_daemon,
     "postgres": Target.restart_postgres,
-    "full disk": Target.fill_disk,
 }
 
 
-def run_under_kills(
-    folder: Path, postgres: Server, batches: Sequence[str], seed: int, tell: Callable[[Kill], None]
-) -> Outcome:
+def run_under_kills(folder: Path, postgres: Server, batches: Sequence[str], seed: int) -> Outcome:
     """Make batches while each kind strikes once, make again what failed, and compare with an undisturbed run.
 
     Args:
@@ -400,12 +358,11 @@ def run_under_kills(
         postgres: a server that may be stopped.
         batches: their names.
         seed: of the order of the kinds and of their moments.
-        tell: called with each kill.
     """
-    lots, outcome, began = random.Random(seed), Outcome(seed), time.monotonic()
+    lots = random.Random(seed)
     with ChatServer() as models:
         target = Target(folder, postgres, models, batches)
-        outcome.needed = target.run_undisturbed(folder / "undisturbed")
+        outcome = Outcome(target.run_undisturbed(folder / "undisturbed"))
         models.slow_down(LATENCY)
         undisturbed = tables(folder / "undisturbed")
         kinds = lots.sample(list(KINDS), len(KINDS))
@@ -413,16 +370,13 @@ def run_under_kills(
         with target.at_work(), Reader(target.out) as reader:
             target.launch_batches(batches)
             for kind, moment in zip(kinds, moments, strict=True):
-                outcome.kills.append(target.hit(kind, moment, lots))
-                tell(outcome.kills[-1])
+                outcome.hit[kind] = target.hit(kind, moment, lots)
             target.wait(target.is_made, "every batch is made")
             outcome.retried = target.retried()
         outcome.left_running = target.left_running()
-        outcome.launches, outcome.reads, outcome.torn = target.launches, reader.reads, reader.torn
+        outcome.reads, outcome.torn = reader.reads, reader.torn
         outcome.asked = models.stats.answered - outcome.needed
         outcome.paid_twice = target.paid_twice()
     outcome.drafts = drafts(target.out)
-    made = tables(target.out)
-    outcome.different = sorted(dict(undisturbed.items() ^ made.items()))
-    outcome.seconds = round(time.monotonic() - began, 1)
+    outcome.different = sorted(dict(undisturbed.items() ^ tables(target.out).items()))
     return outcome

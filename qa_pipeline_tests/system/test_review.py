@@ -194,24 +194,6 @@ def test_evidence_is_shown_when_its_chip_is_pointed_at_or_focused(reader: Page, 
     expect(tooltip).to_be_hidden()
 
 
-def test_pages_of_a_document_alone_are_swapped_without_loading_the_whole_page(
-    reader: Page, read_only: ReviewServer, finished: Workspace
-) -> None:
-    rows = finished.table("documents", "b").filter(pl.col("format") == "pdf")
-    reader.goto(f"{read_only.base}/document/b/{rows['document_id'][0]}")
-    reader.evaluate("window.isSamePage = true")
-    for number in (2, 3):
-        reader.get_by_role("link", name="Page after").click()
-        expect(reader.get_by_role("img", name=f"Page {number} of")).to_be_visible()
-        assert parse_qs(urlsplit(reader.url).query)["page"] == [str(number)]
-    expect(reader.get_by_role("link", name="Read as text")).to_be_visible()
-    reader.go_back()
-    expect(reader.get_by_role("img", name="Page 2 of")).to_be_visible()
-    reader.get_by_role("link", name="Skip to the content").press("Enter")
-    expect(reader.get_by_role("img", name="Page 2 of")).to_be_visible()
-    assert reader.evaluate("window.isSamePage")
-
-
 def pages_of(page: Page, origin: str) -> list[str]:
     """One address of each kind of page that links lead to, by the shape of its path."""
     waiting, kinds = ["/", "/?list=all"], {}
@@ -241,21 +223,3 @@ def test_no_page_has_a_serious_problem_of_accessibility_or_is_wider_than_a_telep
         reader.set_viewport_size(NARROW)
         assert reader.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
     reader.set_viewport_size(WIDE)
-
-
-def test_an_uploaded_document_answers_with_its_page(browser: Browser, tmp_path: Path) -> None:
-    question = "When does the safety valve open?"
-    with review_server(tmp_path / "new") as server, person(browser, server.address) as page:
-        expect(page.get_by_role("main")).to_contain_text("qa-pipeline run")
-        page.goto(f"{server.base}/ask")
-        manual = {"name": "manual.pdf", "mimeType": "application/pdf", "buffer": pdf_bytes(*PAGES)}
-        page.get_by_label("Document", exact=True).set_input_files(manual)
-        page.get_by_role("button", name="Read it").click()
-        page.get_by_role("link", name="Ask it").click()
-        page.get_by_label("Question").fill(question)
-        page.get_by_role("button", name="Ask").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text(question)
-        answer = page.locator("#job:not([data-more])")
-        expect(answer.locator("mark.supported")).to_have_text(SAFETY)
-        expect(answer.locator("#claim-1 cite")).to_have_text("manual.pdf, page 3")
-        assert serious_problems(page) == []

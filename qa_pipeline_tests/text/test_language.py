@@ -12,7 +12,6 @@ SENTENCES = {
     "sv": "Lagen gäller för den som bedriver verksamhet i landet och har anmält det till myndigheten.",
     "de": "Der Server liest seine Konfiguration beim Start und noch einmal, wenn er dazu aufgefordert wird.",
 }
-FRENCH = "Le serveur lit sa configuration au démarrage, puis de nouveau quand on le lui demande."
 LONG = {language: "\n\n".join([f"{sentence} " * 6] * 6) for language, sentence in SENTENCES.items()}
 
 

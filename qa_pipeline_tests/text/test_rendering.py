@@ -1,5 +1,4 @@
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -77,11 +76,3 @@ def test_every_template_of_the_package_compiles() -> None:
     assert names
     for name in names:
         assert (HTML if name.endswith(".html.j2") else MARKDOWN).get_template(name).name == name
-
-
-def test_every_file_of_the_package_that_is_no_module_is_in_the_wheel() -> None:
-    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = project["tool"]["setuptools"]["package-data"]["qa_pipeline"]
-    shipped = {file for pattern in patterns for file in PACKAGE.glob(pattern)}
-    files = {file for file in PACKAGE.rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc")}
-    assert files - shipped == set()

@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage.tables import CANARIES, CHUNKS
+from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.canaries import (
     CUT,
@@ -24,7 +23,6 @@ from qa_pipeline.verification.canaries import (
     VERBATIM,
     Canary,
     canary_pairs,
-    canary_rates,
     cut_short,
     draw_canaries,
     draw_for_model,
@@ -35,11 +33,9 @@ from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.falsehoods import contains
 from qa_pipeline.verification.judging import ProvedPairRow
 from qa_pipeline.verification.llm_verifier import verify_claims
-from qa_pipeline_tests.curation.rows import claim, claim_verdict, claim_verdicts, claims
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import deciding
 from qa_pipeline_tests.verification.canary_pairs import passage_chunks, passages, proved
-from qa_pipeline_tests.verification.canary_rows import canaries, joined
 from qa_pipeline_tests.verification.canary_texts import TEXTS as BODIES
 from qa_pipeline_tests.verification.canary_texts import chunks_of
 from qa_pipeline_tests.verification.rows import chunks as cut_chunks
@@ -135,30 +131,6 @@ def test_a_model_is_asked_at_most_one_call_a_chunk_and_most_claims_are_left_to_i
     assert set(rows.filter(decided_by="llm")["verdict"]) == {"rejected"}
 
 
-def test_of_several_claims_the_worst_verdict_counts_and_one_without_any_failed() -> None:
-    drawn = draw_canaries(chunks_of(("en",)), 1)[:3]
-    first, second = ids(drawn)[:2]
-    found = claims(claim(first, 0), claim(first, 1), claim(second, 0))
-    decided = claim_verdicts(
-        claim_verdict(first, "supported", 0),
-        claim_verdict(first, "contradicted", 1, decided_by="quotation", reason="number_mismatch"),
-        claim_verdict(second, "undecided", 0),
-    )
-    frame = verified_rows(drawn, "b", found, decided)
-    assert CANARIES.problems(frame) == []
-    assert frame["verdict"].to_list() == ["rejected", "undecided", "failed"]
-    assert frame["reason"][0] == "number_mismatch"
-
-
-@pytest.mark.parametrize(("rejected", "total"), [(0, 3), (3, 3), (7, 9), (1, 20)])
-def test_shares_have_wilson_intervals_and_failures_count_for_nothing(rejected: int, total: int) -> None:
-    words = ["rejected"] * rejected + ["accepted"] * (total - rejected) + ["failed"] * 4
-    row = canary_rates(pl.concat([canaries(edited=words), joined(edited=[])])).row(0, named=True)
-    expected = binomtest(rejected, total).proportion_ci(method="wilson")
-    assert (row["canaries"], row["rejected"], row["accepted"]) == (total, rejected, total - rejected)
-    assert (row["rejected_low"], row["rejected_high"]) == pytest.approx((expected.low, expected.high))
-
-
 def judged(most: int = 40, language: str = "en", seed: int = 0) -> list[Canary]:
     return draw_judge_pairs(proved(language), passage_chunks(language), most, seed)
 
@@ -192,14 +164,6 @@ def test_pairs_have_their_answer_that_of_other_passages_or_a_part_that_says_noth
         row = right[canary.pair["question"]]
         assert {**canary.pair, "pair_id": row["pair_id"]} == row
     assert {canary.kind for canary in drawn} == {OTHER_ANSWER, CUT, GOOD}
-
-
-def test_an_answer_with_words_of_a_question_is_not_put_to_it_nor_one_to_a_question_of_no_words() -> None:
-    rows = proved()[:2]
-    rows[1]["answer"] = "The loan period of a record is 7 days."
-    rows[1]["question"] = "What must be done?"
-    alone = passage_chunks().filter(chunk_id="c-en-0")
-    assert of_kind(OTHER_ANSWER, draw_judge_pairs(rows, alone, 40)) == []
 
 
 def test_a_lone_question_is_put_with_sentences_of_other_chunks() -> None:

@@ -53,7 +53,6 @@ PROVED = ("supported", "quotation", None)
     [
         ({}, OPEN),
         ({"proved_by": "quotation"}, PROVED),
-        ({"proved_by": "cell", "similarity": 0.1}, PROVED),
         (
             {"citation_status": "unresolved", "citation_reason": "fabricated_citation"},
             ("unsupported", "citation", "fabricated_citation"),
@@ -72,7 +71,6 @@ PROVED = ("supported", "quotation", None)
         ),
         ({"citation_status": "quote_not_found"}, ("unsupported", "citation", "quote_not_found")),
         ({"citation_status": "uncited"}, ("unsupported", "citation", "uncited")),
-        ({"citation_status": "quote_repaired", "proved_by": "cell"}, PROVED),
         ({"evidence_quote": None}, ("failed", "no_step", "no_evidence_text")),
         ({"denied": ["number_mismatch: 5"]}, ("contradicted", "quotation", "number_mismatch")),
         (
@@ -82,7 +80,6 @@ PROVED = ("supported", "quotation", None)
         ({"evidence_doubt": "order"}, OPEN),
         ({"denied": ["date_mismatch: 1", "x_mismatch: 2"]}, ("contradicted", "quotation", "date_mismatch")),
         ({"proved_by_chunk_id": "other"}, ("unsupported", "quotation", "wrong_citation")),
-        ({"similarity": 0.0, "token_recall": 0.0}, OPEN),
         ({"fragment": True, "proved_by": "fragment"}, PROVED),
     ],
 )

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import TableError
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.deciding import decide_claims, scores_of_other_models
@@ -67,11 +66,6 @@ def test_verdicts_name_the_artefact_that_decided() -> None:
     verdicts = decide_claims(CLAIMS.frame([scored()]), None, SETTINGS, thresholds=FITTED)
     assert verdicts["thresholds_id"].to_list() == [SETTINGS.thresholds_named(FITTED)]
     assert verdicts["thresholds_id"].item().startswith(f"test-{FITTED.id}-")
-
-
-def test_a_frame_without_the_columns_says_which_it_lacks() -> None:
-    with pytest.raises(TableError, match="entailment, entailment_model"):
-        decide_claims(CLAIMS.frame([scored()]).drop("entailment", "entailment_model"), None, SETTINGS)
 
 
 share = st.none() | st.floats(0, 1) | st.just(float("nan"))

@@ -33,11 +33,6 @@ def test_every_claim_gets_its_scores() -> None:
     assert_frame_equal(filled.select(unchanged), claims.select(unchanged))
 
 
-def test_without_a_model_nothing_is_said() -> None:
-    claims, pairs, _ = found_claims("The pump runs at forty bar.")
-    assert_frame_equal(fill_entailment(claims, pairs, {}, None), claims)
-
-
 def test_an_unknown_score_has_its_reason_in_the_row(tmp_path: Path) -> None:
     claims, pairs, chunks = found_claims("The pump " + "runs " * 200 + "warm.")
     filled = fill_entailment(claims, pairs, passages_by_id(chunks), WordModel())

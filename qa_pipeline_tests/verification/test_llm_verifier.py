@@ -25,7 +25,6 @@ TEXT = "The safety valve opens at 3 bar. Entry to the pool is free for members."
 
 
 QUESTION = "What does the document say?"
-FALSE_OF_TEXT = r"The safety valve opens at [1-9]3 bar\."
 
 
 def verify(
@@ -77,14 +76,6 @@ def test_a_reply_that_cannot_be_read_fails_the_claims_of_its_request_only() -> N
 THREE = (BORDERLINE, "Members have free entry to the pool.", "Entry costs nothing for members.")
 
 
-def test_no_call_holds_more_claims_than_can_be_read_one_by_one() -> None:
-    model = ScriptedModel(deciding("accept"))
-    days = ("red", "blue", "green", "long", "short", "warm", "cold", "bright", "dark", "wet")
-    verdicts = verify(model, " ".join(f"Entry is free on {day} days." for day in days))
-    assert [len(claims_in(request.prompt)) for request in model.asked] == [9, 3]
-    assert verdicts.height == 10
-
-
 def test_claims_of_several_pairs_about_one_passage_share_a_call_each_with_its_question() -> None:
     model = ScriptedModel(deciding(lambda claim: "reject" if "costs" in claim else "accept"))
     questions = ("Who has free entry?", "What does entry cost?", "Is the sauna free?")
@@ -126,11 +117,6 @@ def test_the_quotes_of_a_reply_are_kept_with_their_places() -> None:
     (kept,) = verdicts["llm_quotes"][0].to_list()
     assert TEXT[kept["start"] : kept["end"]] == kept["quote"] == quote
     assert (kept["document_id"], kept["chunk_id"]) == ("doc-0.md", "0.md:0")
-
-
-def test_an_accept_that_quotes_nothing_waits_for_a_person() -> None:
-    verdicts = verify(accepting(), BORDERLINE)
-    assert verdicts.select("verdict", "decided_by", "reason").row(0) == ("undecided", "llm", "no_quote")
 
 
 @pytest.mark.parametrize("copies", [0, 2])
@@ -198,18 +184,6 @@ def test_a_model_that_accepts_only_what_is_stated_is_never_caught(language: str)
     assert len(model.asked) >= 3
     assert replies.filter(pl.col("decision") == "accept").height >= len(rows) / 2
     assert "probe_accepted" not in replies["reason"].to_list()
-
-
-def test_the_probe_is_put_after_the_question_of_a_neighbour_and_as_a_fragment_among_fragments() -> None:
-    model = ScriptedModel(deciding("accept"))
-    verify(model, "free")
-    parts = re.findall(r"<(question|claim)-\d+-\w+>\n(.*?)\n</", model.asked[0].prompt)
-    assert [text for label, text in parts if label == "question"] == [QUESTION, QUESTION]
-    claims = [text.partition(" — ") for label, text in parts if label == "claim"]
-    assert [start for start, _, _ in claims] == [QUESTION, QUESTION]
-    first, second = sorted((rest for _, _, rest in claims), key=len)
-    assert first == "free"
-    assert re.fullmatch(FALSE_OF_TEXT, second)
 
 
 def test_a_request_does_not_change_with_texts_that_it_does_not_show() -> None:

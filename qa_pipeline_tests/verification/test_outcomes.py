@@ -7,7 +7,6 @@ import pytest
 from qa_pipeline.verification.outcomes import (
     fabricated_citations,
     ground_pairs,
-    grounded_pairs,
 )
 from qa_pipeline_tests.curation.rows import claim, claim_verdict, claim_verdicts, claims, pair, pairs
 
@@ -60,31 +59,6 @@ def test_a_pair_that_was_not_drafted_stops_with_its_reason(values: dict[str, Any
     assert (row["outcome"], row["reason"]) == ("not_drafted", reason)
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "expected"),
-    [
-        (  # the worst claim, of equals the first
-            [("unsupported", "dissimilar"), ("contradicted", "name_mismatch"), ("contradicted", "x")],
-            ("rejected", "name_mismatch"),
-        ),
-        (  # of an undecided pair the first undecided claim
-            [("unsupported", "dissimilar"), ("undecided", "ambiguous_citation"), ("undecided", "x")],
-            ("undecided", "ambiguous_citation"),
-        ),
-        ([("undecided", None)], ("undecided", "undecided_without_model")),
-        ([], ("failed", "no_claim_verdict")),
-    ],
-)
-def test_one_claim_gives_the_reason(
-    verdicts: list[tuple[str, str | None]], expected: tuple[str, str]
-) -> None:
-    decided = [claim_verdict("p", word, place, reason=why) for place, (word, why) in enumerate(verdicts)]
-    asked = [claim("p", place) for place in range(len(decided) or 1)]
-    reversed_frame = claim_verdicts(*reversed(decided))
-    frame = ground_pairs(pairs(pair("p")), claims(*asked), reversed_frame, accept_grounding=0.5)
-    assert frame.select("outcome", "reason").row(0) == expected
-
-
 CITATION = {"raw": "x.md", "document_id": None, "chunk_id": None, "quote": None}
 
 
@@ -129,20 +103,3 @@ def test_broken_citations_are_counted_in_pairs_and_claims_but_once() -> None:
         ("quote", 1),
         ("mark", 1),
     ]
-
-
-def test_only_grounded_pairs_go_on_and_keep_their_order() -> None:
-    everything = pairs(pair("z"), pair("r", coverage="none"), pair("a"), pair("x"))
-    passed = grounded_pairs(
-        everything,
-        claims(claim("a"), claim("z"), claim("x"), claim("r")),
-        claim_verdicts(
-            claim_verdict("a", "supported"),
-            claim_verdict("z", "supported"),
-            claim_verdict("x", "unsupported"),
-            claim_verdict("r", "supported"),
-        ),
-        accept_grounding=1.0,
-    )
-    assert passed["pair_id"].to_list() == ["z", "a"]
-    assert passed.schema == everything.schema

@@ -109,14 +109,3 @@ def test_only_drafted_refusals_are_judged() -> None:
     )
     found = judged(rows, documents(TEXTS))
     assert found["pair_id"].to_list() == ["pair-2"]
-
-
-def test_chunk_vectors_of_the_index_are_used() -> None:
-    texts = {path: f"{text} That is all." for path, text in TEXTS.items()}
-    cut, embedder = chunks(documents(texts)), HashEmbedder()
-    vectors = pl.DataFrame(
-        {"chunk_id": cut["chunk_id"], "vector": HashEmbedder().encode(cut["text"].to_list()).tolist()}
-    )
-    rows = pairs(pair("Refused.", cites=[], coverage="none", question="Why?"))
-    judge_refusals(rows, cut, embedder, embeddings=vectors)
-    assert set(cut["text"]).isdisjoint(embedder.encoded)

@@ -61,9 +61,3 @@ def test_bad_input_gets_rows_like_any_other_and_hurts_none_beside_it(what: str) 
     together, alone = scored(BAD[what], HONEST), scored(HONEST)
     hold(together)
     assert together.row(-1) == alone.row(0)
-
-
-def test_a_statement_without_a_passage_is_unknown_with_a_reason() -> None:
-    found = scored(Statement("The pump runs.", (" ",)))
-    assert found["similarity"].to_list() == [None]
-    assert found["entailment_reason"].to_list() == ["no_passage"]

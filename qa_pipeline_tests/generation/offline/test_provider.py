@@ -102,22 +102,3 @@ def test_it_neither_verifies_nor_judges(role: Role) -> None:
     request = Request(role=role, system="", prompt="", reply_model=Decision, temperature=0.0)
     with pytest.raises(PermanentModelError, match=role):
         asyncio.run(ExtractiveModel().complete(request))
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a" * 20_000 + ".",
-        "To " + "use a " * 5_000 + ".",
-        "X is a " * 4_000,
-        "X is a " + "b to c.d " * 2_500,
-        "a-" * 9_000 + "(AB)",
-        "A_" * 200 + " is a b.",
-        "X | Y: " * 5_000,
-        "- 1. a.\n" * 3_000,
-        ("A-a_b" * 8 + " ") * 30 + ".",
-    ],
-)
-def test_hostile_text_is_read_in_linear_time(text: str) -> None:
-    assert isinstance(find_candidates(passage(text)), tuple)
