@@ -13,7 +13,7 @@ T := qa_pipeline_tests
 # what needs no package of the extra `system`
 SMALL := --ignore=$(T)/system --ignore=$(T)/test_notebook.py
 FAST := $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/test_batch_gates.py $(T)/retrieval \
-	$(T)/verification/consistency $(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/test_reference.py
+	$(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/test_reference.py
 
 TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12
 
