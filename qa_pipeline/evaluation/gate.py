@@ -24,7 +24,7 @@ from qa_pipeline.storage.row_files import Fault
 Document = dict[str, Any]
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
 PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
-_BY_LIKENESS = "not decided: likeness stands behind too much"
+_BY_LIKENESS = "not decided: likeness alone decided the figure in a run"
 MOST_NAMED = 20
 """Golden rows that are reported one by one; all are counted."""
 _FIGURES = ("baseline", "current", "relative", "low", "high", "p", "p_holm", "rows", "groups")
