@@ -195,12 +195,12 @@ def _with_passages(
 
 def unmarked_answer() -> pl.Expr:
     """Return an expression for the answer in `pairs` without source marks or source numbers."""
-    # "(?i)": the pattern attribute of a compiled expression lacks its flags
     numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
     return (
         pl.when(numbered)
         .then(pl.col("answer").str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", ""))
         .otherwise("answer")
+        # "(?i)": the pattern attribute of a compiled expression lacks its flags
         .str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
         .str.strip_chars()
     )

@@ -203,9 +203,11 @@ def _open_file(location: str, base: str) -> Iterator[BinaryIO]:
     try:
         descriptor = os.open(_target(location, base), _FLAGS)
         before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode):
+        try:
+            _check_regular(before)
+        except DocumentFailure:
             os.close(descriptor)
-        _check_regular(before)
+            raise
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             yield file
             if _seen(os.fstat(descriptor)) != _seen(before):

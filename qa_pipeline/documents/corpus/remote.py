@@ -92,12 +92,13 @@ def is_remote_file(location: str) -> bool:
     return False
 
 
-def _files_below(files: Any, place: str, address: str, root: str = "") -> Iterator[FoundFile]:
+def _files_below(files: Any, folder: str, address: str, root: str = "") -> Iterator[FoundFile]:
+    """Yield the visible files below a remote folder, with paths relative to `root`, by default the folder."""
     with _name_faults(address):
-        listed = files.find(place, detail=True, withdirs=False)
+        listed = files.find(folder, detail=True, withdirs=False)
     for path, info in listed.items():
-        inside = path[len(root or place) :].lstrip("/")
-        is_folder = not inside or inside.endswith("/")  # a key in place of a folder
+        inside = path[len(root or folder) :].lstrip("/")
+        is_folder = not inside or inside.endswith("/")  # object stores have keys that stand for folders
         if not is_folder and not any(part.startswith(".") for part in inside.split("/")):
             raw, opener = inside.encode("utf-8", "surrogateescape"), partial(_open_file, files, path)
             size = info.get("size") or 0
