@@ -98,17 +98,6 @@ def test_code_that_holds_a_fence_gets_a_longer_one() -> None:
     assert assemble([Block("code", "```\ninner\n```")]).text == "````\n```\ninner\n```\n````"
 
 
-def test_a_paragraph_over_a_page_break_is_one_paragraph_and_both_pages_are_exact() -> None:
-    document = assemble(
-        [Block("paragraph", "It began", page=1), Block("paragraph", "and ended.", page=2, continues=True)]
-    )
-    assert document.text == "It began and ended."
-    assert [document.text[page["start"] : page["end"]] for page in document.pages] == [
-        "It began ",
-        "and ended.",
-    ]
-
-
 def test_a_heading_as_long_as_a_paragraph_is_a_paragraph() -> None:
     document = assemble([Block("heading", "word " * 100, 2)])
     assert [section["level"] for section in document.sections] == [0]

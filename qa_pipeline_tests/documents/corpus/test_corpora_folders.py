@@ -173,12 +173,6 @@ def test_a_batch_that_is_a_link_is_read_inside_the_corpus_and_refused_outside(tm
             corpus(place).batch(name)
 
 
-def test_a_pipe_that_is_called_like_an_archive_is_refused_unopened(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a/x.md": ""})
-    os.mkfifo(tmp_path / "b.zip")
-    assert list(corpus(tmp_path).find_batches().refused) == ["b.zip"]
-
-
 @pytest.mark.parametrize("prepared", ["missing", "empty", "file"])
 def test_a_corpus_without_batches_is_an_error(tmp_path: Path, prepared: str) -> None:
     place = tmp_path / prepared

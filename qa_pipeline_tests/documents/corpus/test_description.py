@@ -19,14 +19,16 @@ def origins(folder: Path) -> dict[str, tuple[str | None, str | None]]:
 def test_its_line_wins_over_the_document_and_that_over_the_batch(tmp_path: Path) -> None:
     described = (
         "licence: of-the-batch\nsource_uri: https://batch.example\nbase_uri: https://www.example.org/docs/\n"
-        "documents:\n  a.md: {source_uri: 'https://line.example'}\n"
+        "documents:\n  a.md: {source_uri: 'https://line.example', licence: MIT}\n"
     )
     own = "---\nsource: https://own.example\nlicense: of-its-own\n---\n"
     files = {"a.md": f"{own}Text A.", "b.md": f"{own}Text B.", "in/å c#1.html": PAGE, "d.xyz": "x"}
+    files["c.md"] = "---\nsource: 'javascript:alert(1)'\n---\nText C."
     write_files(tmp_path, {"batch.yaml": described, **files})
     assert origins(tmp_path) == {
-        "a.md": ("https://line.example", "of-its-own"),
+        "a.md": ("https://line.example", "MIT"),
         "b.md": ("https://own.example", "of-its-own"),
+        "c.md": ("https://www.example.org/docs/c.md", "of-the-batch"),
         "d.xyz": ("https://www.example.org/docs/d.xyz", "of-the-batch"),
         "in/å c#1.html": ("https://www.example.org/docs/in/%C3%A5%20c%231.html", "of-the-batch"),
     }

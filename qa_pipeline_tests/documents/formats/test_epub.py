@@ -128,15 +128,6 @@ def test_a_table_of_contents_in_the_order_of_reading_is_navigation() -> None:
     assert left_out(parsed)["navigation"] == (2, len("ContentsOne"))
 
 
-def test_a_file_that_the_guide_takes_for_the_table_of_contents_is_never_dropped_whole() -> None:
-    entries = "".join(f'<li><a href="#n{n}">Chapter number {n}</a></li>' for n in range(40))
-    body = f"<h1>Contents</h1><ul>{entries}</ul><h1>One</h1><p>A pump moves the water.</p>"
-    guide = '<guide><reference type="toc" href="a.xhtml"/></guide>'
-    parsed = read(book({"a.xhtml": chapter(body, "<title/>")}, guide=guide))
-    assert outline(parsed)[-2:] == [("heading", "One"), ("paragraph", "A pump moves the water.")]
-    assert left_out(parsed)["navigation"][1] >= 40 * len("Chapternumber1")
-
-
 def test_elements_that_end_themselves_or_never_do_not_swallow_what_follows() -> None:
     body = '<p><a id="p1"/>First.</p><div/><p>Second<i/>.</p><script src="x.js"/><p>Third.</p>'
     no_xml = "<html><title/><body><p>One<br>two<p>Three & four<script/>"

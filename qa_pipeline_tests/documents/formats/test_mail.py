@@ -58,8 +58,6 @@ def test_the_subject_is_title_and_heading_and_the_rest_of_the_head_key_value_lin
         (b"=?utf-8?q?F=C3=B6rslag?= om =?iso-8859-1?q?=E5r?=", "Förslag om år"),
         ("Förslag".encode("cp1252"), "Förslag"),
         (b"one\n two", "one two"),
-        (b"M=?utf-8?q?=C3=B6te?=", "Möte"),
-        (b"=?iso-8859-1?q?F=C3=B6rslag?=", "Förslag"),
         (b"=?no-such?q?a?= =?utf-8?b?!!?=", "a"),
     ],
 )
@@ -119,15 +117,12 @@ def test_messages_within_messages_end_somewhere() -> None:
     [
         ("text/plain; charset=iso-8859-1", "Åkning för 5 €".encode("cp1252"), "Åkning för 5 €"),
         ("text/plain; charset=no-such", "Åkning".encode(), "Åkning"),
-        ("text/plain; charset=utf-7", b"+AOU-ka", "åka"),
         ("multipart/mixed", b"No boundary named.", "No boundary named."),
         ("text/plain\nContent-Transfer-Encoding: base64", base64.b64encode(b"Hidden."), "Hidden."),
         ("text/plain\nContent-Transfer-Encoding: base64", b"This is no Base64.", "This is no Base64."),
         ("nonsense", b"Still text.", "Still text."),
         ("text/plain; charset=iso-8859-1", "Mötet i Växjö.".encode(), "Mötet i Växjö."),
         ("text/html; charset=iso-8859-1", "Mötet i Växjö.".encode(), "Mötet i Växjö."),
-        ("text/html; charset=iso-8859-1", "Mötet i Växjö.".encode("latin-1"), "Mötet i Växjö."),
-        ("text/plain; charset=utf-16", "Mötet i Växjö.".encode("utf-16"), "Mötet i Växjö."),
         ("text/plain; format=flowed; delsp=yes", b"The wo \nrd and  \nmore.", "The word and more."),
         ("text/plain; charset=utf-8; Format=Flowed; DelSp=Yes", "日本 \n語".encode(), "日本語"),
     ],
@@ -135,19 +130,6 @@ def test_messages_within_messages_end_somewhere() -> None:
 def test_broken_and_odd_bodies_are_read_as_far_as_they_go(head: str, body: bytes, text: str) -> None:
     parsed = parse(b"From: a\nContent-Type: " + head.encode() + b"\n\n" + body)
     assert outline(parsed)[-1] == ("paragraph", text)
-
-
-BODY = base64.encodebytes(b"The meeting is moved to Monday at nine.\r\nPlease bring the drawings.\r\n" * 3)
-
-
-def test_a_base64_body_is_read_up_to_the_text_behind_it() -> None:
-    footer = "\n____\nStaff list\n"
-    head = b"From: a\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n"
-    parsed = parse(head + BODY + footer.encode())
-    text = " ".join(["The meeting is moved to Monday at nine. Please bring the drawings."] * 3)
-    assert " ".join(outline(parsed)[-1][1].split()) == text
-    counted = {part.what: part.characters for part in parsed.left_out}
-    assert counted.get("beside_parts", 0) == visible(footer)
 
 
 BODY_OF_BO = "The pump costs 5 euros."
@@ -158,8 +140,6 @@ BODY_OF_BO = "The pump costs 5 euros."
     [
         "-----Original Message-----\n\n",
         "From: bo@example.org\nSent: Monday\nTo: anna@example.org\n\n",
-        "Von: Bo\nGesendet: Montag\n\n",
-        "Från: Bo\nDatum: måndag\n\n",
         "Am 02.03.2031 um 10:00 schrieb Bo:\n\n",
         "Den mån 2 mars 2031 kl 10:00 skrev Bo\n<bo@example.org>:\n\n",
         "On Mon, 2 Mar 2031 at 10:00, Bo from the\npump house wrote:\n> The hose costs 2.\n> ",

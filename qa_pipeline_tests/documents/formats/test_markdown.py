@@ -91,13 +91,6 @@ def test_what_has_no_place_in_the_text_is_counted() -> None:
     }
 
 
-def test_a_file_of_nothing_but_front_matter_has_no_text() -> None:
-    with pytest.raises(DocumentFailure) as refused:
-        markdown.parse(source("---\ntitle: Luft\n---\n\n"), SETTINGS)
-    assert refused.value.reason == "no_text"
-    assert "10 characters" in refused.value.detail
-
-
 @pytest.mark.parametrize("text", [">" * 5000 + " x", "\n".join(" " * (2 * i) + "- a" for i in range(300))])
 def test_depth_no_writer_means_is_a_failure(text: str) -> None:
     with pytest.raises(DocumentFailure) as refused:

@@ -74,7 +74,6 @@ def test_every_word_is_in_the_text_once_or_counted_as_left_out(places: list[str]
         ({"content.xml": '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>'}, "damaged"),
         ({"content.xml": "<a>" * 300 + "</a>" * 300}, "nested_too_deep"),
         ({"content.xml": content(""), "META-INF/manifest.xml": "<x><encryption-data/></x>"}, "encrypted"),
-        ({"content.xml": content(f"<text:p>{'x' * 500}</text:p>")}, "too_long"),
     ],
 )
 def test_what_is_no_readable_text_is_refused(members: dict[str, str], reason: str) -> None:

@@ -58,18 +58,6 @@ def test_a_title_in_the_header_lines_is_above_all_sections() -> None:
     assert (parsed.title, parsed.licence) == ("On Purpose", "CC0")
 
 
-def test_terms_and_options_stand_with_what_they_mean() -> None:
-    assert blocks(
-        "term : kind\n  Meaning.\n\n  More.\nbare\n  ::\n\n    code\n\n-a, --all=FILE  Show *all*.\n"
-    ) == [
-        ("list_item", "term (kind): Meaning."),
-        ("paragraph", "More."),
-        ("list_item", "bare"),
-        ("code", "code"),
-        ("list_item", "-a, --all=FILE: Show all."),
-    ]
-
-
 def test_code_is_verbatim_however_it_is_written() -> None:
     text = (
         "Run::\n\n    if x:\n        *go*\n\n"
@@ -120,20 +108,6 @@ def test_notes_stay_where_they_are_written_and_their_marks_go() -> None:
         ("paragraph", "End."),
     ]
     assert left_out(parse(text)) == {"footnote_mark": (4, 14)}
-
-
-def test_directives_nobody_knows_keep_their_text() -> None:
-    text = (
-        ".. special-thing:: On its *line*\n   :option: gone\n\n   Its content.\n\n"
-        ".. py:function:: f(*args)\n\n   Doc.\n\n.. pulled-back::\n\n   Use the other.\n"
-    )
-    assert blocks(text) == [
-        ("paragraph", "On its line"),
-        ("paragraph", "Its content."),
-        ("paragraph", "f(*args)"),
-        ("paragraph", "Doc."),
-        ("paragraph", "Pulled back: Use the other."),
-    ]
 
 
 def test_roles_keep_their_text_and_its_meaning() -> None:

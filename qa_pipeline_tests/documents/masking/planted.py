@@ -16,17 +16,16 @@ Write = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Planted:
-    """An item: its kind, its bare form, one way to write it, and the words it needs before it."""
+    """An item: its kind, its bare form, and one way to write it."""
 
     kind: str
     bare: str
     way: str
     written: str
-    leads: str = ""
 
     @property
     def said(self) -> str:
-        return self.leads + self.written
+        return self.written
 
     def stands_in(self, text: str) -> bool:
         """Whether the item can still be read in a text, however it is written there."""
@@ -65,7 +64,7 @@ def _national(number: str) -> str:
     return f"({number[2:5]}) {number[5:8]}-{number[8:]}"
 
 
-KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[str, Write], str]] = {
+KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[str, Write]]] = {
     "personnummer": (
         drawn.personnummer,
         {
@@ -82,7 +81,6 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
             "blanks around": lambda n: f"{n[2:8]} - {n[8:]}",
             "no-break hyphen": lambda n: f"{n[:8]}\u2011{n[8:]}",
         },
-        "",
     ),
     "iban": (
         drawn.iban,
@@ -92,7 +90,6 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
             "over a line": lambda n: f"{fours(n[:12])}\n{fours(n[12:])}",
             "country apart": lambda n: f"{n[:2]} {n[2:]}",
         },
-        "",
     ),
     "card": (
         drawn.card,
@@ -102,7 +99,6 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
             "over a line": lambda n: f"{n[:4]} {n[4:8]}\n{n[8:12]} {n[12:]}" if len(n) == 16 else n,
             "dots": lambda n: fours(n, ".") if len(n) == 16 else grouped(n, 4, 6, 5, by="."),
         },
-        "",
     ),
     "phone": (
         drawn.phone,
@@ -114,7 +110,6 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
             "dots": lambda n: f"{n[:3]}.{grouped(n[3:], 3, 3, 2, 2, by='.')}",
             "over a line": lambda n: f"{n[:5]} {n[5:8]}\n{n[8:]}",
         },
-        "",
     ),
     "email": (
         drawn.email,
@@ -126,19 +121,16 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
             "over a line": lambda n: n.replace("@", "@\n"),
             "angle brackets": lambda n: f"<{n}>",
         },
-        "",
     ),
     "steuer_id": (
         drawn.steuer_id,
         {"joined": str, "groups": lambda n: grouped(n, 2, 3, 3)},
         {"over a line": lambda n: f"{n[:5]}\n{n[5:]}", "full width": wide},
-        "",
     ),
     "rvnr": (
         drawn.rvnr,
         {"joined": str, "groups": lambda n: f"{n[:2]} {n[2:8]} {n[8]} {n[9:]}"},
         {"small": str.lower, "over a line": lambda n: f"{n[:8]}\n{n[8:]}"},
-        "",
     ),
     "url_login": (
         drawn.login,
@@ -147,23 +139,21 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
             "database": lambda n: f"postgresql://{n}@10.0.0.0/8",
             "no password": lambda n: f"ftp://{n.partition(':')[0]}@host.example/",
         },
-        "",
     ),
     "secret": (
         drawn.secret,
         {"alone": str, "assigned": lambda n: f"API_KEY={n}"},
         {"quoted": lambda n: f'"{n}",', "bearer": lambda n: f"Authorization: Bearer {n}"},
-        "",
     ),
 }
 
 
 def plant(draw: Draw, kind: str, *, held_out: bool) -> list[Planted]:
     """One drawn item in each of the known or the held-out ways."""
-    make, known, kept_back, leads = KINDS[kind]
+    make, known, kept_back = KINDS[kind]
     bare = make(draw)
     ways = kept_back if held_out else known
-    return [Planted(kind, _bare(kind, way, bare), way, write(bare), leads) for way, write in ways.items()]
+    return [Planted(kind, _bare(kind, way, bare), way, write(bare)) for way, write in ways.items()]
 
 
 def _bare(kind: str, way: str, bare: str) -> str:

@@ -104,7 +104,6 @@ def test_each_name_of_a_path_is_masked_and_its_suffix_stays(path: str, shown: st
     "reference",
     [
         "letters/anna@example.com.md",
-        "[source:letters/anna@example.com.md]",
         "source: ./letters/ANNA@example.com.md#Contact",
         "letters/anna%40example.com.md",
         "letters\\anna@example.com.md",
@@ -121,8 +120,3 @@ def test_a_mistake_in_the_description_is_reported_without_what_it_quotes(tmp_pat
     with pytest.raises(CorpusError, match="license") as raised:
         description_and_masking("b", open_folder(tmp_path), masking("drop"))
     assert "example.com" not in f"{raised.value} {raised.value.__cause__}"
-
-
-def test_tokens_are_not_made_without_a_key() -> None:
-    with pytest.raises(CorpusError, match="QA_PIPELINE_DOCUMENTS__MASKING__KEY"):
-        masking_of(MaskingSettings(), "mask", "b")

@@ -207,18 +207,3 @@ def test_nothing_is_logged_or_printed_of_an_item(
 def read(folder: Path, files: plant.Files, action: str, before: pl.DataFrame | None = None) -> pl.DataFrame:
     settings = DocumentSettings.model_validate({"masking": {"action": action, "key": KEY}})
     return read_documents("boilers", write_files(folder, files), settings, parse_in_process, before)
-
-
-def test_flagging_counts_the_same_and_leaves_every_text_as_it_is(tmp_path: Path) -> None:
-    tables = {action: read(tmp_path, FILES, action) for action in ("off", "flag", "mask", "drop")}
-    same = tables["off"].drop("masked", "parsed_by")
-    assert tables["flag"].drop("masked", "parsed_by").equals(same)
-    assert not any(tables["off"]["masked"].list.len())
-    counts = [tables[action]["masked"].to_list() for action in ("flag", "mask", "drop")]
-    assert counts[0] == counts[1] == counts[2]
-
-
-def test_a_title_is_masked_before_it_is_cut(tmp_path: Path) -> None:
-    title = "x" * 293
-    files: plant.Files = {"a.md": f"---\ntitle: {title} anna.berg@example.com\n---\nText."}
-    assert read(tmp_path, files, "drop")["title"].to_list() == [f"{title} [remov"]

@@ -64,15 +64,6 @@ def test_hidden_text_is_left_out_and_counted(way: str) -> None:
     assert any(part.what == "hidden" for part in parsed.left_out)
 
 
-def test_hidden_text_around_text_of_another_colour_is_left_out_alone() -> None:
-    inner = "<b style='background:yellow'>Seen in yellow.</b>"
-    parsed = read(f"<p style='color:white'>{SECRET} {inner} <i>{SECRET}</i></p>")
-    text = " ".join(texts(parsed.blocks))
-    assert "Secret" not in text
-    assert "Seen in yellow." in text
-    assert any(part.what == "hidden" for part in parsed.left_out)
-
-
 @pytest.mark.parametrize("markup", SEEN)
 def test_text_that_shows_stays(markup: str) -> None:
     assert SECRET in texts(read(markup.format(SECRET)).blocks)

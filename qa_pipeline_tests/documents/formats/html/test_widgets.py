@@ -9,7 +9,6 @@ CELLS = {
     "label": '<i class="fa fa-check" aria-label="{}"></i>',
     "title": '<i class="icon" title="{}"></i>',
     "drawing": "<svg role=img><title>{}</title><path d='M0'/></svg>",
-    "button": "<span role=img aria-label={}></span>",
 }
 
 
@@ -33,11 +32,6 @@ def table(*cells: str) -> str:
 def test_the_name_of_an_icon_stands_in_a_cell_that_has_nothing_else(way: str) -> None:
     cells = [CELLS[way].format(name) for name in ("No", "Yes")]
     assert texts(table(*cells)) == ["Plan: Backups | Basic: No | Pro: Yes"]
-
-
-def test_an_icon_without_a_name_is_counted() -> None:
-    parsed = read(table("<i class='fa fa-check'></i>", "Yes"))
-    assert "image" in [part.what for part in parsed.left_out]
 
 
 def test_a_picture_beside_text_is_left_out() -> None:

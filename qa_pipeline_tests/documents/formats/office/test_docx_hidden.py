@@ -15,7 +15,6 @@ HIDDEN = {
     "vanish": ("<w:vanish/>", ""),
     "white": (WHITE, ""),
     "tiny": ('<w:sz w:val="1"/>', ""),
-    "black highlight": ('<w:highlight w:val="black"/>', ""),
     "black on a solid black run": ('<w:color w:val="000000"/><w:shd w:val="solid" w:color="000000"/>', ""),
     "black on a black paragraph": ('<w:color w:val="000000"/>', BLACK),
     "white by a style of signs": ('<w:rStyle w:val="WhiteSigns"/>', ""),

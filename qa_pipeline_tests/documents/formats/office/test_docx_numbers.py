@@ -49,15 +49,6 @@ def test_headings_and_clauses_of_one_list_count_together() -> None:
     ]  # fmt: skip
 
 
-def test_a_list_may_lead_to_the_list_of_a_style() -> None:
-    linked = (
-        '<w:abstractNum w:abstractNumId="80"><w:numStyleLink w:val="Clauses"/></w:abstractNum>\n'
-        '<w:num w:numId="81"><w:abstractNumId w:val="80"/></w:num>'
-    )
-    levels = '<w:styleLink w:val="Clauses"/>' + level(0, "decimal", "§ %1")
-    assert read(levels, item("one", 0), item("two", 0, 81), lists=linked) == "- § 1 one\n- § 2 two"
-
-
 def test_numbers_go_on_behind_text_and_begin_anew_where_a_list_says_so() -> None:
     levels = level(0, "decimal", "%1.", 3) + level(1, "lowerLetter", "%2)") + level(2, "decimal", "%1.%3")
     again = '<w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride>'
@@ -70,26 +61,3 @@ def test_numbers_go_on_behind_text_and_begin_anew_where_a_list_says_so() -> None
     assert text == (
         "- 3. three\n  - a) x\n  - b) y\n\nText.\n\n- 4. four\n  - a) z\n    - 4.1 deep\n- 1. anew\n- 2. two"
     )
-
-
-def test_forms_of_numbers() -> None:
-    levels = (
-        level(0, "upperRoman", "Article %1")
-        + level(1, "upperLetter", "%1.%2", 27, "<w:isLgl/>")
-        + level(2, "lowerLetter", "%3.", 27)
-        + level(3, "decimalZero", "%4")
-        + level(4, "decimal", "%5", 1, '<w:lvlRestart w:val="0"/>')
-    )
-    text = read(
-        levels,
-        item("a", 0),
-        item("b", 1),
-        item("c", 2),
-        item("d", 3),
-        item("e", 4),
-        item("f", 0),
-        item("g", 4),
-    )
-    assert [line.strip("- ") for line in text.split("\n")] == [
-        "Article I a", "1.27 b", "aa. c", "01 d", "1 e", "Article II f", "2 g",
-    ]  # fmt: skip

@@ -67,27 +67,3 @@ def test_hidden_and_deleted_rows_and_cells_are_left_out_and_counted() -> None:
     parsed = read_docx(table(plain("a", "b"), gone, half, hidden))
     assert [text for _, text in outline(parsed)] == ["a | b", "kept"]
     assert left_out(parsed) == {"deleted_text": (2, len("oldrowcell")), "hidden": (1, 5)}
-
-
-def test_an_icon_in_a_cell_is_read_by_its_description_and_a_picture_in_a_text_is_counted() -> None:
-    def icon(name: str) -> str:
-        inner = '<a:graphic><a:graphicData><pic:pic xmlns:pic="http://schemas.openxmlformats.org/drawingml'
-        inner += '/2006/picture"/></a:graphicData></a:graphic>'
-        return (
-            f'<w:r><w:drawing><wp:inline><wp:docPr id="1" name="" descr="{name}"/>{inner}'
-            "</wp:inline></w:drawing></w:r>"
-        )
-
-    head = row(*[cell(paragraph(run(name, BOLD))) for name in ("Plan", "Phone", "Chat")])
-    parsed = read_docx(
-        table(
-            head, row(cell(paragraph(run("Pro"))), cell(paragraph(icon("Yes"))), cell(paragraph(icon("No"))))
-        )
-        + paragraph(run("The logo: ") + icon("Logo"))
-    )
-
-    assert outline(parsed) == [
-        ("table_row", "Plan: Pro | Phone: Yes | Chat: No"),
-        ("paragraph", "The logo:"),
-    ]
-    assert left_out(parsed) == {"image": (1, 4)}

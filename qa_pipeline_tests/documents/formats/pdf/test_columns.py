@@ -12,22 +12,12 @@ from qa_pipeline_tests.documents.formats.pdf.builders import (
     marks,
     parse,
     prose,
-    with_table,
     wrapped,
 )
 
 
 def text_of(document: FPDF) -> str:
     return "\n".join(block.text for block in parse(document).blocks)
-
-
-def test_the_left_column_is_read_before_the_right_one() -> None:
-    document = blank()
-    at(document, 15, 20, prose("left", 20))
-    at(document, 110, 20, prose("right", 20))
-    text = text_of(document)
-    assert marks(text, "left") == marks(text, "right") == list(range(20))
-    assert text.index("left19") < text.index("right0")
 
 
 def test_columns_that_the_file_holds_line_by_line_are_read_one_after_the_other() -> None:
@@ -54,20 +44,6 @@ def test_a_title_and_a_summary_over_both_columns_come_first() -> None:
     assert blocks[0] == ("heading", "A Title That Stands Above Both Columns")
     text = " ".join(text for _, text in blocks)
     assert text.index("summary7") < text.index("left0") < text.index("left17") < text.index("right0")
-
-
-def test_a_table_over_both_columns_parts_what_is_above_it_from_what_is_below() -> None:
-    document = blank()
-    at(document, 15, 20, prose("left", 8))
-    at(document, 110, 20, prose("right", 8))
-    document.set_xy(15, 110)
-    with_table(document, [("Name", "Town", "Year"), ("Ada", "London", "1815"), ("Bo", "Lund", "1902")])
-    at(document, 15, 160, prose("lower", 8))
-    at(document, 110, 160, prose("last", 8))
-    text = text_of(document)
-    words = ("left0", "left7", "right0", "right7", "Name: Ada", "lower0", "last0")
-    places = [text.index(word) for word in words]
-    assert places == sorted(places)
 
 
 def test_lines_the_file_holds_in_another_order_are_read_from_top_to_bottom() -> None:

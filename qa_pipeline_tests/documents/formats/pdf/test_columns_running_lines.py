@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.pdf.columns import remove_running_lines
 from qa_pipeline.documents.formats.pdf.lines import Line
-from qa_pipeline.text.words import clean
-from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, counts, of_kind, parse, prose
+from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, counts, parse, prose
 
 
 def pages(count: int, chapter_length: int = 100) -> FPDF:
@@ -27,17 +26,6 @@ def test_heads_and_feet_stay_once_and_are_counted_by_kind_with_page_numbers() ->
     assert counts(parsed) == {"page_number": (5, 5), "running_foot": (4, 48), "running_head": (4, 32)}
     others = [block.text for block in parsed.blocks if not block.text.startswith("page")]
     assert others == ["Chapter A", "Annual report"]
-
-
-def test_heads_that_stay_tear_no_sentence_apart() -> None:
-    document = blank()
-    for number, text in enumerate(("The pump is started", "by the operator", "in the morning."), start=1):
-        if number > 1:
-            document.add_page()
-        document.text(20, 10, "Handbook of pumps")
-        document.text(20, 270 if number == 1 else 40, text)
-    assert "".join(block.text + " " for block in parse(document).blocks).count("Handbook") == 1
-    assert next(block.text for block in parse(document).blocks) == "Handbook of pumps"
 
 
 def test_a_head_that_changes_with_the_chapter_is_left_out_but_once_where_it_stays_three_pages() -> None:
@@ -65,19 +53,6 @@ def test_roman_and_spelt_out_page_numbers_are_page_numbers() -> None:
     found = counts(parse(document))
     assert found["page_number"][0] >= 4
     assert "running_foot" not in found
-
-
-def test_the_head_of_a_table_that_goes_on_stays_on_each_page() -> None:
-    document = blank()
-    for number in range(1, 4):
-        if number > 1:
-            document.add_page()
-        for row in range(12):
-            document.text(20, 12 + 5 * row, f"Bolt {number}{row}" if row else "Article")
-            document.text(120, 12 + 5 * row, f"{number}{row}.50" if row else "Price")
-    rows = [clean(block.text) for block in of_kind(parse(document), "paragraph")]
-    assert rows.count("Article Price") == 3
-    assert rows[-1] == "Bolt 311 311.50"
 
 
 def test_pages_whose_every_line_returns_lose_none_of_them() -> None:

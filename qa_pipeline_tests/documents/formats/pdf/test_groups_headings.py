@@ -25,18 +25,6 @@ def test_the_outline_of_a_file_says_what_is_a_heading_and_at_what_level() -> Non
     assert headings(document) == [("Rivers and lakes", 1), ("Floods of the spring", 2), ("Mountains", 1)]
 
 
-def test_a_larger_line_above_the_outline_is_the_title_and_is_above_all() -> None:
-    document = blank()
-    document.set_font("Helvetica", size=22)
-    document.text(15, 20, "Landscapes of the North")
-    document.set_y(30)
-    for name in ("Rivers", "Mountains", "Forests"):
-        section(document, name, 0, size=15)
-    assert headings(document) == [
-        ("Landscapes of the North", 1), ("Rivers", 2), ("Mountains", 2), ("Forests", 2),
-    ]  # fmt: skip
-
-
 def test_a_bold_line_above_text_is_a_heading() -> None:
     document = blank()
     for name in ("Rivers", "Mountains"):
@@ -45,12 +33,3 @@ def test_a_bold_line_above_text_is_a_heading() -> None:
         document.set_font("Helvetica", "", 10)
         document.set_y(at(document, 15, document.get_y() + 16, prose("body", 4), width=180))
     assert headings(document) == [("Rivers", 1), ("Mountains", 1)]
-
-
-def test_an_outline_that_leaves_out_the_numbers_names_numbered_headings_all_the_same() -> None:
-    document = blank()
-    for number, (name, level) in enumerate((("Rivers", 0), ("Floods", 1), ("Mountains", 0)), start=1):
-        document.start_section(name, level)
-        document.text(15, document.get_y() + 8, f"{number}. {name}")
-        document.set_y(at(document, 15, document.get_y() + 12, prose("body", 3), width=180))
-    assert headings(document) == [("1. Rivers", 1), ("2. Floods", 2), ("3. Mountains", 1)]

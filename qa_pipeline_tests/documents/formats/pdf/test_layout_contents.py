@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from fpdf import FPDF
 
-from qa_pipeline.text.words import clean
 from qa_pipeline_tests.documents.builders import outline
-from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, counts, of_kind, parse, prose
+from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, counts, parse, prose
 
 CHAPTERS = [
     ("1 Rivers", 3), ("1.1 The Torne", 3), ("1.2 The Ume", 5), ("2 Mountains", 8), ("2.1 Kebnekaise", 9),
@@ -39,30 +38,6 @@ def test_a_table_of_contents_is_left_out_with_its_title_and_counted() -> None:
     assert characters == sum(len(f"{name}{number}".replace(" ", "")) + 30 for name, number in CHAPTERS) + 8
 
 
-def test_entries_without_dots_and_entries_over_two_lines_go_with_the_table_of_contents() -> None:
-    document = blank()
-    document.text(20, 24, "Contents")
-    document.text(20, 30, "1 Rivers 3")
-    end = led(document, 36, [("1.1 The Torne", 3), ("1.2 The Ume", 5)])
-    document.text(20, end, "2 Mountains 8")
-    document.text(20, end + 6, "2.1 Kebnekaise, the highest of the mountains in the north of")
-    end = led(document, end + 12, [("the country", 9), ("3 Forests", 12)])
-    at(document, 20, end + 10, prose("body", 4), width=170)
-    assert [text[:5] for text in texts(document)] == ["body0"]
-
-
-def test_the_lines_of_a_form_whose_numbers_count_up_are_rows() -> None:
-    document = blank()
-    document.text(20, 24, "Tax form, part B")
-    led(
-        document, 30, [("7 Wages and salaries", 7), ("8 Interest", 8), ("9 Dividends", 9), ("10 Refunds", 10)]
-    )
-    parsed = parse(document)
-    rows = [clean(block.text) for block in of_kind(parsed, "paragraph")][1:]
-    assert rows == ["7 Wages and salaries 7", "8 Interest 8", "9 Dividends 9", "10 Refunds 10"]
-    assert counts(parsed) == {"leader": (4, 120)}
-
-
 def test_prices_and_forms_with_dots_are_text() -> None:
     document = blank()
     led(
@@ -76,13 +51,3 @@ def test_prices_and_forms_with_dots_are_text() -> None:
         word in joined for word in ("Soup", "Fish", "Bread", "Cake", "Tea", "Name", "Street", "Country")
     )
     assert "table_of_contents" not in counts(parse(document))
-
-
-def test_a_few_entries_at_the_top_of_the_next_page_go_with_the_table_of_contents() -> None:
-    document = blank()
-    document.text(20, 34, "Contents")
-    led(document, 40, CHAPTERS)
-    document.add_page()
-    end = led(document, 20, [("3.1 Birches", 14), ("3.2 Pines", 15)])
-    at(document, 20, end + 10, prose("body", 4), width=170)
-    assert [text[:5] for text in texts(document)] == ["body0"]

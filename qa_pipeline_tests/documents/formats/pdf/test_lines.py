@@ -80,15 +80,6 @@ def test_a_stamp_in_the_margin_is_left_out_and_counted() -> None:
     assert [block.kind for block in parsed.blocks] == ["paragraph"]
 
 
-def test_turned_text_within_the_page_is_kept_and_tears_nothing_apart() -> None:
-    document = blank()
-    end = at(document, 40, 20, prose("upper", 6), width=150)
-    with document.rotation(90, x=100, y=end + 40):
-        document.text(100, end + 40, "Turned label")
-    at(document, 40, end + 50, prose("lower", 6), width=150)
-    assert [text for _, text in outline(parse(document))].count("Turned label") == 1
-
-
 @pytest.mark.parametrize("angle", [90, 180, 270])
 def test_a_page_that_is_turned_as_a_whole_is_read_like_one_that_is_not(angle: int) -> None:
     document = blank()

@@ -21,14 +21,11 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
     ("lines", "text"),
     [
         (("see https://", "example.org/page now"), "see https://example.org/page now"),
-        (("see https:", "//example.org/page"), "see https://example.org/page"),
         (
             ("https://doi.org/10.1016/", "S1474-4422(21)00074-0"),
             "https://doi.org/10.1016/S1474-4422(21)00074-0",
         ),
-        (("https://example.org/-", "users.html or"), "https://example.org/users.html or"),
         (("https://example.org/a/-", "/issues"), "https://example.org/a/-/issues"),
-        (("https://example.org/Learn/", "Instructor/Ultra"), "https://example.org/Learn/Instructor/Ultra"),
         (
             ("see https://example.org/reports", "/2020/spring.pdf now"),
             "see https://example.org/reports/2020/spring.pdf now",
@@ -36,10 +33,7 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
         (("either this", "/ or that"), "either this / or that"),
         (("see https://example.org/", "The next sentence"), "see https://example.org/ The next sentence"),
         (("the years 2024-", "2026 were"), "the years 2024-2026 were"),
-        (("the years 2024–", "2026 were"), "the years 2024–2026 were"),
         (("a 24-", "hour service"), "a 24-hour service"),
-        (("mit 64-", "Bit-Prozessoren"), "mit 64-Bit-Prozessoren"),
-        (("Sentinel-", "5 is"), "Sentinel-5 is"),
         (("either this/", "or that"), "either this/ or that"),
     ],
 )
@@ -75,11 +69,3 @@ def test_no_group_is_lost_among_notes(
     every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
     placed = list(insert_notes(every[0], list(every[1]), list(every[2])))
     assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
-
-
-def test_a_word_that_a_hyphen_breaks_at_the_end_of_a_page_is_whole_on_the_first() -> None:
-    pages = [line("mit Umbruch am Sei-"), line("tenende. Danach", page=2)]
-    assert [text for _, text in texts_by_page(pages, Spelling([]))] == [
-        "mit Umbruch am Seitenende",
-        ". Danach",
-    ]

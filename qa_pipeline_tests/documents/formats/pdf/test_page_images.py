@@ -8,7 +8,7 @@ from PIL import Image
 from qa_pipeline.documents.assembly import Assembled, assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.page_images import align, draw_page
-from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, one_page, parse, prose, with_table
+from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, one_page, parse, prose
 
 MARKER = (255, 221, 87)
 
@@ -46,18 +46,6 @@ def test_the_evidence_is_marked_where_it_is_and_nowhere_else() -> None:
     places = marked(picture)
     assert places
     assert min(x for x, _ in places) > picture.width / 2
-
-
-def test_a_row_of_a_table_is_found_in_its_cells_without_its_repeated_names() -> None:
-    document = blank()
-    document.set_xy(15, 20)
-    with_table(document, [("Name", "Town"), ("Ada", "London"), ("Bo", "Lund"), ("Cy", "Falun")])
-    content = bytes(document.output())
-    text = assemble(parse(content).blocks)
-    drawn = draw(content, text, "Name: Cy | Town: Falun")
-    rows = sorted({y for _, y in marked(picture_of(drawn))})
-    assert rows
-    assert rows[-1] - rows[0] < 40
 
 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])

@@ -8,7 +8,6 @@ from qa_pipeline_tests.documents.builders import doubted, outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     at,
     blank,
-    counts,
     marks,
     parse,
     prose,
@@ -41,13 +40,6 @@ def between_prose(layout: str, table: Sequence[Sequence[str]] = PEOPLE) -> FPDF:
 @pytest.mark.parametrize("layout", ["ALL", "INTERNAL", "HORIZONTAL_LINES", "NO_HORIZONTAL_LINES"])
 def test_each_row_of_a_table_is_one_line_with_the_names_of_its_columns(layout: str) -> None:
     assert rows(parse(between_prose(layout))) == NAMED
-
-
-@pytest.mark.parametrize("layout", ["ALL", "HORIZONTAL_LINES"])
-def test_the_name_of_a_column_that_is_empty_is_counted(layout: str) -> None:
-    parsed = parse(between_prose(layout, [("Name", "Remark", "Age"), ("Ada", "", "36"), ("Cy", "", "7")]))
-    assert rows(parsed) == ["Name: Ada | Age: 36", "Name: Cy | Age: 7"]
-    assert counts(parsed) == {"empty_column": (1, len("Remark"))}
 
 
 def test_the_rows_of_a_table_without_ruled_lines_are_lines_of_their_own() -> None:
@@ -95,23 +87,6 @@ def test_a_table_with_lines_around_its_header_alone_is_read_to_its_end(bottom: b
     assert marks(parsed.blocks[-1].text, "below") == [0, 1, 2]
 
 
-def test_a_cell_over_several_columns_or_rows_names_them_all() -> None:
-    document = blank()
-    with document.table(text_align="LEFT", num_heading_rows=2) as table:
-        row = table.row()
-        row.cell("Town", rowspan=2)
-        row.cell("People", colspan=2)
-        row = table.row()
-        row.cell("1990")
-        row.cell("2020")
-        for values in (("Lund", "87000", "125000"), ("Falun", "53000", "59000")):
-            row = table.row()
-            for value in values:
-                row.cell(value)
-    assert "Lund" in rows(parse(document))[-2]
-    assert all(len(line.split(" | ")) == 3 for line in rows(parse(document))[-2:])
-
-
 def drawn(
     document: FPDF, y: float, table: Sequence[Sequence[str]], upright: Sequence[float], across: Sequence[int]
 ) -> None:
@@ -135,29 +110,12 @@ PACKAGES_NAMED = [
 ]
 
 
-@pytest.mark.parametrize("upright", [(70, 110), (20, 70, 110), (70, 110, 180)], ids=["both", "right", "left"])
-def test_a_table_whose_sides_are_open_is_one_table(upright: Sequence[float]) -> None:
-    document = blank()
-    at(document, 15, 20, prose("above", 3), width=180)
-    drawn(document, 60, PACKAGES, upright, range(7))
-    assert rows(parse(document)) == PACKAGES_NAMED
-
-
 @pytest.mark.parametrize("across", [(0, 1, 6), (0, 1, 4, 6)])
 @pytest.mark.parametrize("upright", [(70, 110), (20, 70, 110, 180)], ids=["open", "closed"])
 def test_rows_without_a_line_between_them_are_rows(upright: Sequence[float], across: Sequence[int]) -> None:
     document = blank()
     drawn(document, 60, PACKAGES, upright, across)
     assert rows(parse(document)) == PACKAGES_NAMED
-
-
-def test_each_number_has_a_row_and_a_title_across_the_table_names_no_column() -> None:
-    document = blank()
-    document.text(80, 58, "What the harbour needs")
-    document.rect(20, 54, 160, 6)
-    drawn(document, 60, [(purpose, size) for _, size, purpose in PACKAGES], (20, 70, 180), (0, 1, 6))
-    named = [f"Purpose: {purpose} | Size: {size}" for _, size, purpose in PACKAGES[1:]]
-    assert rows(parse(document)) == ["What the harbour needs", *named]
 
 
 def test_lines_at_the_edges_of_a_page_and_between_its_columns_make_no_table() -> None:
@@ -171,45 +129,6 @@ def test_lines_at_the_edges_of_a_page_and_between_its_columns_make_no_table() ->
     assert rows(parsed) == []
     text = " ".join(block.text for block in parsed.blocks)
     assert text.index("left23") < text.index("right0")
-
-
-def test_heads_stay_over_their_columns_where_rules_of_sums_stand_in_these() -> None:
-    document = blank()
-    for x, year in ((120, "2023"), (155, "2024")):
-        document.text(x - document.get_string_width(year), 30, year)
-    table = (
-        ("Net sales", "812", "905"),
-        ("Other income", "14", "9"),
-        ("Total", "826", "914"),
-        ("Tax", "-3", "-9"),
-    )
-    for number, (name, *values) in enumerate(table):
-        document.text(20, 38 + 6 * number, name)
-        for x, value in zip((120, 155), values, strict=True):
-            document.text(x - document.get_string_width(value), 38 + 6 * number, value)
-    for y, first, last in ((32, 20, 160), (46, 105, 122), (46, 140, 157), (60, 20, 160)):
-        document.line(first, y, last, y)
-    assert rows(parse(document))[:3] == [
-        "Net sales | 2023: 812 | 2024: 905",
-        "Other income | 2023: 14 | 2024: 9",
-        "Total | 2023: 826 | 2024: 914",
-    ]
-
-
-@pytest.mark.parametrize("between", [0, 4])
-def test_text_in_two_frames_side_by_side_is_read_box_by_box(between: float) -> None:
-    document = blank()
-    boxes = (
-        ("The first box explains how", "the plant is started, which", "takes two hours."),
-        ("The second box is about how", "the plant is cleaned, which", "is done each spring."),
-    )
-    for number, lines in enumerate(boxes):
-        left = 20 + number * (75 + between)
-        document.rect(left, 24, 75, 30)
-        for row, line in enumerate(lines):
-            document.text(left + 2, 30 + 5 * row, line)
-    texts = [(block.kind, block.text) for block in parse(document).blocks]
-    assert texts == [("paragraph", " ".join(lines)) for lines in boxes]
 
 
 def test_a_ruled_table_of_one_row_is_in_doubt_and_of_two_it_is_not() -> None:
