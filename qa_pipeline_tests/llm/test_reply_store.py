@@ -120,7 +120,7 @@ def test_two_processes_that_ask_the_same_at_once_are_both_answered(place: Path |
             [sys.executable, "-c", ASKER, str(place)],
             stdout=subprocess.PIPE,
             text=True,
-            cwd=Path(__file__).parents[3],
+            cwd=Path(__file__).parents[2],
         )
         for _ in range(2)
     ]

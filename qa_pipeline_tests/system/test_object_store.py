@@ -97,7 +97,7 @@ def main_job(corpora: Path, out: str, folder: Path) -> dict[str, bytes]:
     made = contents(output_folder(out)) | {
         f"pushed/{name}": content for name, content in contents(folder / "pushed").items()
     }
-    return {name: content for name, content in made.items() if not name.endswith("tombstone.json")}
+    return {name: content for name, content in made.items() if not name.startswith("withdrawn/")}
 
 
 @pytest.mark.timeout(1800)

@@ -61,8 +61,8 @@ def _open_box(state: "StateBlock", kind: str | None, title: str | None) -> None:
     omissions: Omissions = state.env["omissions"]
     if kind and kind[0] not in ".#":
         omissions.add("box_kind", kind)
-    written = (title or "").partition("{")[0].strip(" []:")
-    label = state.md.renderInline(written, {"omissions": omissions})
+    title = re.sub(r"\{[^{}]*\}", " ", title or "").strip(" []:")
+    label = state.md.renderInline(title, {"omissions": omissions})
     state.push("html_box", "", 0).content = f"<details>{label and f'<summary>{label}</summary>'}"
 
 

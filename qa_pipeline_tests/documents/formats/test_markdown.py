@@ -1,7 +1,7 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.assembly import assemble
@@ -27,6 +27,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
 
 
 @given(st.lists(st.one_of(st.text("ABC ", min_size=1, max_size=4), _MARKS), max_size=14))
+@example(["\n", "::: ", "A", "{ #x }", "A"])
 def test_every_letter_of_any_soup_of_marks_is_in_the_text_or_counted(soup: list[str]) -> None:
     text = "x" + "".join(soup)
     parsed = None
