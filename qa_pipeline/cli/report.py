@@ -23,7 +23,7 @@ from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 SAMPLES = 5
 """Accepted and other pairs that a run shows, each."""
 MOST_BATCHES = 20
-"""Batches on the screen; those that need a person come first."""
+"""Most batches on the screen. Batches that need a person come first."""
 STYLES = {"failed": "red", "waiting": "yellow", "empty": "yellow", "succeeded": "green", "unchanged": "green"}
 
 
@@ -159,7 +159,7 @@ def _show_sentences(summary: Report, outcomes: Sequence[BatchOutcome] = ()) -> N
 
 
 def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[tuple[str, str]]:
-    """Return state and result of each batch, of a run or as stored; those that need a person first."""
+    """Return state and result of each batch, of a run or as stored. Batches that need a person come first."""
     rows = {row["batch"]: row for row in summary.batches.iter_rows(named=True)}
     sentences: list[tuple[str, str]] = []
     for outcome in outcomes:

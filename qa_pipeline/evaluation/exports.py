@@ -57,7 +57,7 @@ def read_list(value: object) -> object:
 
 
 def with_our_names(values: Row) -> Row:
-    """Return the fields of a row under our names, including those of `ground_truth`."""
+    """Return the fields of a row under our names, including the fields of `ground_truth`."""
     fields = dict(values)
     if _is_released(fields):
         fields |= _from_release(fields)

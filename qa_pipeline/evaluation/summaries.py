@@ -187,7 +187,7 @@ def rests_on_likeness(decided_by: Mapping[str, int]) -> bool:
 
 
 def has_model(decided_by: Mapping[str, int]) -> bool:
-    """Return True if a model or a person made one of the decisions."""
+    """Return True if a model or a person made any of the decisions."""
     return bool({"model", "people"} & {*decider_shares(decided_by)})
 
 

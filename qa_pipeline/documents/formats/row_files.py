@@ -243,7 +243,7 @@ def read_inner(content: str, name: InnerFormat, settings: DocumentSettings) -> P
 
 
 def lower_headings(blocks: tuple[Block, ...], by: int) -> list[Block]:
-    """Return the blocks with their headings moved below those of the file."""
+    """Return the blocks with their headings moved below the headings of the file."""
     return [
         replace(block, level=min(max(block.level, 1) + by, 6)) if block.kind == "heading" else block
         for block in blocks

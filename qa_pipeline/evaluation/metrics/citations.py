@@ -211,7 +211,7 @@ def citation_quality(row: Row) -> float | None:
 
 @metric("citation_support", source=f"{_ALCE}, citation precision", **_BY_SUPPORT)
 def citation_precision(row: Row) -> float | None:
-    """Return the share of the citations that prove one of their statements."""
+    """Return the share of the citations that prove any of their statements."""
     return share(bool(support["proves"]) for support in row["citation_support"]) if _is_known(row) else None
 
 

@@ -18,7 +18,7 @@ SUMMARY = (
     "faithfulness", "grounding", "hallucination", "citation_accuracy", "fabricated_citations",
     "context_recall", "answer_relevance", "answer_correctness",
 )  # fmt: skip
-"""The metrics that people ask for first, with those that a gate treats as critical."""
+"""The metrics of the summary, including the critical metrics of a gate."""
 
 
 def chosen_metrics(names: Sequence[str]) -> list[Metric]:

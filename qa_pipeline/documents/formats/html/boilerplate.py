@@ -193,7 +193,7 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
 def _find_styled(
     tree: "LexborHTMLParser",
 ) -> "tuple[list[LexborNode], list[LexborNode], list[tuple[LexborNode, str]]]":
-    """Return struck elements, hidden elements, and shifted ones with `sup` or `sub`, by their styles.
+    """Return struck and hidden elements, and shifted elements with `sup` or `sub`, by their styles.
 
     Elements that another rule shows, or that a script names, are visible to readers.
     """

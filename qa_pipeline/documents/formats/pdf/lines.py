@@ -270,7 +270,7 @@ _LOOKED_AT = 300
 
 
 def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
-    """Return the lines of a page, such as those of a table cell, as a text."""
+    """Return lines of a page, such as the lines of a table cell, as a text."""
     return " ".join(text for _, text in texts_by_page(lines, spelling)) if lines else ""
 
 
