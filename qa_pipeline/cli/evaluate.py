@@ -7,12 +7,11 @@ import typer
 
 from qa_pipeline.cli.evaluate_dataset import Data, Scorer, means_of, run, settings_of
 from qa_pipeline.cli.evaluate_runs import compare, gate
-from qa_pipeline.cli.options import Change, Commands, Json, MaxCalls, MaxCost, check_exists
+from qa_pipeline.cli.options import Change, Json, MaxCalls, MaxCost, check_exists
 from qa_pipeline.cli.settings import model_options
 
 evaluation = typer.Typer(
     name="eval",
-    cls=Commands,
     no_args_is_help=True,
     help="Measure answered questions of any system.",
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qa_pipeline.cli.exit_codes import FAILED
-from qa_pipeline.cli.options import Change, Commands, Json, Out, check_exists
+from qa_pipeline.cli.options import Change, Json, Out, check_exists
 from qa_pipeline.cli.settings import settings_at
 from qa_pipeline.errors import InputError
 
@@ -21,7 +21,6 @@ MOST_SHOWN = 20
 """Alerts on the screen; all are counted and written."""
 
 monitor = typer.Typer(
-    cls=Commands,
     name="monitor",
     no_args_is_help=True,
     help="Monitor answers in production: scores, limits and drift.",

@@ -1,4 +1,4 @@
-"""Arguments and options that commands share, and the group that reads them."""
+"""Arguments and options that commands share, and the group of all commands."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,25 +8,11 @@ from typer.core import TyperGroup
 
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
-from qa_pipeline.settings.removed import removal_of
 
 RUN_FIRST = "run qa-pipeline run CORPUS --out FOLDER first, or name its folder with --out"
 
 
-class Commands(TyperGroup):
-    """A group of commands that names the replacement of a removed command or option."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command of the first argument."""
-        path = " ".join(["qa-pipeline", *ctx.command_path.split()[1:], args[0]])
-        options = [argument.partition("=")[0] for argument in args[1:] if argument.startswith("--")]
-        for name in (path, *(f"{path} {option}" for option in options)):
-            if removal := removal_of(name):
-                ctx.fail(removal)
-        return super().resolve_command(ctx, args)
-
-
-class Application(Commands):
+class Application(TyperGroup):
     """The group of all commands. It turns their errors into exit codes."""
 
     def invoke(self, ctx: Any) -> Any:

@@ -12,7 +12,6 @@ from qa_pipeline.cli.exit_codes import FAILED
 from qa_pipeline.cli.options import (
     RUN_FIRST,
     Change,
-    Commands,
     Json,
     Out,
     Release,
@@ -116,7 +115,6 @@ def verify(
 
 
 audit = typer.Typer(
-    cls=Commands,
     name="audit",
     no_args_is_help=True,
     help="Bound the error rate of a release from a labelled sample.",

@@ -96,9 +96,7 @@ def check_models(settings: "Settings", model: str | None) -> None:
         KeyRejectedError: a key is missing.
     """
     from qa_pipeline.prompts.loading import check_own_prompts
-    from qa_pipeline.settings.removed import leftovers
     from qa_pipeline.settings.tree import check_model, notes
-    from qa_pipeline.storage.object_stores import store_of
 
     check_model(settings, model)
     check_own_prompts(settings.llm)
@@ -110,8 +108,7 @@ def check_models(settings: "Settings", model: str | None) -> None:
         llm = settings.llm
         judges = [llm.reviewer("judge")] if settings.judging.enabled else []
         resources.models.check([llm.generator, llm.reviewer("verifier"), *judges])
-    earlier = [] if store_of(settings.out) else leftovers(settings.out)
-    for note in (*notes(settings), *earlier):
+    for note in notes(settings):
         sys.stderr.write(f"Note: {note}\n")
 
 

@@ -6,7 +6,7 @@ They are found before they cost a verifier or a judge.
 import functools
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Literal
@@ -14,7 +14,6 @@ from typing import Literal
 import polars as pl
 
 from qa_pipeline.records import AnswerStyle, Passage, RowFlaw, passages_by_id
-from qa_pipeline.settings.generation import AnswerCheckSettings
 from qa_pipeline.storage.table_schema import DraftedPairRow, typed_rows
 from qa_pipeline.text.blocks import units
 from qa_pipeline.text.language import QUOTED, in_other_language
@@ -87,10 +86,12 @@ class StyledPairRow(DraftedPairRow):
     answer_style: AnswerStyle | None
 
 
-def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheckSettings) -> pl.DataFrame:
+def mark_flawed(
+    pairs: pl.DataFrame, chunks: pl.DataFrame, *, ignore: Collection[RowFlaw] = ()
+) -> pl.DataFrame:
     """Set the status of pairs with a flawed answer to "flawed", and to "drafted" if an old flaw is gone.
 
-    Failures, refusals and reasons that the settings ignore are skipped. The reason is a `RowFlaw`. Its first
+    Failures and refusals are skipped. The reason is a `RowFlaw`. Its first
     six values are checked only in generated rows, the others in all rows.
     """
     drafted = pairs.filter(pl.col("status").is_in(["drafted", FLAWED]), pl.col("coverage") != "none")
@@ -98,9 +99,9 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     flaw_of: dict[str, Flaw | None] = {}
     for row in typed_rows(drafted, StyledPairRow):
         used = [passages[i] for i in dict.fromkeys(row["used_chunk_ids"]) if i in passages]
-        flaws = _flaws_of_draft(row, used, settings) if row["origin"] == "generated" else iter(())
+        flaws = _flaws_of_draft(row, used) if row["origin"] == "generated" else iter(())
         flaws = chain(flaws, _flaws_of_any(row, used))
-        flaw_of[row["pair_id"]] = next((flaw for flaw in flaws if flaw[0] not in settings.ignore), None)
+        flaw_of[row["pair_id"]] = next((flaw for flaw in flaws if flaw[0] not in ignore), None)
     rows = [(pair_id, *(flaw or (None, None))) for pair_id, flaw in flaw_of.items()]
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
     flawed = pl.DataFrame(rows, schema=schema, orient="row")
@@ -114,9 +115,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheck
     ).drop("flaw", "flaw_detail")
 
 
-def _flaws_of_draft(
-    pair: StyledPairRow, passages: Sequence[Passage], settings: AnswerCheckSettings
-) -> Iterator[Flaw]:
+def _flaws_of_draft(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterator[Flaw]:
     """Yield flaws of model drafts, with the words that show them."""
     answer, style = pair["answer"], pair["answer_style"]
     most = None if style is None else MOST_CHARACTERS[style]

@@ -83,7 +83,7 @@ def draft_answers(
     earlier = _by_question(previous, model.name)
     relevances = _relevances(rows, requests, selections, guard)
     drafts = [
-        Draft(row, replace(request, seed=llm.seed + number - 1), relevance, number)
+        Draft(row, replace(request, seed=number - 1), relevance, number)
         for row, request, relevance in zip(rows, requests, relevances, strict=True)
         for number in range(1, 1 + (settings.drafts_per_question if relevance.passes else 1))
     ]

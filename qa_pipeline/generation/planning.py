@@ -70,7 +70,7 @@ def plan_questions(
     if settings.max_questions is not None:
         slots = slots.head(max(0, settings.max_questions - taken.height))
     counts = dict(taken.group_by("planned_type").len().iter_rows())
-    types = deal_types(slots, settings.mix.weights, counts)
+    types = deal_types(slots, settings.mix, counts)
     partners, hops = pl.lit(None, dtype=PLAN["partner_id"]), pl.col("planned_type").is_in(list(HOP_SCOPES))
     turn = pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():

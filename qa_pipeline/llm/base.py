@@ -42,7 +42,7 @@ class Request(Generic[ReplyT]):
     prompt: str
     reply_model: type[ReplyT]
     temperature: float
-    seed: int | None = None
+    seed: int = 0
     language: str = "en"
     passages: tuple[Passage, ...] = ()
     question: str | None = None

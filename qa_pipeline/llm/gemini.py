@@ -35,7 +35,7 @@ VERTEX_ADVICE = (
 )
 _GOOGLE = "https://generativelanguage.googleapis.com/"
 _VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-_FIXED = ("max_output_tokens", "thinking_budget", "thinking_level")
+_FIXED = ("max_output_tokens", "thinking_level")
 """Settings that change replies but are not part of a request."""
 _DELAY = re.compile(r"'retryDelay': '([^']*)'")
 _FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
@@ -222,8 +222,6 @@ def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateC
     """Return all parts of a request except its prompt."""
     from google.genai.types import GenerateContentConfig
 
-    thinking = {"thinking_budget": settings.thinking_budget, "thinking_level": settings.thinking_level}
-    chosen = {name: value for name, value in thinking.items() if value is not None}
     return GenerateContentConfig.model_validate(
         {
             "system_instruction": request.system,
@@ -233,7 +231,7 @@ def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateC
             "response_mime_type": "application/json",
             "response_json_schema": sent_schema(request.reply_model),  # type: ignore[arg-type]
             # None uses the defaults of model and provider
-            "thinking_config": chosen or None,
+            "thinking_config": settings.thinking_level and {"thinking_level": settings.thinking_level},
             "automatic_function_calling": {"disable": True},
             # otherwise the client would silently pay to continue a truncated reply
             "automatic_continuation": False,

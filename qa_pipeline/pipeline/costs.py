@@ -174,7 +174,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
 def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
     """Return the hosted model of each role, in the order of stages."""
     llm, generation, verification = settings.llm, settings.generation, settings.verification
-    round_trip = verification.round_trip or generation.mix.hops > 0
+    round_trip = verification.round_trip or generation.hop_share > 0
     verifying: dict[Role, bool] = {
         "validate": generation.asks_about_references,
         "guard": generation.guard.asks_a_model,
@@ -206,9 +206,9 @@ def _calls(
     new = SHARE_KEPT * count + (0 if is_answered else len(valid))
     pairs = new * drafts + (0 if is_answered else existing)
     first = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
-    judged, hops = JUDGED * pairs, JUDGED * pairs * generation.mix.hops
+    judged, hops = JUDGED * pairs, JUDGED * pairs * generation.hop_share
     again = judged if verification.round_trip else hops
-    canaries = settings.canaries.enabled and pairs > 0
+    canaries = pairs > 0
     counts: dict[Role, float] = {
         "questions": len(requests), "standalone": REWRITTEN * count, "validate": new * top_k, "guard": new,
         "answer": new * (drafts - 1 + first), "split": SPLIT[verification.split_claims] * pairs,
@@ -224,7 +224,5 @@ def _calls(
         if role == "questions":
             read, written = float(sum(map(request_tokens, requests))), float(REPLY_TOKENS[role] * count)
         thoughts = THOUGHTS.get(model.thinking_level or ("medium" if model.provider == "gemini" else ""), 0)
-        if model.thinking_budget is not None and model.thinking_budget >= 0:
-            thoughts = model.thinking_budget
         calls.append((role, counts[role], read, written + thoughts * counts[role]))
     return calls

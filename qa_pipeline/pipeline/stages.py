@@ -44,7 +44,6 @@ from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
-    CANARIES,
     DECISIONS,
     DOCUMENTS,
     PAIRS,
@@ -168,7 +167,7 @@ def answer_questions(
             previous=run.previous(PAIRS),
             notify=run.notify,
         )
-        pairs.insert(0, mark_flawed(drafted, chunks, settings.generation.answer_checks))
+        pairs.insert(0, mark_flawed(drafted, chunks))
     return with_edited_pairs(pl.concat(pairs), decisions, documents, chunks, run.batch)
 
 
@@ -199,7 +198,7 @@ def _imported_pairs(
     if masking is not None:
         raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
     imported = import_pairs(raw, documents, chunks, run.batch)
-    return mark_flawed(imported, chunks, run.settings.generation.answer_checks)
+    return mark_flawed(imported, chunks)
 
 
 def _masking(run: StageRun) -> MaskingSettings | None:
@@ -303,8 +302,6 @@ def check_reviewers(
     **frames: pl.DataFrame,
 ) -> pl.DataFrame:
     """Create rows with known verdicts, and verify and judge them exactly like pairs."""
-    if not run.settings.canaries.enabled:
-        return CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
     drawn: list[tuple[list[Canary], LanguageModel | None]] = [(draw_canaries(chunks), None)]
     decided_by_model = frames["claim_verdicts"]["llm_decision"].is_in(["accept", "reject"]).any()

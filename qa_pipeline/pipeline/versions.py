@@ -15,11 +15,12 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
-_ONLY_SPEED = {
+_WITHOUT_EFFECT = {
     "documents": set(ONLY_SPEED),
     "llm": {
         *("workers", "timeout_seconds", "max_tries", "wait_minutes", "requests_per_minute"),
         *("budget", "store"),
+        "prompts",  # the text of each prompt counts, not its folder
     },
 }
 SETTINGS: Mapping[str, tuple[str, ...]] = {
@@ -31,7 +32,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "pairs": ("generation", "llm", "embedding", "documents.masking"),
     "claims": ("embedding", "verification", "llm"),
     "claim_verdicts": ("verification", "llm"),
-    "canaries": ("canaries", "embedding", "verification", "judging", "llm"),
+    "canaries": ("embedding", "verification", "judging", "llm"),
     "assessments": ("judging", "verification", "llm"),
     "verdicts": ("verification", "judging"),
     "training_examples": ("training", "embedding", "quality"),  # a gate may pass with another limit
@@ -43,7 +44,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
 """Groups of settings that affect an asset."""
 
 PROMPTS: Mapping[str, tuple[str, ...]] = {
-    "questions": ("questions", "standalone"),
+    "questions": ("questions", "questions_quoted", "standalone"),
     "pairs": ("validate_reference", "guard", "answer"),
     "claims": ("split",),
     "claim_verdicts": ("verify",),
@@ -79,7 +80,7 @@ def _wording(language: str, name: str, settings: Settings) -> str:
 
 def _group(settings: Settings, group: str) -> dict[str, object]:
     values: dict[str, object]
-    values = attrgetter(group)(settings).model_dump(mode="json", exclude=_ONLY_SPEED.get(group))
+    values = attrgetter(group)(settings).model_dump(mode="json", exclude=_WITHOUT_EFFECT.get(group))
     if group == "verification":  # the content of a thresholds file counts, not its path
         values["thresholds"] = settings.verification.fitted.id
     return values

@@ -422,10 +422,8 @@ def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]
     ]
     owners = dict(near.chunks.select("chunk_id", "document_id").iter_rows())
     tried = PAIRS.frame([_quoting(row, [candidates[index]], passages, owners) for index in likely])
-    checks = settings.generation.answer_checks
     # a person's question is answered as it is; only the sentences are checked
-    checks = checks.model_copy(update={"ignore": (*checks.ignore, "not_standalone", "copied_passage")})
-    tried = mark_flawed(tried, near.chunks, checks)
+    tried = mark_flawed(tried, near.chunks, ignore=("not_standalone", "copied_passage"))
     claims = near.claims(tried)
     verdicts = verify_claims(claims, tried, near.documents, near.chunks, settings.verification)
     decided = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id")

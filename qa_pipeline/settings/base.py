@@ -1,5 +1,6 @@
 """Base of all setting groups, and readers for settings files, the environment and the command line."""
 
+import difflib
 import json
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from yaml import SafeLoader
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.removed import removal_of
 
 MOST_LEVELS = 50
 """Most nested levels. PyYAML's compiled reader recurses without a limit: 40,000 open brackets ended the
@@ -136,11 +136,7 @@ def check_environment(environ: Iterable[str], prefix: str, names: Collection[str
             raise SettingsError(f"environment variable {name} is not read; set {prefix}{our_name} instead")
         if not name.upper().startswith(prefix):
             continue
-        path = name[len(prefix) :].lower().replace("__", ".")
-        if removal := removal_of(path):
-            raise SettingsError(f"environment variable {name}: setting {removal}")
-        first = path.split(".")[0]
-        if first not in names:
+        if name[len(prefix) :].lower().split("__")[0] not in names:
             raise SettingsError(f"environment variable {name} names no setting; known: {', '.join(names)}")
 
 
@@ -183,16 +179,19 @@ def _value(path: str, text: str) -> Any:
         raise SettingsError(f"--set {path}: {text} is not valid JSON: {error}") from error
 
 
-def explain(error: ValidationError) -> str:
-    """Return the problem of each setting on a single line; values are omitted, since they may be secret."""
-    problems = error.errors(include_url=False, include_input=False, include_context=False)
-    return "; ".join(_problem(".".join(map(str, problem["loc"])), problem) for problem in problems)
+def explain(error: ValidationError, names: Sequence[str]) -> str:
+    """Return the problem of each setting on a single line.
 
-
-def _problem(name: str, problem: Mapping[str, Any]) -> str:
-    if problem["type"] == "extra_forbidden":
-        if removal := removal_of(name):
-            return f"setting {removal}"
-        return f"setting {name} is unknown; qa-pipeline settings lists those there are"
-    text = problem["msg"].removeprefix("Value error, ")
-    return f"setting {name}: {text}" if name else text
+    Values are omitted, since they may be secret. An unknown name is followed by the most similar of `names`.
+    """
+    lines = []
+    for problem in error.errors(include_url=False, include_input=False, include_context=False):
+        name = ".".join(map(str, problem["loc"]))
+        text = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            similar = difflib.get_close_matches(name, names, n=1)
+            advice = f"did you mean {similar[0]}?" if similar else "qa-pipeline settings lists all"
+            lines.append(f"setting {name} is unknown; {advice}")
+        else:
+            lines.append(f"setting {name}: {text}" if name else text)
+    return "; ".join(lines)

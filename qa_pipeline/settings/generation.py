@@ -1,11 +1,10 @@
 """Settings for embedding, retrieval, and writing questions and answers."""
 
-from collections.abc import Mapping
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from qa_pipeline.records import HOP_SCOPES, STYLES, AnswerStyle, QuestionType, RowFlaw
+from qa_pipeline.records import HOP_SCOPES, STYLES, AnswerStyle, QuestionType
 from qa_pipeline.settings.base import Group
 
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
@@ -37,45 +36,19 @@ class RetrievalSettings(Group):
     """Weight of vectors beside words; raise it for a model of the corpus language."""
 
 
-class MixSettings(Group):
-    """Relative share of each question type; a type with share 0 is not asked."""
-
-    fact_single: float = Field(0.30, ge=0)
-    """A single fact: a value, date, term, name or amount."""
-    summary: float = Field(0.10, ge=0)
-    """The gist of a section."""
-    reasoning: float = Field(0.10, ge=0)
-    """The cause or consequence of something."""
-    comparison: float = Field(0.10, ge=0)
-    """Differences or similarities of two things in the passage."""
-    procedure: float = Field(0.10, ge=0)
-    """The steps of a procedure."""
-    table: float = Field(0.10, ge=0)
-    """An entry of a table, identified by row and column."""
-    multi_hop: float = Field(0.05, ge=0)
-    """Needs two passages of the same document; either alone does not answer it."""
-    cross_document: float = Field(0.05, ge=0)
-    """Needs two passages from different documents of the batch."""
-    unanswerable: float = Field(0.05, ge=0)
-    """About the passage's subject, but not answered there; a refusal is the right answer."""
-    false_premise: float = Field(0.05, ge=0)
-    """Assumes something that the passage denies; the answer corrects it."""
-
-    @model_validator(mode="after")
-    def _asks_something(self) -> "MixSettings":
-        if not any(self.weights.values()):
-            raise ValueError("generation.mix gives every type the share 0; leave one of them above 0")
-        return self
-
-    @property
-    def hops(self) -> float:
-        """Return the share of questions that need two passages, 0 to 1."""
-        return sum(self.weights[kind] for kind in HOP_SCOPES) / sum(self.weights.values())
-
-    @property
-    def weights(self) -> Mapping[QuestionType, float]:
-        """Return the shares by type, in a fixed order."""
-        return cast("Mapping[QuestionType, float]", self.model_dump())
+MIX: dict[QuestionType, float] = {
+    "fact_single": 0.30,
+    "summary": 0.10,
+    "reasoning": 0.10,
+    "comparison": 0.10,
+    "procedure": 0.10,
+    "table": 0.10,
+    "multi_hop": 0.05,
+    "cross_document": 0.05,
+    "unanswerable": 0.05,
+    "false_premise": 0.05,
+}
+"""Default shares of the question types, which docs/questions.md explains."""
 
 
 class GuardSettings(Group):
@@ -103,13 +76,6 @@ class GuardSettings(Group):
         return self.similarity if self.mode in ("embedding", "embedding_then_llm") else None
 
 
-class AnswerCheckSettings(Group):
-    """Checks of questions and answers before a verifier or judge is called."""
-
-    ignore: tuple[RowFlaw, ...] = ()
-    """Reasons that do not reject a pair, such as not_standalone for questions of a conversation."""
-
-
 class GenerationSettings(Group):
     """Questions and answers."""
 
@@ -120,9 +86,10 @@ class GenerationSettings(Group):
     max_chunks: int | None = Field(None, gt=0)
     """Most chunks of a batch to ask about, sampled at random across its documents; existing pairs are left
     out. null asks about all chunks."""
-    mix: MixSettings = MixSettings()
+    mix: dict[QuestionType, Annotated[float, Field(ge=0)]] = MIX
+    """Relative share of each question type, such as {fact_single: 0.8, procedure: 0.2}. Types that are left
+    out are not asked."""
     guard: GuardSettings = GuardSettings()
-    answer_checks: AnswerCheckSettings = AnswerCheckSettings()
     enable_reference_validation: bool = False
     """Check that each retrieved passage helps with the question before an answer is drafted."""
     validation_strategy: Literal["noop", "embedding", "llm"] = "llm"
@@ -156,6 +123,18 @@ class GenerationSettings(Group):
         if self.answer_style == "by_type":
             return STYLES.get(cast("QuestionType", question_type), "sentence")
         return self.answer_style
+
+    @field_validator("mix")
+    @classmethod
+    def _asks_something(cls, mix: dict[QuestionType, float]) -> dict[QuestionType, float]:
+        if not any(mix.values()):
+            raise ValueError("generation.mix gives every type the share 0; leave one of them above 0")
+        return {kind: mix[kind] for kind in MIX if kind in mix}  # the order does not depend on the file
+
+    @property
+    def hop_share(self) -> float:
+        """Return the share of questions that need two passages, 0 to 1."""
+        return sum(self.mix.get(kind, 0.0) for kind in HOP_SCOPES) / sum(self.mix.values())
 
     @model_validator(mode="after")
     def _validates_something(self) -> "GenerationSettings":

@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -67,14 +67,10 @@ class ModelSettings(Group):
     """Model of generator, verifier and judge."""
     base_url: str | None = None
     """Address of another server with the provider's protocol."""
-    seed: int = 0
-    """Seed sent with every request that supports it."""
     max_output_tokens: int | None = Field(None, gt=0)
     """Most tokens of a reply, thoughts included; a truncated reply fails."""
-    thinking_budget: int | None = Field(None, ge=-1)
-    """Gemini 2.5: tokens for thoughts; 0 turns them off, and -1 lets the model choose."""
     thinking_level: Literal["minimal", "low", "medium", "high"] | None = None
-    """Gemini 3 and OpenAI: amount of thinking; excludes thinking_budget."""
+    """Amount of thinking, for models that accept it; null uses the default of the model."""
     vertex_project: str | None = None
     """Gemini: use Vertex AI for this project, with the machine's Google credentials."""
     vertex_location: str = "global"
@@ -91,12 +87,6 @@ class ModelSettings(Group):
     def is_local(self) -> bool:
         """Return True if the server is on this machine, so that its calls are free."""
         return self.provider in HOSTED and self.base_url is not None and is_loopback(self.base_url)
-
-    @model_validator(mode="after")
-    def _one_way_of_thinking(self) -> Self:
-        if self.thinking_budget is not None and self.thinking_level is not None:
-            raise ValueError("thinking_budget and thinking_level exclude each other; set one of them")
-        return self
 
 
 class RoleSettings(Group):

@@ -34,7 +34,6 @@ from qa_pipeline.settings.generation import (
     SWEDISH_EMBEDDING_REVISION,
     EmbeddingSettings,
     GenerationSettings,
-    MixSettings,
     RetrievalSettings,
 )
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning, with_server
@@ -43,7 +42,6 @@ from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
-    CanarySettings,
     JudgingSettings,
     QualitySettings,
     ReleaseSettings,
@@ -57,8 +55,7 @@ PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
     "embedded": {
         "generation": {
             "questions_per_chunk": 3,
-            "mix": dict.fromkeys(MixSettings.model_fields, 0.0)
-            | {"fact_single": 0.6, "summary": 0.1, "procedure": 0.15, "table": 0.15},
+            "mix": {"fact_single": 0.6, "summary": 0.1, "procedure": 0.15, "table": 0.15},
         }
     },
     "hosted": {
@@ -77,7 +74,7 @@ MODEL_PROFILES: dict[str, dict[str, dict[str, Any]]] = {
         "generation": {
             "answers": "quoted",
             "questions_per_chunk": 1,
-            "mix": dict.fromkeys(MixSettings.model_fields, 0.0) | {"fact_single": 0.8, "procedure": 0.2},
+            "mix": {"fact_single": 0.8, "procedure": 0.2},
         },
         "retrieval": {"top_k": 3},
     },
@@ -122,7 +119,6 @@ class Settings(BaseSettings):
     retrieval: RetrievalSettings = RetrievalSettings()
     generation: GenerationSettings = GenerationSettings()
     verification: VerificationSettings = VerificationSettings()
-    canaries: CanarySettings = CanarySettings()
     judging: JudgingSettings = JudgingSettings()
     llm: LLMSettings = LLMSettings()
     training: TrainingSettings = TrainingSettings()
@@ -222,7 +218,8 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         settings = Settings(**overrides)
     except ValidationError as error:
-        raise SettingsError(explain(error)) from None
+        names = [path for path, _ in setting_fields(Settings)]
+        raise SettingsError(explain(error, names)) from None
     except UnreadableSourceError as error:
         raise SettingsError(f"{error}; name one setting, such as {PREFIX}LLM__WORKERS=20") from None
     if settings.private:

@@ -108,7 +108,6 @@ def judge_request(
         ),
         reply_model=JudgeReply,
         temperature=settings.temperature,
-        seed=llm.seed,
         language=row["language"],
         passages=evidence,
         question=row["question"],

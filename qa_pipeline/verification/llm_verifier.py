@@ -242,7 +242,6 @@ def _call(
         prompt=prompt.fill(passages=render_passages(passages), claims=Delimited(tuple(parts))),
         reply_model=verify_reply(len(request_rows)),
         temperature=settings.temperature,
-        seed=llm.seed,
         language=language,
         passages=passages,
         question=rows[0]["question"],

@@ -220,7 +220,6 @@ def split_request(
         prompt=prompt.fill(question=delimit(answer["question"], "question"), sentences=Delimited(numbered)),
         reply_model=SplitReply,
         temperature=settings.temperature,
-        seed=llm.seed,
         language=answer["language"],
         passages=tuple(passages[i] for i in answer["used_chunk_ids"] if i in passages),
         question=answer["question"],

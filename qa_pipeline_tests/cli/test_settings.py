@@ -11,11 +11,11 @@ def test_each_setting_of_a_group_is_shown_with_its_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("qa_pipeline.yaml").write_text("llm: {model: mine, seed: 3}\n", encoding="utf-8")
+    Path("qa_pipeline.yaml").write_text("llm: {model: mine, max_tries: 3}\n", encoding="utf-8")
     monkeypatch.setenv("QA_PIPELINE_LLM__WORKERS", "7")
-    shown = invoke("settings", "llm", "--set", "llm.seed=9", "--json")
+    shown = invoke("settings", "llm", "--set", "llm.max_tries=9", "--json")
     values = {row["path"]: row["value"] for row in json.loads(shown.stdout)["settings"]}
-    assert (values["llm.workers"], values["llm.model"], values["llm.seed"]) == (7, "mine", 9)
+    assert (values["llm.workers"], values["llm.model"], values["llm.max_tries"]) == (7, "mine", 9)
     assert all(path.startswith("llm.") for path in values)
     assert "llm.workers" in invoke("settings", "llm").stdout
 

@@ -34,7 +34,6 @@ class Folder:
                 "out": place / "out",
                 "llm": {"provider": "none"},
                 "judging": {"accept_unjudged": True},
-                "canaries": {"enabled": False},
                 "quality": {"min_pass_rate": 0.2},
             }
             | settings

@@ -5,7 +5,7 @@ import pytest
 
 from qa_pipeline.generation.answer_quality import MOST_CHARACTERS, mark_flawed
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.settings.generation import AnswerCheckSettings, GenerationSettings
+from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline_tests.curation import rows
@@ -32,15 +32,10 @@ FLAWED = [
 ]
 
 
-DEFAULT = AnswerCheckSettings()
-
-
-def looked_at(
-    answer: str, language: str = "en", settings: AnswerCheckSettings = DEFAULT, **values: Any
-) -> tuple[str, str | None, str | None]:
+def looked_at(answer: str, language: str = "en", **values: Any) -> tuple[str, str | None, str | None]:
     pair = rows.pair("p", answer=answer, language=language, used_chunk_ids=["c"], **values)
     chunk = rows.chunk("c", LONG, section_path=["Valves", "Opening the valve"])
-    checked = mark_flawed(rows.pairs(pair), rows.chunks(chunk), settings)
+    checked = mark_flawed(rows.pairs(pair), rows.chunks(chunk))
     return checked.select("status", "reason", "detail").row(0)
 
 
@@ -94,7 +89,7 @@ def test_every_style_has_its_length(style: str, most: int) -> None:
 )
 def test_failures_refusals_and_what_others_wrote_stay_as_they_are(values: dict[str, object]) -> None:
     before = rows.pairs(rows.pair("p", answer="See [1].", **values))
-    assert mark_flawed(before, rows.chunks(), DEFAULT).equals(before)
+    assert mark_flawed(before, rows.chunks()).equals(before)
 
 
 def test_a_flaw_that_is_none_any_more_leaves_a_drafted_pair() -> None:
@@ -105,10 +100,10 @@ def test_a_flawed_pair_is_not_asked_for_again() -> None:
     frame = chunks("a")
     asked = QUESTIONS.frame([question("q", "a")])
     options = (GenerationSettings(), LLMSettings())
-    first = mark_flawed(draft_answers(asked, frame, ScriptedModel(ask_about_text), *options), frame, DEFAULT)
+    first = mark_flawed(draft_answers(asked, frame, ScriptedModel(ask_about_text), *options), frame)
     flawed = first.with_columns(answer=pl.lit("Sure! It is a."), status=pl.lit("flawed"))
     again = draft_answers(asked, frame, ScriptedModel([]), *options, previous=flawed)
-    assert mark_flawed(again, frame, DEFAULT)["reason"].to_list() == ["boilerplate"]
+    assert mark_flawed(again, frame)["reason"].to_list() == ["boilerplate"]
 
 
 UNFIT = [
@@ -142,13 +137,6 @@ def test_an_answer_that_is_none_is_flawed_whoever_wrote_it(
 @pytest.mark.parametrize(("language", "text", "answer"), FIT)
 def test_a_short_answer_that_adds_something_is_fit(language: str, text: str, answer: str) -> None:
     assert looked_at(answer, language, question=text, origin="imported")[0] == "drafted"
-
-
-def test_a_reason_that_the_settings_ignore_rejects_nothing_and_the_next_one_does() -> None:
-    values = {"question": "What does this file contain?", "origin": "imported"}
-    lenient = AnswerCheckSettings(ignore=("not_standalone",))
-    assert looked_at("A list of valves.", settings=lenient, **values)[0] == "drafted"
-    assert looked_at("A list of valves:", settings=lenient, **values)[1] == "lead_in_only"
 
 
 def test_a_heading_that_the_text_says_too_is_an_answer() -> None:

@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 from qa_pipeline.generation.multihop import LINKS
 from qa_pipeline.generation.planning import PLAN, plan_questions
 from qa_pipeline.records import HOP_SCOPES
-from qa_pipeline.settings.generation import GenerationSettings, MixSettings
+from qa_pipeline.settings.generation import MIX, GenerationSettings
 
 PROSE = "A sentence of a passage that says something about a subject of the batch. " * 8
 TABLE = "Valve: A | Pressure: 4 bar\nValve: B | Pressure: 6 bar"
 STEPS = "1. Open the valve.\n2. Wait.\n3. Close it."
-NO_TYPES = dict.fromkeys(MixSettings().weights, 0.0)
 UNLINKED = LINKS.to_frame()
 NOTHING = pl.DataFrame(schema={"chunk_id": pl.String(), "planned_type": pl.String()})
 
@@ -36,15 +35,13 @@ def plan(
     links: pl.DataFrame = UNLINKED,
     **settings: int,
 ) -> pl.DataFrame:
-    made = GenerationSettings.model_validate({"mix": {**NO_TYPES, **mix} if mix else {}, **settings})
+    made = GenerationSettings.model_validate({**({"mix": mix} if mix else {}), **settings})
     return plan_questions(chunks, made, taken, links)
 
 
 texts = st.sampled_from([PROSE, TABLE, STEPS, "Short."])
 shapes = st.lists(st.lists(texts, min_size=1, max_size=4), max_size=8)
-weights = st.dictionaries(
-    st.sampled_from(sorted(set(NO_TYPES) - set(HOP_SCOPES))), st.floats(0.01, 5), min_size=1
-)
+weights = st.dictionaries(st.sampled_from(sorted(set(MIX) - set(HOP_SCOPES))), st.floats(0.01, 5), min_size=1)
 
 
 @given(shapes, weights, st.integers(1, 4))

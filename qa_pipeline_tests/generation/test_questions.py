@@ -12,9 +12,10 @@ from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.records import (
     DraftQuestion,
     QuestionsReply,
+    QuestionType,
     StandaloneReply,
 )
-from qa_pipeline.settings.generation import GenerationSettings, MixSettings
+from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.tables import CHUNKS
@@ -89,9 +90,7 @@ def drafts(*questions: tuple[str, str]) -> QuestionsReply:
 
 
 def test_each_planned_question_has_a_row_written_in_its_type_in_another_or_not_at_all() -> None:
-    mix = MixSettings.model_validate(
-        dict.fromkeys(MixSettings().weights, 0.0) | {"fact_single": 1, "reasoning": 1, "comparison": 1}
-    )
+    mix: dict[QuestionType, float] = {"fact_single": 1, "reasoning": 1, "comparison": 1}
     model = ScriptedModel([drafts(("Why is A?", "reasoning"), ("Sum up A and B?", "summary"))])
     questions = write(
         chunks("a"), model, settings=GenerationSettings(questions_per_chunk=3, mix=mix), retrieve=finds("a")
@@ -206,7 +205,7 @@ def test_chunks_that_repeat_others_are_asked_when_they_no_longer_do() -> None:
     assert after["reason"][0] == "repeated_block"
 
 
-HOPS = GenerationSettings(mix=MixSettings(**{**dict.fromkeys(MixSettings().weights, 0.0), "multi_hop": 1.0}))
+HOPS = GenerationSettings(mix={"multi_hop": 1.0})
 EDGE = pl.DataFrame(
     [
         {"chunk_id": "a", "other_chunk_id": "b", "scope": "within", "kind": "name",

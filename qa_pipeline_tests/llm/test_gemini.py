@@ -56,7 +56,6 @@ def test_a_reply_that_did_not_finish_is_a_typed_error(play: ServerResponse, reas
 @pytest.mark.parametrize(
     ("settings", "sent"),
     [
-        ({"thinking_budget": 0}, {"thinkingConfig": {"thinking_budget": 0}}),
         ({"thinking_level": "low"}, {"thinkingConfig": {"thinking_level": "LOW"}}),
         ({"max_output_tokens": 99}, {"maxOutputTokens": 99}),
     ],

@@ -1,3 +1,6 @@
+from importlib.resources import files
+from pathlib import Path
+
 from qa_pipeline.pipeline.versions import SETTINGS, code_version
 from qa_pipeline.settings.tree import Settings, load_settings
 
@@ -21,6 +24,20 @@ def test_a_setting_changes_the_steps_it_decides_in_and_no_others() -> None:
     assert changed(training={"distractors": 3}) == {"training_examples"}
     assert changed(quality={"min_pass_rate": 0.6}) == {"training_examples"}
     assert changed(release={"min_grounding": 0.5}) == set()
+
+
+def test_another_wording_of_a_prompt_changes_the_steps_that_ask_with_it(tmp_path: Path) -> None:
+    changed_steps = {
+        "questions": {"questions"}, "questions_quoted": {"questions"}, "standalone": {"questions"},
+        "guard": {"pairs"}, "answer": {"pairs", "assessments"}, "split": {"claims"},
+        "verify": {"claim_verdicts", "canaries"}, "judge": {"assessments", "canaries"},
+    }  # fmt: skip
+    for name, steps in changed_steps.items():
+        prompts = tmp_path / name
+        (prompts / "en").mkdir(parents=True)
+        text = files("qa_pipeline").joinpath(f"prompts/en/{name}.md").read_text(encoding="utf-8")
+        (prompts / "en" / f"{name}.md").write_text(f"{text}\nBe brief.\n", encoding="utf-8")
+        assert changed(llm={"prompts": str(prompts)}) == steps, name
 
 
 def test_speed_and_caps_change_nothing() -> None:

@@ -21,9 +21,9 @@ def test_environment_wins_over_the_file_and_arguments_over_both(
     file.write_text("retrieval: {top_k: 3, vector_weight: 0.3}\nllm: {workers: 2}\n")
     monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
     monkeypatch.setenv("QA_PIPELINE_RETRIEVAL__TOP_K", "4")
-    settings = load_settings(llm={"seed": 7})
+    settings = load_settings(llm={"max_tries": 7})
     assert (settings.retrieval.top_k, settings.retrieval.vector_weight) == (4, 0.3)
-    assert (settings.llm.workers, settings.llm.seed) == (2, 7)
+    assert (settings.llm.workers, settings.llm.max_tries) == (2, 7)
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_the_address_of_the_store_may_hold_no_password_and_the_error_shows_none(
 
 
 def test_a_role_takes_what_it_does_not_name_from_the_rest() -> None:
-    settings = load_settings(llm={"model": "a", "seed": 7, "judge": {"model": "b"}}).llm
+    settings = load_settings(llm={"model": "a", "max_output_tokens": 7, "judge": {"model": "b"}}).llm
     assert (settings.generator.model, settings.reviewer("verifier").model) == ("a", "a")
-    assert (settings.reviewer("judge").model, settings.reviewer("judge").seed) == ("b", 7)
+    assert (settings.reviewer("judge").model, settings.reviewer("judge").max_output_tokens) == ("b", 7)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def assess(
         model=model,
         settings=settings or JudgingSettings(),
         accept_grounding=accept_grounding,
-        llm=LLMSettings(workers=3, seed=7),
+        llm=LLMSettings(workers=3),
     ).to_dicts()
 
 

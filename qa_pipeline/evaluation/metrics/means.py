@@ -67,7 +67,6 @@ def judge_request(
         prompt=prompt.fill(**values),
         reply_model=reply_model,
         temperature=0.0,
-        seed=llm.seed,
         language=language,
         passages=tuple(passages),
         question=texts.get("question"),
