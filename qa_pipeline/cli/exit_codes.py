@@ -58,9 +58,8 @@ def _end_after_grace() -> None:
 
 
 def _report(number: int) -> None:
-    message = f"Stopped by {signal.Signals(number).name}. Finished work is kept; run the command again to "
     with suppress(OSError):  # the terminal may be gone
-        os.write(2, f"{message}continue.\n".encode())
+        os.write(2, f"Stopped by {signal.Signals(number).name}. Finished work is kept.\n".encode())
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:

@@ -100,7 +100,7 @@ def show_coverage(outcomes: pl.DataFrame, *, as_json: bool) -> None:
     by_reason = count_outcomes(outcomes, "reason").select("reason", "sections", "documents")
     by_format = count_outcomes(outcomes, "format")
     meaning = pl.col("reason").map_elements(in_words, pl.String, skip_nulls=True)
-    section = pl.col("section_path").list.join(" › ").str.head(60).alias("section")
+    section = pl.col("section_path").list.join(" › ").alias("section")
     screen = {
         "Sections without a row, by reason": by_reason.drop_nulls("reason").with_columns(meaning=meaning),
         "By format": by_format,

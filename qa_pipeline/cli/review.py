@@ -207,7 +207,7 @@ def sample(
     (good, thin or bad), annotator and why. The command eval raters compares the ratings.
     """
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.cli.console import print_line
+    from qa_pipeline.cli.console import print_block, print_line
     from qa_pipeline.cli.console import show as show_result
     from qa_pipeline.cli.report import show_row
     from qa_pipeline.review.queue import Filters
@@ -225,4 +225,5 @@ def sample(
         show_result({"rows": rows}, as_json=True)
     else:
         for row in rows:
+            print_block(f"pair {row['id']}", "dim")
             show_row(row)

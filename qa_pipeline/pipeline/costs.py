@@ -208,7 +208,7 @@ def _calls(
     first = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
     judged, hops = JUDGED * pairs, JUDGED * pairs * generation.hop_share
     again = judged if verification.round_trip else hops
-    canaries = pairs > 0
+    canaries = settings.canaries.enabled and pairs > 0
     counts: dict[Role, float] = {
         "questions": len(requests), "standalone": REWRITTEN * count, "validate": new * top_k, "guard": new,
         "answer": new * (drafts - 1 + first), "split": SPLIT[verification.split_claims] * pairs,

@@ -125,12 +125,12 @@ _LICENCES = frozenset(
 _VALUES = {
     "language": "language",
     "question_type": "type of question",
-    "coverage": "how far the documents answer it",
-    "difficulty": "difficulty for the search",
+    "coverage": "coverage of the question",
+    "difficulty": "difficulty of retrieval",
     "origin": "origin",
-    "decided_by": "who decided of the claims",
+    "decided_by": "decided by",
 }
-_ANSWERED = {"none": "none (a proved refusal)"}
+_ANSWERED = {"none": "none (a verified refusal)"}
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:

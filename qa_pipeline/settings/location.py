@@ -5,7 +5,6 @@ reads them from the environment.
 """
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
@@ -84,18 +83,13 @@ def _check_path(scheme: str, path: str) -> None:
 
 
 def _check_scheme(scheme: str) -> None:
-    from fsspec.registry import available_protocols, known_implementations, registry
+    from fsspec import get_filesystem_class
 
-    if scheme not in available_protocols():
-        raise ValueError(
-            f"{scheme}:// is no known kind of place; known are a local folder and s3://, gs://, az://, "
-            "hf://, sftp://, https:// and what else fsspec names"
-        )
-    implementation = known_implementations.get(scheme)
-    if scheme in registry or implementation is None:
-        return
-    if find_spec(implementation["class"].split(".")[0]) is None:
-        if extra := _EXTRAS.get(scheme):
-            raise ValueError(f"{scheme}:// needs the extra: pip install 'qa-pipeline[{extra}]'")
-        package = implementation.get("err", implementation["class"].split(".")[0])
-        raise ValueError(f"{scheme}:// needs a package that is not installed: {package}")
+    try:
+        get_filesystem_class(scheme or "no scheme")
+    except ImportError as error:
+        extra = _EXTRAS.get(scheme)
+        advice = f"pip install 'qa-pipeline[{extra}]'" if extra else str(error)
+        raise ValueError(f"{scheme}:// needs a package that is not installed: {advice}") from error
+    except ValueError as error:
+        raise ValueError(f"{scheme}:// is unknown; name a local folder or an s3:// address") from error

@@ -42,6 +42,7 @@ from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
+    CanarySettings,
     JudgingSettings,
     QualitySettings,
     ReleaseSettings,
@@ -119,6 +120,7 @@ class Settings(BaseSettings):
     retrieval: RetrievalSettings = RetrievalSettings()
     generation: GenerationSettings = GenerationSettings()
     verification: VerificationSettings = VerificationSettings()
+    canaries: CanarySettings = CanarySettings()
     judging: JudgingSettings = JudgingSettings()
     llm: LLMSettings = LLMSettings()
     training: TrainingSettings = TrainingSettings()

@@ -88,7 +88,7 @@ def test_the_front_matter_names_files_language_size_and_licence(manifest: Manife
 
 def test_a_card_names_its_limits(manifest: Manifest) -> None:
     text = data_card(manifest)
-    assert "No judge looked at these rows" in text
+    assert "No judge scored these rows" in text
     assert "None" not in text
     assert "1,200" not in text
     models = [

@@ -1,4 +1,3 @@
-import sys
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ from qa_pipeline.settings.tree import load_settings
 def test_folders_and_known_addresses_are_kept(
     given: object, kept: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qa_pipeline.settings.location.find_spec", lambda name: object())
+    monkeypatch.setattr("fsspec.get_filesystem_class", lambda scheme: object)
     assert location_of(given) == kept
     assert is_remote(kept) == ("://" in kept)
 
@@ -52,8 +51,10 @@ def test_other_addresses_are_refused_without_repeating_a_secret(given: str) -> N
 
 
 def test_a_place_whose_package_is_missing_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qa_pipeline.settings.location.find_spec", lambda name: None)
-    monkeypatch.setattr(sys.modules["fsspec.registry"], "registry", {})
+    def missing(scheme: str) -> None:
+        raise ImportError(f"Install the package of {scheme}")
+
+    monkeypatch.setattr("fsspec.get_filesystem_class", missing)
     for scheme in ("s3", "gs"):
         with pytest.raises(ValueError, match=rf"pip install 'qa-pipeline\[{scheme}\]'"):
             location_of(f"{scheme}://bucket/x")
