@@ -8,12 +8,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import typer.main
 from typer.core import TyperGroup
 
 from qa_pipeline.cli.app import app
-from qa_pipeline.cli.exit_codes import OK
+from qa_pipeline.cli.exit_codes import FAILED, OK
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, new_workspace
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
@@ -38,6 +39,11 @@ def shell_lines(text: str) -> list[str]:
 LINES = [line for page in PAGES for line in shell_lines(page)]
 PROSE = re.sub(r"^```.*?^```$", "", "\n".join(PAGES), flags=re.DOTALL | re.MULTILINE)
 INLINE = re.findall(r"`((?:qa-pipeline|make) [^`]+)`", PROSE)
+PAIR: dict[str, object] = {
+    "question": "What is a residual-current device?",
+    "answer": "A residual-current device is a switch that cuts the power when current leaks to earth.",
+    "citations": ["[source:guide.md]"],
+}
 RUN_HERE = ("run", "validate", "estimate", "status", "show")
 """Commands that a small corpus is enough for; the others are only parsed."""
 
@@ -103,12 +109,7 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
     }
     workspace.write(manuals)
     workspace.corpus.rename("mycorpus")
-    pair = {
-        "question": "What is a residual-current device?",
-        "answer": "A residual-current device is a switch that cuts the power when current leaks to earth.",
-        "citations": ["[source:guide.md]"],
-    }
-    Path("pairs.jsonl").write_text(json.dumps(pair), encoding="utf-8")
+    Path("pairs.jsonl").write_text(json.dumps(PAIR), encoding="utf-8")
     with GeminiServer() as server:
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
@@ -117,6 +118,82 @@ def test_the_commands_of_the_readme_run_one_after_the_other(
             capped = " ".join(command).replace("--max-cost ", "--set llm.budget.max_tokens=900000").split()
             ran = invoke(*capped)
             assert ran.code == OK, f"{' '.join(command)}: {ran.stderr}{ran.stdout}"
+
+
+PREPARED: dict[str, list[dict[str, object]]] = {
+    "pairs.jsonl": [PAIR],
+    "answers.jsonl": [
+        {
+            "id": f"q{number}",
+            "query": PAIR["question"],
+            "answer": PAIR["answer"],
+            "contexts": [PAIR["answer"]],
+        }
+        for number in range(3)
+    ],
+    "labelled.jsonl": [
+        {
+            "language": "en",
+            "question": "When does it open?",
+            "context": ["It opens at 3 bar."],
+            "answer": answer,
+        }
+        | {"id": f"a{label}", "group_id": f"g{label}", "label": label}
+        for label, answer in enumerate(("It opens at 4 bar.", "It opens at 3 bar."))
+    ],
+    "ratings.jsonl": [
+        {"id": "q1", "annotator": annotator, "rating": "supported"} for annotator in ("anna", "ben", "eve")
+    ],
+    "golden.jsonl": [{"id": "q1", "query": PAIR["question"], "criteria": {"faithfulness": 0.95}}],
+}
+RUN_PAGES = ("documents", "questions", "review", "releases", "evaluation", "configuration", "models")
+NEEDS_MORE = ("s3://", "hf://", "--provider", "--scorer model", "calibrate --data", "qa-pipeline review")
+"""Parts of commands that need a store, a model or a browser, which other tests start."""
+
+
+FILLED = {
+    "labels.jsonl": {"rating": "good", "annotator": "anna"},
+    "review.csv": {"decision": "rejected", "who": "anna"},
+    "mydata/audits/1.jsonl": {"label": "right", "annotator": "anna"},
+}
+"""Columns that a person fills before the next command."""
+
+
+def fill(file: Path, **values: str) -> None:
+    """Fill empty columns of a CSV or JSON lines file, as a person would."""
+    rows = pl.read_csv(file) if file.suffix == ".csv" else pl.read_ndjson(file)
+    filled = rows.with_columns(pl.lit(value).alias(name) for name, value in values.items())
+    filled.write_csv(file) if file.suffix == ".csv" else filled.write_ndjson(file)
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_pages_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    workspace = new_workspace(tmp_path, monkeypatch)
+    letter = pdf_bytes("A dog is an animal.")
+    workspace.write({"manuals/guide.md": GUIDE, "hr/letter.pdf": letter, "hr/plan.md": "A plan has steps."})
+    shutil.copytree(ROOT / "data" / "corpora" / "vattenverk-sv", workspace.corpus / "vattenverk-sv")
+    workspace.corpus.rename("mycorpus")
+    for name, rows in PREPARED.items():
+        Path(name).write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    Path("exports").mkdir()
+    shutil.copy("answers.jsonl", "exports")
+    assert invoke("run", "mycorpus", "--out", "mydata").code == OK
+    for report in ("before", "after"):
+        assert invoke("eval", "run", "answers.jsonl", "--out", report).code == OK
+    for page in RUN_PAGES:
+        for line in shell_lines((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")):
+            if not line.startswith("qa-pipeline ") or any(part in line for part in NEEDS_MORE):
+                continue
+            command = words(line)[1:]
+            for file, values in FILLED.items():
+                if file in command and Path(file).exists():
+                    fill(Path(file), **values)
+            ran = invoke(*command)
+            is_small = command[:2] == ["audit", "certify"]  # too few rows for the bound
+            assert ran.code == (FAILED if is_small else OK), f"{line}: {ran.stderr}{ran.stdout}"
 
 
 @pytest.mark.slow
