@@ -10,7 +10,7 @@ FAKE_PORT ?= 8765
 
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest
 T := qa_pipeline_tests
-# what needs no package of the extra `system`
+# tests that need no package of the extra `system`
 SMALL := --ignore=$(T)/system --ignore=$(T)/test_notebook.py
 FAST := $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/test_batch_gates.py $(T)/retrieval \
 	$(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/test_reference.py
@@ -22,10 +22,10 @@ TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-# bytecode is only written for the modules that are used: a tenth of the disk space less
+# compile only the modules that are used, which saves a tenth of the disk space
 PIP := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable
 
-install: $(VENV)/installed  ## create .venv and install what the project runs with, in pinned versions
+install: $(VENV)/installed  ## create .venv and install the project with pinned versions
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -47,7 +47,7 @@ $(DAGSTER_HOME)/dagster.yaml: deploy/dagster.yaml
 	mkdir -p $(DAGSTER_HOME)
 	cp $< $@
 
-demo: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## run the sample corpus through Dagster, offline, and show what came out
+demo: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## run the sample corpus through Dagster, offline, and print rows
 	$(DEMO_ENV) $(BIN)/qa-pipeline run data/corpora --out data --dagster
 
 ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with the daemon on the same instance and data, and the review app
@@ -58,23 +58,23 @@ ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with 
 check: layers lint types  ## lint, types and the fast folders of the tests
 	$(PYTEST) -m "not slow" $(FAST)
 
-serve-fake: $(VENV)/installed-dev  ## serve Gemini and chat completions on this machine, at no cost
+serve-fake: $(VENV)/installed-dev  ## serve fake models with the APIs of Gemini and OpenAI, free of charge
 	$(BIN)/python -m qa_pipeline_tests.fake_server --port $(FAKE_PORT)
 
-bench: $(VENV)/installed-dev  ## list the benchmarks and what each measures
+bench: $(VENV)/installed-dev  ## list the benchmarks
 	@$(BIN)/python -m qa_pipeline_tests.benchmarks.support.listing
 
 test: layers lint types  ## lint, types and the tests that start no processes
 	$(PYTEST) -m "not slow" --durations=30 $(SMALL)
 
-# a file shares its servers among its tests, so all of it runs in one process
+# tests of a file share servers, so each file runs in one process
 test-system: $(VENV)/installed-system  ## processes, kills, a browser, Dagster as deployed, Postgres, S3, Ray; the tutorial
 	$(PYTEST) -m slow --durations=30 --dist loadfile --no-loadscope-reorder
 
 test-laws: $(VENV)/installed-dev  ## the laws alone, on twenty times as many examples; for the night
 	$(PYTEST) $(SMALL) -m hypothesis --hypothesis-profile=laws --durations=30
 
-# before all that imports the package: of modules that import each other it says which
+# runs first, because it names modules that import each other
 layers: $(VENV)/installed-dev
 	$(PYTEST) -n 0 $(T)/test_layers.py
 
