@@ -106,7 +106,7 @@ def test_a_card_names_its_limits(manifest: Manifest) -> None:
     rows = manifest.facts["rows"]
     for known in ({"m": rows}, {"m": 1, "unknown": rows - 1}):
         text = data_card(with_facts(manifest, values={**manifest.facts["values"], "judge": known}))
-        assert (f"No judge looked at {rows - 1} of {rows} rows" in text) == ("unknown" in known)
+        assert (f"No judge scored {rows - 1} of {rows} rows" in text) == ("unknown" in known)
 
 
 HOSTILE = "x | y\n# [a](http://b) <img src=c> `c` ![d](e) ~~f~~ **g**"
