@@ -49,15 +49,15 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     trains = pl.col("pair_id").is_in(trained)
     left_out = "failed_gate" if examples is None else "over_document_cap_or_too_long"
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select(
-        what=pl.when(trains).then(pl.lit("example")).otherwise(pl.lit("left_out")),
+        what=pl.when(trains).then(pl.lit("examples")).otherwise(pl.lit("left_out")),
         reason=pl.when(~trains).then(pl.lit(left_out)),
     )
     return pl.concat(
         [
             stage_counts("documents", "found", frames["documents"], "status"),
-            _total("chunks", "cut", frames["chunks"]),
+            _total("chunks", "created", frames["chunks"]),
             stage_counts("questions", "planned", frames["questions"], "status"),
-            stage_counts("pairs", "made", pairs.with_columns(drafted), "status"),
+            stage_counts("pairs", "created", pairs.with_columns(drafted), "status"),
             stage_counts("verdicts", "decided", verdicts, "verdict"),
             stage_counts("training_examples", "accepted", accepted, "what"),
         ]

@@ -96,12 +96,12 @@ def test_every_loss_has_its_reason() -> None:
         ("questions", "planned", None, 2),
         ("questions", "dropped", "round_trip", 1),
         ("questions", "kept", None, 1),
-        ("pairs", "made", None, 3),
+        ("pairs", "created", None, 3),
         ("pairs", "failed", "not_json", 1),
         ("pairs", "generated", None, 1),
         ("pairs", "imported", None, 1),
         ("training_examples", "accepted", None, 2),
-        ("training_examples", "example", None, 1),
+        ("training_examples", "examples", None, 1),
         ("training_examples", "left_out", "over_document_cap_or_too_long", 1),
     ]
 
