@@ -74,13 +74,15 @@ def price_by_name(name: str) -> Price | None:
 
     full_name, _, address = name.partition("?")[0].partition("@")
     provider, _, model = full_name.partition("/")
-    at_home, url = (None, f"https://{address}") if address else (_PROVIDERS.get(provider, ""), None)
+    # a server is known by its address, and a provider's default server by the provider's name
+    provider_id = None if address else _PROVIDERS.get(provider, "")
+    url = f"https://{address}" if address else None
     try:
-        _, info = get_snapshot().find_provider_model(model, None, at_home, url)
+        _, info = get_snapshot().find_provider_model(model, None, provider_id, url)
     except LookupError:
         return None
-    usable = info.get_prices(datetime(2026, 1, 1, tzinfo=UTC))
-    return None if usable.input_mtok is None or usable.output_mtok is None else Price(info)
+    prices = info.get_prices(datetime(2026, 1, 1, tzinfo=UTC))
+    return None if prices.input_mtok is None or prices.output_mtok is None else Price(info)
 
 
 def price_of(model: ModelSettings) -> Price | None:
@@ -148,12 +150,11 @@ class Reservation:
         If the tokens are unknown, the whole reservation counts as spent.
         """
         cost = self.price.cost(usage, time.time()) if self.price else None
-        took, checked = self.amount, believed(usage)
+        used, checked = self.amount, believed(usage)
         if checked.input_tokens is not None and checked.output_tokens is not None:
-            took = Amount(
-                took.calls, checked.input_tokens + checked.output_tokens, took.cost if cost is None else cost
-            )
-        self.budget.close(self, took)
+            tokens = checked.input_tokens + checked.output_tokens
+            used = Amount(used.calls, tokens, used.cost if cost is None else cost)
+        self.budget.close(self, used)
         return cost
 
     def cancel(self) -> None:
@@ -209,11 +210,11 @@ class Budget:
             await self._sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def close(self, reservation: Reservation, took: Amount) -> None:
-        """Close the reservation and count the amount taken."""
+    def close(self, reservation: Reservation, used: Amount) -> None:
+        """Close the reservation and count the amount used."""
         with self._lock:
             self._reserved -= reservation.amount
-            self.spent += took
+            self.spent += used
 
     def _cap_exceeded_by(self, amount: Amount) -> str | None:
         """Return the unit of the first cap that an amount exceeds, if any."""

@@ -100,8 +100,8 @@ class HostedModel:
             except UnreadableReplyError as error:
                 if error.reason not in REASKED:
                     raise
-                first = error
-            prompt = ask_again(request.prompt, request.language, str(first), first.raw or "")
+                unreadable = error
+            prompt = ask_again(request.prompt, request.language, str(unreadable), unreadable.raw)
             return await self._read(replace(request, prompt=prompt), request.key, calls)
         except ModelError as error:
             error.calls = tuple(calls)
@@ -137,8 +137,8 @@ class HostedModel:
 
     async def _send(self, request: Request[Any], asking: _Asking) -> RawReply:
         """Send once, and update throttle and budget."""
-        most = most_request_tokens(request)
-        reservation = await self._budget.reserve(request, self.name, most, self._most_output)
+        most_input = most_request_tokens(request)
+        reservation = await self._budget.reserve(request, self.name, most_input, self._most_output)
         charge = partial(self._charge, request, asking, reservation)
         try:
             await self._throttle.turn()
@@ -183,6 +183,7 @@ class HostedModel:
         model: str | None,
         usage: Usage,
     ) -> None:
+        """Settle the reservation, and record the call."""
         cost = reservation.settle(usage)
         asking.calls.append(
             CallRecord(
@@ -241,16 +242,19 @@ class HostedModel:
     ) -> bool:
         """Count a fault, and return True if the request has used up its faults."""
         most, patience = self._settings.max_tries, self._settings.wait_minutes
-        has_replied_since = asking.failed_at is not None and failing_since > asking.failed_at
+        # the server answered another request since the last fault of this request
+        has_replied = asking.failed_at is not None and failing_since > asking.failed_at
         asking.failed_at = now
         asking.faults += 1
-        asking.own_faults += not error.is_away or has_replied_since
+        if has_replied or not error.is_away:
+            asking.own_faults += 1
         if error.is_final or asking.own_faults >= most:
             return True
         waited = now - failing_since
         if error.is_away and asking.faults >= most and waited > patience * 60:
             # the request itself may crash the server
-            if sum(call.outcome == TransientModelError.reason for call in asking.calls) >= most:
+            interrupted = [call for call in asking.calls if call.outcome == TransientModelError.reason]
+            if len(interrupted) >= most:
                 return True
             raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
         if error.is_away and waited >= _TELL_AFTER and now - self._told_at >= _TELL_EVERY:

@@ -89,10 +89,13 @@ def read_key(environ: Mapping[str, str], names: Sequence[str], advice: str) -> s
     Raises:
         KeyRejectedError: it contains invalid characters. HTTP errors would quote a key with a line break.
     """
-    name, key = next(((name, key) for name in names if (key := environ.get(name, "").strip())), ("", ""))
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise KeyRejectedError(f"{name} holds characters no key has; {advice}")
-    return key
+    for name in names:
+        key = environ.get(name, "").strip()
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise KeyRejectedError(f"{name} holds characters no key has; {advice}")
+        if key:
+            return key
+    return ""
 
 
 class PerLoop(Generic[ValueT]):
@@ -144,7 +147,7 @@ class Throttle:
 
     async def turn(self) -> None:
         """Wait until a call may be sent."""
-        while (wait := self._held_until - self._clock.steady()) > 0:  # noqa: ASYNC110 - an end that moves
+        while (wait := self._held_until - self._clock.steady()) > 0:  # noqa: ASYNC110 - the end may move
             await asyncio.sleep(wait)
         if self._rate:
             await self._limiters.get().acquire()

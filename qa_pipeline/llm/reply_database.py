@@ -172,7 +172,7 @@ class Database:
     Methods that run work raise ReplyStoreError if the database cannot be used.
 
     Args:
-        place: the SQLite file, or a postgresql:// address. Messages never contain its password.
+        address: the SQLite file, or a postgresql:// address. Messages never contain its password.
         busy_seconds: maximum seconds to wait for another process that locks the SQLite file.
 
     Raises:
