@@ -407,12 +407,12 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
             read_earlier(resources.layout.table(table.name, BATCH), table)
             for table in (DOCUMENTS, PAIRS, CLAIMS, CLAIM_VERDICTS, VERDICTS, QUESTIONS)
         ]
-    found = [frame for frame in tables if frame is not None]
-    if len(found) < len(tables) or "parsed" not in found[0]["status"]:
-        unread = "; ".join(found[0]["detail"].drop_nulls()) if found else ""
+    frames = [frame for frame in tables if frame is not None]
+    if len(frames) < len(tables) or "parsed" not in frames[0]["status"]:
+        unread = "; ".join(frames[0]["detail"].drop_nulls()) if frames else ""
         problem = outcome.error or unread or ", ".join(outcome.failed_gates)
         raise InputError(f"nothing could be generated: {problem}")
-    return _pairs_and_drops(*found)
+    return _pairs_and_drops(*frames)
 
 
 def _pairs_and_drops(

@@ -61,9 +61,9 @@ class CachedModel:
 
     async def _find_or_ask(self, request: Request[ReplyT]) -> tuple[Reply[ReplyT], Outcome]:
         """Find the reply, or ask for it and store it."""
-        found = await self._store.find(self.name, request)
-        if found is not None:
-            return self._stored_reply(request, found), found
+        cached = await self._store.find(self.name, request)
+        if cached is not None:
+            return self._stored_reply(request, cached), cached
         try:
             reply = await self._model.complete(request)
         except UnreadableReplyError as error:

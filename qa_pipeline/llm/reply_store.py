@@ -196,11 +196,13 @@ def _look_up(
         fields = {name: row[name] for name in _OUTCOME_COLUMNS}
         usage = Usage(*(row[name] for name in TOKENS))
         outcomes[row["asked_model"], row["request_key"]] = Outcome(**fields, usage=usage)
-    shown = {(*job.id, document) for job in jobs if job.id in outcomes for document in job.request.documents}
-    if not shown:
-        return outcomes, shown
+    documents = {
+        (*job.id, document) for job in jobs if job.id in outcomes for document in job.request.documents
+    }
+    if not documents:
+        return outcomes, documents
     noted = {(row[0], row[1], row[2]) for row in connection.execute(_NOTED, {"keys": keys})}
-    return outcomes, shown - noted
+    return outcomes, documents - noted
 
 
 def _note_documents(connection: sa.Connection, documents: Collection[ReplyDocument]) -> None:
