@@ -27,15 +27,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.row_files import Fault, FileRow
-from qa_pipeline.storage.tables import (
-    CLAIM_VERDICTS,
-    CLAIMS,
-    DOCUMENTS,
-    PAIRS,
-    QUESTIONS,
-    REFUSALS,
-    VERDICTS,
-)
+from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS, DOCUMENTS, PAIRS, QUESTIONS, REFUSALS, VERDICTS
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification import verify as verification
 from qa_pipeline.verification.outcomes import evidence_passages, ground_pairs

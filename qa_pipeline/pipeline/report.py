@@ -45,12 +45,11 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     pairs, verdicts = frames["pairs"].filter(is_counted), frames["verdicts"].filter(is_counted)
     drafted = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
     examples = frames.get("training_examples")
-    trained = [] if examples is None else examples["pair_id"].to_list()
-    trains = pl.col("pair_id").is_in(trained)
-    left_out = "failed_gate" if examples is None else "over_document_cap_or_too_long"
+    is_example = pl.col("pair_id").is_in([] if examples is None else examples["pair_id"].to_list())
+    reason = "failed_gate" if examples is None else "over_document_cap_or_too_long"
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select(
-        what=pl.when(trains).then(pl.lit("example")).otherwise(pl.lit("left_out")),
-        reason=pl.when(~trains).then(pl.lit(left_out)),
+        what=pl.when(is_example).then(pl.lit("example")).otherwise(pl.lit("left_out")),
+        reason=pl.when(~is_example).then(pl.lit(reason)),
     )
     return pl.concat(
         [
@@ -177,18 +176,17 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
     for batch in batches:
         try:
             frames = read_tables(layout, batch)
-            made = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
+            decided = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
             recorded = read_decisions(layout.decisions(batch))
-            row, of_batch = _batch_row(batch, frames), _batch_counts(frames)
+            row, batch_counts = _batch_row(batch, frames), _batch_counts(frames)
         except (TableError, CorpusError) as error:
             incomplete[batch] = str(error)
             continue
-        since = recorded.join(made, on="decision_id", how="anti").height
-        decisions.update({"recorded since the last run": since}, **Counter(made["state"].to_list()))
+        new = recorded.join(decided, on="decision_id", how="anti").height
+        decisions.update({"recorded since the last run": new}, **Counter(decided["state"].to_list()))
         rows.append(row)
-        for name, frame in of_batch.items():
+        for name, frame in batch_counts.items():
             counts[name].append(frame)
-    documents = counts["unread"] or [TABLES["documents"].empty()]
     return Report(
         steps=_sums([STEPS.to_frame(), *counts["steps"]], "stage", "what", "reason"),
         known_answers=_sums(
@@ -198,7 +196,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         batches=pl.DataFrame(rows),
         left_out=_sums([LEFT_OUT_COUNTS.to_frame(), *counts["left_out"]], "what"),
         masked=_sums([MASKED_COUNTS.to_frame(), *counts["masked"]], "kind"),
-        unread=pl.concat(documents).select(UNREAD),
+        unread=pl.concat([TABLES["documents"].empty(), *counts["unread"]]).select(UNREAD),
         incomplete=incomplete,
         withdrawn=withdrawn_batches(layout),
         decisions={state: count for state, count in decisions.items() if count},

@@ -15,10 +15,7 @@ from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisi
 from qa_pipeline.curation.exports import ledger_files, ledger_rows, write_exports
 from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts, record_deciding
 from qa_pipeline.curation.training import build_training_examples
-from qa_pipeline.curation.withdrawals import (
-    forgotten_documents,
-    withdraw_outdated,
-)
+from qa_pipeline.curation.withdrawals import forgotten_documents, withdraw_outdated
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
@@ -42,14 +39,7 @@ from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import (
-    ASSESSMENTS,
-    CANARIES,
-    DECISIONS,
-    DOCUMENTS,
-    PAIRS,
-    QUESTIONS,
-)
+from qa_pipeline.storage.tables import ASSESSMENTS, CANARIES, DECISIONS, DOCUMENTS, PAIRS, QUESTIONS
 from qa_pipeline.verification.canaries import (
     Canary,
     canary_pairs,
