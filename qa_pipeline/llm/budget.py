@@ -53,6 +53,7 @@ class Price:
         return self._cost(tokens_in, 0, most_tokens_out, now)
 
     def _cost(self, read: int, cached: int, written: int, now: float) -> Decimal:
+        """Return the cost of a call; the tokens read include the cached tokens."""
         from genai_prices import Usage as Counts
 
         prices = self.terms.get_prices(datetime.fromtimestamp(now, UTC))

@@ -176,6 +176,7 @@ class Models:
         self.replies.close()
 
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
+        """Return a model that always asks its provider."""
         timeout = self._settings.seconds_for(settings)
         provider: Provider
         match settings.provider:

@@ -200,6 +200,7 @@ class _Plan:
 
 
 def _plan(resources: Resources, batch: str) -> _Plan:
+    """Plan the questions of a batch, and add its existing pairs."""
     settings, layout = resources.settings, resources.layout
     generation, llm = settings.generation, settings.llm
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))

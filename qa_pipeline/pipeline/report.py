@@ -53,20 +53,20 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     )
     return pl.concat(
         [
-            stage_counts("documents", "found", frames["documents"], "status"),
+            _stage_counts("documents", "found", frames["documents"], "status"),
             _total("chunks", "cut", frames["chunks"]),
-            stage_counts("questions", "planned", frames["questions"], "status"),
-            stage_counts("pairs", "made", pairs.with_columns(drafted), "status"),
-            stage_counts("verdicts", "decided", verdicts, "verdict"),
-            stage_counts("training_examples", "accepted", accepted, "what"),
+            _stage_counts("questions", "planned", frames["questions"], "status"),
+            _stage_counts("pairs", "made", pairs.with_columns(drafted), "status"),
+            _stage_counts("verdicts", "decided", verdicts, "verdict"),
+            _stage_counts("training_examples", "accepted", accepted, "what"),
         ]
     )
 
 
-def stage_counts(stage: str, total: str, frame: pl.DataFrame, parted_by: str) -> pl.DataFrame:
-    """Return a stage's total, then its counts by status and `reason`, largest first: a `STEPS` frame."""
+def _stage_counts(stage: str, total: str, frame: pl.DataFrame, status: str) -> pl.DataFrame:
+    """Return a stage's total, then its counts by `status` and reason, largest first: a `STEPS` frame."""
     parts = (
-        frame.group_by(pl.col(parted_by).alias("what"), "reason")
+        frame.group_by(pl.col(status).alias("what"), "reason")
         .agg(pl.len().cast(pl.Int64).alias("count"))
         .sort("count", "what", "reason", descending=[True, False, False], nulls_last=True)
         .select(pl.lit(stage).alias("stage"), "what", "reason", "count")
@@ -136,9 +136,6 @@ def _parts_of_documents(documents: pl.DataFrame, column: str, schema: pl.Schema)
     return ordered.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
-UNREAD = ("batch", "path", "status", "reason", "detail")
-
-
 @dataclass(frozen=True, slots=True)
 class Report:
     """Counts over batches.
@@ -196,7 +193,9 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         batches=pl.DataFrame(rows),
         left_out=_sums([LEFT_OUT_COUNTS.to_frame(), *counts["left_out"]], "what"),
         masked=_sums([MASKED_COUNTS.to_frame(), *counts["masked"]], "kind"),
-        unread=pl.concat([TABLES["documents"].empty(), *counts["unread"]]).select(UNREAD),
+        unread=pl.concat([TABLES["documents"].empty(), *counts["unread"]]).select(
+            "batch", "path", "status", "reason", "detail"
+        ),
         incomplete=incomplete,
         withdrawn=withdrawn_batches(layout),
         decisions={state: count for state, count in decisions.items() if count},
@@ -246,6 +245,7 @@ def _sections(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def _batch_row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, object]:
+    """Return the row of a batch in `Report.batches`."""
     sections, examples = _sections(frames), frames.get(TRAINING_EXAMPLES.name)
     accepted = frames["verdicts"].filter(pl.col("verdict") == "accepted")
     by_similarity = frames["claim_verdicts"].filter(pl.col("decided_by") == "similarity_only")

@@ -78,7 +78,7 @@ def certify(release: Path, file: Path) -> Certificate:
     lines = _lines(file)
     samples = {(line.seed, line.sample) for line in lines}
     if len(samples) != 1:
-        raise InputError(f"{file} holds {len(samples)} samples; certify one file of qa-pipeline audit sample")
+        raise InputError(f"{file} has {len(samples)} samples; certify one file of qa-pipeline audit sample")
     seed, sample = samples.pop()
     labels = _labels(lines, file)
     drawn = draw_sample(release, sample, seed)["pair_id"].to_list()
@@ -102,7 +102,7 @@ def _labels(lines: Iterable[_Line], file: Path) -> dict[str, str | None]:
         before = labels.get(line.pair_id)
         if before and line.label and before != line.label:
             raise InputError(
-                f"{file} holds two labels of row {line.pair_id}: {before} and {line.label}; agree on one and "
+                f"{file} has two labels of row {line.pair_id}: {before} and {line.label}; agree on one and "
                 "leave it once"
             )
         labels[line.pair_id] = line.label or before

@@ -82,6 +82,7 @@ def publish_release(resources: Resources) -> Release:
 
 
 def _publish(resources: Resources, folder: Path) -> Release:
+    """Write a release into a temporary folder, verify it, and publish the folder."""
     settings, releases = resources.settings, resources.layout.releases
     candidates = gather(resources)
     if candidates.rows.is_empty():
@@ -187,6 +188,7 @@ def _write_rows(
 
 
 def _deciding(settings: Settings) -> dict[str, Any]:
+    """Return the settings that affect rows and splits."""
     return {
         "release": settings.release.model_dump(mode="json"),
         "layout": settings.training.layout,

@@ -171,8 +171,8 @@ def read_earlier_release(releases: Path) -> Earlier:
         path = last / name
         if not path.is_file() or path.stat().st_size != file.size:
             raise ReleaseError(
-                f"{last} is damaged ({name}), and what it holds decides of the next release; restore it from "
-                f"a copy, or delete that folder"
+                f"{last} is damaged ({name}), and the next release depends on it; restore it from a copy, or "
+                "delete that folder"
             )
     files = (last / DATA / f"{split}.parquet" for split in manifest.splits)
     parts = [codes(part["pair_id"]) for file in files for part in row_groups(file, ["pair_id"])]

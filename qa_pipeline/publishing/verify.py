@@ -47,7 +47,7 @@ from qa_pipeline.storage.parquet import readable, row_groups
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 
-NO_SOURCES = "it holds no texts: neither quotes nor near duplicates can be checked"
+NO_SOURCES = "it has no texts: neither quotes nor near duplicates can be checked"
 _MOST_BLOCKS = 4
 """Row groups of documents that are kept in memory; neighbouring rows tend to cite neighbouring documents."""
 _ROLES = ["system", "user", "assistant"]
@@ -81,7 +81,7 @@ def verify_release(folder: Path) -> list[Check]:
     manifest = read_manifest(folder)
     if (manifest.format, manifest.schema_version) != (FORMAT, SCHEMA_VERSION):
         raise ReleaseError(
-            f"{folder} holds schema version {manifest.schema_version} in format {manifest.format}, this "
+            f"{folder} has schema version {manifest.schema_version} in format {manifest.format}, this "
             f"version checks {SCHEMA_VERSION} in {FORMAT}; verify it with the version that published it"
         )
     try:
@@ -240,7 +240,7 @@ class _Rows:
                 if name not in documents:
                     yield f"row {pair} does not name the document of a quote"
                 elif self._has_texts and not (text and 0 <= start < end and text[start:end] == quote):
-                    yield f"row {pair}: the quote {quote[:60]!r} is not at its place"
+                    yield f"row {pair}: the quote {quote[:60]!r} is not at its offsets"
 
     def _message_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield messages that differ from a rendering of row, texts and system prompts."""
@@ -276,7 +276,7 @@ class _Rows:
                     for block in trainer_lines(name, part)
                 )
                 if not is_same or file.read(1):
-                    yield f"{name}/{split}.jsonl holds other lines than the rows of {split}"
+                    yield f"{name}/{split}.jsonl has other lines than the rows of {split}"
 
     def _split_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield rows and documents whose keys are not recorded in their split."""
@@ -304,7 +304,7 @@ class _Rows:
     def _source_problems(self) -> Iterator[str]:
         """Yield repeated documents, and documents whose text does not match its hash."""
         if len(np.unique(self._texts.keys)) < len(self._texts.keys):
-            yield f"{SOURCES} holds a document twice"
+            yield f"{SOURCES} has a document twice"
         for part in row_groups(self._folder / SOURCES):
             for sha256, text, text_sha256 in part.select("content_sha256", "text", "text_sha256").iter_rows():
                 if text is not None and hash_text(text) != text_sha256:

@@ -123,6 +123,7 @@ def _groups(documents: pl.DataFrame) -> Iterator[list[ParsedDocumentRow]]:
 
 
 def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[_Draft], seen: Counter[str]) -> Iterator[ChunkRow]:
+    """Yield the chunks of a document; `seen` counts the chunks of the batch by id."""
     for position, draft in enumerate(drafts):
         path, text, section = draft.section.path, draft.text, draft.section
         start, end = section.start + draft.start, section.start + draft.end
@@ -199,10 +200,10 @@ def _counted(spans: Sequence[tuple[_Section, int, int]], counter: TokenCounter) 
 def _packed(
     section: _Section, counter: TokenCounter, bound: int, overlap: int
 ) -> Iterator[tuple[_Section, int, int]]:
+    """Yield spans of a section that fit the limit if their tokens are counted separately."""
     room = max(bound - section.path_tokens, 1)
-    spans = pack_section(
-        section.text, section.heading_end, section.language, counter.tokenizer, room, min(overlap, room // 2)
-    )
+    shared = min(overlap, room // 2)
+    spans = pack_section(section.text, section.heading_end, section.language, counter.tokenizer, room, shared)
     yield from ((section, start, end) for start, end in spans)
 
 

@@ -58,7 +58,10 @@ def pack_section(
         starts = _token_starts(encoding)
         is_heading = segment.is_heading and len(starts) <= room // _HEADING_SHARE
         counted = replace(segment, tokens=len(starts), is_heading=is_heading)
-        segments += [counted] if len(starts) <= room else _split_segment(counted, starts, text, room)
+        if len(starts) <= room:
+            segments.append(counted)
+        else:
+            segments += _split_segment(counted, starts, text, room)
     return list(_pack(segments, room, shared))
 
 
@@ -97,7 +100,10 @@ def _token_starts(encoding: Encoding) -> list[int]:
     """Return the start of each token; a word that is too long counts as several tokens."""
     starts: list[int] = []
     for start, end in encoding.offsets:
-        starts += range(start, end, TOKEN_CHARACTERS) if end - start > LONGEST_WORD else [start]
+        if end - start > LONGEST_WORD:
+            starts += range(start, end, TOKEN_CHARACTERS)
+        else:
+            starts.append(start)
     return starts
 
 

@@ -64,7 +64,7 @@ class Retriever:
         self._chunk_ids = chunks["chunk_id"].to_list()
         if list(shard.chunk_ids) != self._chunk_ids:  # ties are broken by their order
             raise IndexMismatchError(
-                f"the index holds {len(shard.chunk_ids)} chunks and the batch has {len(self._chunk_ids)}, or "
+                f"the index has {len(shard.chunk_ids)} chunks and the batch has {len(self._chunk_ids)}, or "
                 f"not the same ones in the same order; compute embeddings and index of the batch again"
             )
         self._shard, self._encoder, self._settings = shard, encoder, settings

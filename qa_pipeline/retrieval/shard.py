@@ -168,7 +168,7 @@ def load_index(content: bytes, embeddings: pl.DataFrame, embedder: Embedder, sou
 
     Raises:
         IndexMismatchError: the embeddings have another model, revision or precision, or the file is damaged
-            or holds other vectors.
+            or has other vectors.
     """
     shard = build_index(embeddings)
     if dump_index(shard) != content:
