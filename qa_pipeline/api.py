@@ -217,14 +217,7 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
     pairs, refusals = PAIRS.frame([pair]), REFUSALS.empty()
     verified = Verified(CLAIMS.empty(), CLAIM_VERDICTS.empty())
     if refused:
-        chunks = pl.DataFrame(
-            [
-                {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
-                for index, text in enumerate(statement.passages)
-            ],
-            schema_overrides={"section_path": pl.List(pl.String())},
-        )
-        refusals = judge_refusals(pairs, chunks, load_embedder(resources.settings.embedding))
+        refusals = judge_refusals(pairs, _chunks(statement), load_embedder(resources.settings.embedding))
     else:
         means = verification.Means(settings, verifier=model, llm=resources.settings.llm)
         verified = verification.verify([statement], means)
@@ -254,6 +247,15 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
         grounding_interval=None if result["grounding"] is None else interval,
         claims=tuple(map(_claim, verified.claims_with_verdicts().iter_rows(named=True))),
     )
+
+
+def _chunks(statement: Statement) -> pl.DataFrame:
+    """Return the contexts as chunks without headings; their ids are their indices."""
+    chunks = [
+        {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
+        for index, text in enumerate(statement.passages)
+    ]
+    return pl.DataFrame(chunks, schema_overrides={"section_path": pl.List(pl.String())})
 
 
 def _claim(row: Row) -> Claim:

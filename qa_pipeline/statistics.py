@@ -77,7 +77,7 @@ def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) ->
     def is_enough(trials: int) -> bool:
         return lower_bound(trials - math.ceil(wrong_share * trials), trials, confidence) >= target
 
-    index = bisect_left(_TRIALS, True, key=is_enough)  # the first True: more trials are enough too
+    index = bisect_left(_TRIALS, True, key=is_enough)  # the first number that is enough
     return _TRIALS[index] if index < len(_TRIALS) else None
 
 

@@ -59,7 +59,8 @@ def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
                 row["state"] = "drift"
             else:
                 row["state"] = "differs" if differs else "steady"
-            row["differs"] = differed_before[name] = differs
+            row["differs"] = differs
+            differed_before[name] = differs
         drift_rows += [{**row, "message": _message(row)} for row in compared]
     return pl.DataFrame(drift_rows, schema=DRIFT)
 

@@ -214,9 +214,9 @@ def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.Da
 def _repeated_chunks(chunks: pl.DataFrame) -> pl.Series:
     """Return ids of chunks that consist mostly of repeated blocks from earlier documents."""
     size = pl.col("block").str.len_chars()
-    documents = pl.col("document_id").n_unique().over("block")
+    document_count = pl.col("document_id").n_unique().over("block")
     is_first = pl.col("document") == pl.col("document").min().over("block")
-    is_repeated = (documents >= REPEATED_IN) & ~is_first & (size >= _SHORTEST)
+    is_repeated = (document_count >= REPEATED_IN) & ~is_first & (size >= _SHORTEST)
     sizes = (
         _blocks(chunks)
         .with_columns(is_repeated=is_repeated)
