@@ -42,7 +42,7 @@ class Price:
 
     def cost(self, usage: Usage, now: float) -> Decimal | None:
         """Return the cost of a call with these tokens, or None if the provider does not report them."""
-        checked = believed(usage)
+        checked = plausible(usage)
         if checked.input_tokens is None or checked.output_tokens is None:
             return None
         cached = min(checked.cached_tokens or 0, checked.input_tokens)
@@ -110,7 +110,7 @@ def unpriced_message(model: str) -> str:
     )
 
 
-def believed(usage: Usage) -> Usage:
+def plausible(usage: Usage) -> Usage:
     """Return the usage, or an empty usage if any of its numbers is implausible."""
     numbers = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.thought_tokens)
     # servers are untrusted, and some send text or fractions
@@ -151,7 +151,7 @@ class Reservation:
         If the tokens are unknown, the whole reservation counts as spent.
         """
         cost = self.price.cost(usage, time.time()) if self.price else None
-        used, checked = self.amount, believed(usage)
+        used, checked = self.amount, plausible(usage)
         if checked.input_tokens is not None and checked.output_tokens is not None:
             tokens = checked.input_tokens + checked.output_tokens
             used = Amount(used.calls, tokens, used.cost if cost is None else cost)

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError, ModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget import believed
+from qa_pipeline.llm.budget import plausible
 from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
 from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, read_capped, read_key, server_suffix
 from qa_pipeline.llm.replies import sent_schema
@@ -265,7 +265,7 @@ def read_usage(response: "GenerateContentResponse") -> Usage:
     thoughts = usage.thoughts_token_count
     outputs = [count for count in (usage.candidates_token_count, thoughts) if count is not None]
     output = sum(outputs) if outputs else None
-    return believed(Usage(usage.prompt_token_count, output, usage.cached_content_token_count, thoughts))
+    return plausible(Usage(usage.prompt_token_count, output, usage.cached_content_token_count, thoughts))
 
 
 def _problem(

@@ -40,7 +40,7 @@ _BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}
 _FAILING_SECONDS = 600.0  # five times LONGEST_WAIT, so a per-minute quota has been renewed
 MOST_FAILED_CALLS = 10
 """Number of consecutive failed calls at which the run stops."""
-_TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: log only longer gaps, once a minute
+_WARN_AFTER, _WARN_EVERY = 5.0, 60.0  # seconds: log only longer gaps, once a minute
 _log = logging.getLogger(__name__)
 stamina.instrumentation.set_on_retry_hooks(())  # logging every retry would hide other messages
 
@@ -89,7 +89,7 @@ class HostedModel:
         self._run = run
         self._most_output = most_output
         self._clock = clock or Clock()
-        self._told_at = -math.inf
+        self._warned_at = -math.inf
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Ask until a reply can be read. See `LanguageModel.complete`. Errors have the calls they took."""
@@ -257,8 +257,8 @@ class HostedModel:
             if len(interrupted) >= most:
                 return True
             raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
-        if error.is_away and waited >= _TELL_AFTER and now - self._told_at >= _TELL_EVERY:
-            self._told_at = now
+        if error.is_away and waited >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:
+            self._warned_at = now
             _log.warning(
                 "%s: %s; waiting for %.0f s now, up to %g min (llm.wait_minutes)",
                 self.name, error, waited, patience,

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget import believed
+from qa_pipeline.llm.budget import plausible
 from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
 from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, read_capped, read_key, server_suffix
 from qa_pipeline.llm.replies import sent_schema
@@ -347,7 +347,7 @@ def _text(content: Any) -> str:
 
 def _usage(usage: Any) -> Usage:
     counts = _object(usage)
-    return believed(
+    return plausible(
         Usage(
             input_tokens=counts.get("prompt_tokens"),
             output_tokens=counts.get("completion_tokens"),
