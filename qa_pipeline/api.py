@@ -359,11 +359,7 @@ def evaluate(
 
 
 def _answered(data: Any) -> Labelled:
-    """Return the rows of files or of a frame.
-
-    Raises:
-        InputError: a file does not exist, or every row is unusable.
-    """
+    """Return the rows of files, of a frame or of mappings."""
     if isinstance(data, str | Path):
         data = [data]
     rows: Iterable[Any] = data.iter_rows(named=True) if isinstance(data, pl.DataFrame) else data
@@ -445,11 +441,7 @@ def _pairs_and_drops(
 
 
 def _gather(documents: Path | str | Sequence[str], folder: Path) -> None:
-    """Copy documents, or write texts, into a batch folder.
-
-    Raises:
-        InputError: the path does not exist, or an item of the list is not a string.
-    """
+    """Copy documents, or write texts, into a batch folder."""
     if isinstance(documents, str | Path):
         path = Path(documents)
         if path.is_dir():

@@ -169,7 +169,7 @@ def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float =
 
 
 class SampleTests(TypedDict):
-    """The 95 % interval of a difference of means, and the p values of two tests, as far as they are known."""
+    """A difference of means: its 95 % interval and the p values of two tests, or None if unknown."""
 
     low: float | None
     high: float | None

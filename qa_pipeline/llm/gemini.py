@@ -202,11 +202,7 @@ def _vertex_url(location: str) -> str:
 
 
 def _machine_credentials() -> "Credentials":
-    """Return the credentials that Google's tools store on the machine.
-
-    Raises:
-        KeyRejectedError: credentials are missing.
-    """
+    """Return the credentials that Google's tools store on the machine."""
     import google.auth
     from google.auth.exceptions import DefaultCredentialsError
 

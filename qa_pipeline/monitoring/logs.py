@@ -80,7 +80,7 @@ class Logs:
 
 
 def _request(line: FileRow) -> Row | Fault:
-    """Return a line as a row of `LOGGED`; its id is a hash of the line unless it has one."""
+    """Return a line as a row of `LOGGED`; without an id its hash is used."""
     values = line.value
     if not isinstance(values, dict):
         return check(values, RagRow)

@@ -96,7 +96,7 @@ def certify(release: Path, file: Path) -> Certificate:
 
 
 def _labels(lines: Iterable[_Line], file: Path) -> dict[str, str | None]:
-    """Return the label of each row, or None; a row may be listed several times with a single label."""
+    """Return the label of each row, or None; repeated rows must agree."""
     labels: dict[str, str | None] = {}
     for line in lines:
         before = labels.get(line.pair_id)

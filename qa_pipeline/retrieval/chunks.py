@@ -208,7 +208,7 @@ def _packed(
 
 
 def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[tuple[_Section, int, int]]:
-    """Yield parts of a draft that is too long: a text may have more tokens than its separate segments."""
+    """Split a draft that has more tokens than the sum of its segments."""
     section, text = draft.section, draft.text
     text_bound = bound - section.path_tokens
     text_tokens = max(draft.tokens - section.path_tokens, 1)

@@ -100,7 +100,7 @@ def is_injection(text: str) -> bool:
 
 
 def _matches(text: str, pattern: re.Pattern[str]) -> bool:
-    """Return True if a text matches as a model may read it: with hidden letters, and in either direction."""
+    """Return True if a text matches, with its hidden letters and in either direction."""
     plain = text if text.isascii() else unicodedata.normalize("NFKC", clean(text.translate(_TAGS)))
     forms = [fold(plain).casefold()]
     if _RIGHT_TO_LEFT in text:
