@@ -11,7 +11,7 @@ from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.pair_entries import read_pairs_beside
 from qa_pipeline.generation.questions import still_valid
 from qa_pipeline.generation.requests import answered_at_once, plan_requests
-from qa_pipeline.llm.base import Request, is_fake
+from qa_pipeline.llm.base import is_fake
 from qa_pipeline.llm.budget import price_of, request_tokens
 from qa_pipeline.llm.reply_database import TOKENS
 from qa_pipeline.pipeline.resources import Resources
@@ -189,73 +189,55 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
     return {role: models[role] for role in STAGES if role in models and models[role].provider in HOSTED}
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The work on a batch: its requests for questions, and the expected numbers of questions and pairs."""
-
-    requests: Sequence[Request[Any]]
-    questions: float
-    pairs: float
-    passage_tokens: float
-
-
-def _plan(resources: Resources, batch: str) -> _Plan:
-    """Plan the questions of a batch, and add its existing pairs."""
+def _calls(
+    resources: Resources, batch: str, models: Mapping[Role, ModelSettings]
+) -> Iterator[tuple[Role, float, float, float]]:
+    """Yield role, calls, tokens read and tokens written of each stage of a batch."""
     settings, layout = resources.settings, resources.layout
-    generation, llm = settings.generation, settings.llm
+    generation, llm, top_k = settings.generation, settings.llm, settings.retrieval.top_k
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
     generators = () if earlier is None else tuple(earlier["model"].unique())
     kept = still_valid(earlier, chunks, generation, llm, generators)
     requests = plan_requests(chunks, kept, generation, llm, batch=batch, links=link_chunks(chunks))
     existing_pairs = read_pairs_beside(batch_files(resources, batch))
-    questions = SHARE_KEPT * sum(request.limit for request in requests)
+    planned = sum(request.limit for request in requests)
+    questions = SHARE_KEPT * planned
     pairs = questions * generation.drafts_per_question
     if read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None:  # the last run did not finish
         questions += len(kept)
         pairs = questions * generation.drafts_per_question + len(existing_pairs)
-    tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
-    return _Plan(requests, questions, pairs, tokens)
+    counts = _call_counts(settings, questions, pairs)
+    counts["questions"], counts["standalone"] = len(requests), REWRITTEN * planned
+    passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
+    for role, model in models.items():
+        passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)
+        read = (PROMPT_TOKENS.get(role, 0) + passages * passage_tokens) * counts[role]
+        if role == "questions":
+            read = sum(map(request_tokens, requests))
+        replies = planned if role == "questions" else counts[role]
+        level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
+        written = REPLY_TOKENS[role] * replies + THOUGHTS.get(level, 0) * counts[role]
+        yield role, counts[role], read, written
 
 
-def _call_counts(settings: Settings, plan: _Plan) -> dict[Role, float]:
-    """Return the expected number of calls of each role."""
+def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Role, float]:
+    """Return the expected calls of each role for new questions and for pairs to verify."""
     generation, verification = settings.generation, settings.verification
-    pairs, judged = plan.pairs, JUDGED * plan.pairs
     # the first draft is written with its question if the model is asked for both at once
     first_draft = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
+    judged = JUDGED * pairs
     two_hop = judged * generation.hop_share
     round_trips = judged if verification.round_trip else two_hop
     has_canaries = settings.canaries.enabled and pairs > 0
     model_canaries, judge_canaries = (MODEL_CHUNKS, JUDGED_PAIRS - JUDGED_GOOD) if has_canaries else (0, 0)
     return {
-        "questions": len(plan.requests),
-        "standalone": REWRITTEN * sum(request.limit for request in plan.requests),
-        "validate": plan.questions * settings.retrieval.top_k,
-        "guard": plan.questions,
-        "answer": plan.questions * (generation.drafts_per_question - 1 + first_draft),
+        "validate": questions * settings.retrieval.top_k,
+        "guard": questions,
+        "answer": questions * (generation.drafts_per_question - 1 + first_draft),
         "split": SPLIT[verification.split_claims] * pairs,
         "verify": BORDERLINE * pairs + model_canaries,
         "solve": round_trips + 2 * two_hop,
         "compare": round_trips,
         "judge": judged + judge_canaries,
     }
-
-
-def _calls(
-    resources: Resources, batch: str, models: Mapping[Role, ModelSettings]
-) -> Iterator[tuple[Role, float, float, float]]:
-    """Yield role, calls, tokens read and tokens written of each stage of a batch."""
-    settings, plan = resources.settings, _plan(resources, batch)
-    counts = _call_counts(settings, plan)
-    top_k = settings.retrieval.top_k
-    for role, model in models.items():
-        passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)
-        read = (PROMPT_TOKENS.get(role, 0) + passages * plan.passage_tokens) * counts[role]
-        replies = counts[role]
-        if role == "questions":
-            read = sum(map(request_tokens, plan.requests))
-            replies = sum(request.limit for request in plan.requests)
-        level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
-        written = REPLY_TOKENS[role] * replies + THOUGHTS.get(level, 0) * counts[role]
-        yield role, counts[role], read, written
