@@ -3,12 +3,9 @@
 Slow modules are imported inside the functions that use them.
 """
 
-import asyncio
 import functools
-import json
 import shutil
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,38 +15,27 @@ import polars as pl
 
 from qa_pipeline.curation.ledger import support_level
 from qa_pipeline.curation.reasons import in_words
-from qa_pipeline.errors import InputError, TransientModelError
+from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.answered_questions import RagRow, read_rag_rows
 from qa_pipeline.evaluation.labelled_files import Labelled, Row, check, usable_rows
 from qa_pipeline.evaluation.metrics.means import Means, Undecided
 from qa_pipeline.evaluation.running import cut_by
-from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, json_schema
-from qa_pipeline.llm.replies import read_reply
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.llm.function_model import Function, FunctionModel
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.row_files import Fault, FileRow
-from qa_pipeline.storage.tables import (
-    CLAIM_VERDICTS,
-    CLAIMS,
-    DOCUMENTS,
-    PAIRS,
-    QUESTIONS,
-    REFUSALS,
-    VERDICTS,
-)
+from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS, DOCUMENTS, PAIRS, QUESTIONS, REFUSALS, VERDICTS
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification import verify as verification
 from qa_pipeline.verification.outcomes import evidence_passages, ground_pairs
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline.verification.verify import Statement, Verified
 
-Function = Callable[[str], str]
 AnyModel = str | Function | LanguageModel
 """A name (`gemini/NAME` or `openai/NAME`), a function from prompt to reply, or a model of this package."""
-PATIENCE = 120.0
-"""Seconds to wait for a function's reply, enough for a slow model on a CPU."""
 BATCH = "documents"
 _VERDICTS = {
     "grounded": "accepted",
@@ -62,61 +48,6 @@ _VERDICTS = {
     "unproved_refusal": "needs_review",
 }
 """The ledger's verdict for each outcome of source verification, for pairs without a judge."""
-
-
-@dataclass(frozen=True)
-class FunctionModel:
-    """Wrap a function as a language model.
-
-    The function takes the prompt, which ends with the JSON schema of the reply, and returns the reply's text.
-    """
-
-    function: Function
-
-    @property
-    def name(self) -> str:
-        """Return the name of the function."""
-        return f"function/{getattr(self.function, '__qualname__', type(self.function).__qualname__)}"
-
-    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Call the function in a new thread, which is abandoned on a timeout.
-
-        Raises:
-            TransientModelError: the function raises, times out, or returns something other than a string.
-            UnreadableReplyError: its reply cannot be parsed.
-        """
-        schema = json.dumps(json_schema(request.reply_model))
-        prompt = f"{request.system}\n\n{request.prompt}\n\nReply with JSON of this schema:\n{schema}"
-        loop = asyncio.get_running_loop()
-        replied: asyncio.Future[object] = loop.create_future()
-
-        def settle(value: object) -> None:
-            if not replied.done():
-                replied.set_result(value)
-
-        def ask() -> None:
-            try:
-                value: object = self.function(prompt)
-            except Exception as error:  # noqa: BLE001 a caller's function may raise anything
-                value = error
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, value)
-
-        # at exit the interpreter would wait for a pool's thread, even if it hangs
-        threading.Thread(target=ask, daemon=True).start()
-        try:
-            raw = await asyncio.wait_for(replied, PATIENCE)
-        except TimeoutError:
-            raw = TimeoutError(f"no reply in {PATIENCE:g} s")
-        if not isinstance(raw, str):
-            what = (
-                f"raised {type(raw).__name__}: {raw}"
-                if isinstance(raw, Exception)
-                else f"returned {raw!r:.80}"
-            )
-            raise TransientModelError(f"{self.name} {what}; it should return a str", is_final=True)
-        value, repair = read_reply(raw, request.reply_model)
-        return Reply(value, raw, self.name, repair=repair)
 
 
 def language_model(model: AnyModel | None) -> LanguageModel | None:
@@ -264,6 +195,7 @@ def _resources() -> Resources:
 
 
 def _verified(statement: Statement, model: LanguageModel | None) -> Verification:
+    """Verify an answer as the only pair of a batch."""
     resources = _resources()
     settings = resources.settings.verification
     refused = is_refusal(statement.text)
@@ -285,28 +217,22 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
     pairs, refusals = PAIRS.frame([pair]), REFUSALS.empty()
     verified = Verified(CLAIMS.empty(), CLAIM_VERDICTS.empty())
     if refused:
-        chunks = pl.DataFrame(
-            [
-                {"chunk_id": str(at), "section_path": [], "text": text, "language": statement.language}
-                for at, text in enumerate(statement.passages)
-            ],
-            schema_overrides={"section_path": pl.List(pl.String())},
-        )
-        refusals = judge_refusals(pairs, chunks, load_embedder(resources.settings.embedding))
+        refusals = judge_refusals(pairs, _chunks(statement), load_embedder(resources.settings.embedding))
     else:
         means = verification.Means(settings, verifier=model, llm=resources.settings.llm)
         verified = verification.verify([statement], means)
-    outcome, proved = pl.coalesce("refusal", "outcome"), pl.col("outcome") == "grounded"
+    outcome = pl.coalesce("refusal", "outcome")
+    is_proved = pl.col("outcome") == "grounded"
     result = (
         ground_pairs(pairs, verified.claims, verified.verdicts, accept_grounding=settings.accept_grounding)
         .join(refusals.select("pair_id", refusal="outcome"), on="pair_id", how="left")
         .with_columns(
             support_level(),
             verdict=outcome.replace_strict(_VERDICTS),
-            reason=pl.when(proved)
+            reason=pl.when(is_proved)
             .then(pl.lit("passed"))
             .otherwise(pl.coalesce("refusal", "reason", outcome)),
-            detail=pl.when(~proved).then("detail"),
+            detail=pl.when(~is_proved).then("detail"),
         )
         .row(0, named=True)
     )
@@ -323,14 +249,24 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
     )
 
 
+def _chunks(statement: Statement) -> pl.DataFrame:
+    """Return the contexts as chunks without headings; their ids are their indices."""
+    chunks = [
+        {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
+        for index, text in enumerate(statement.passages)
+    ]
+    return pl.DataFrame(chunks, schema_overrides={"section_path": pl.List(pl.String())})
+
+
 def _claim(row: Row) -> Claim:
     evidence = None
     if row["evidence_passage"] is not None:
-        evidence = Evidence(*(row[f"evidence_{name}"] for name in ("passage", "start", "end", "quote")))
+        evidence = Evidence(
+            row["evidence_passage"], row["evidence_start"], row["evidence_end"], row["evidence_quote"]
+        )
     names = ("text", "start", "end", "verdict", "decided_by", "reason", "detail")
-    return Claim(
-        **{name: row[name] for name in names}, differences=tuple(row["unproved"] or ()), evidence=evidence
-    )
+    fields = {name: row[name] for name in names}
+    return Claim(**fields, differences=tuple(row["unproved"] or ()), evidence=evidence)
 
 
 @dataclass(frozen=True)
@@ -423,11 +359,7 @@ def evaluate(
 
 
 def _answered(data: Any) -> Labelled:
-    """Return the rows of files or of a frame.
-
-    Raises:
-        InputError: a file does not exist, or every row is unusable.
-    """
+    """Return the rows of files, of a frame or of mappings."""
     if isinstance(data, str | Path):
         data = [data]
     rows: Iterable[Any] = data.iter_rows(named=True) if isinstance(data, pl.DataFrame) else data
@@ -465,17 +397,29 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
             read_earlier(resources.layout.table(table.name, BATCH), table)
             for table in (DOCUMENTS, PAIRS, CLAIMS, CLAIM_VERDICTS, VERDICTS, QUESTIONS)
         ]
-    read = [frame for frame in tables if frame is not None]
-    if len(read) < len(tables) or "parsed" not in read[0]["status"]:
-        problem = outcome.error or "; ".join(read[0]["detail"].drop_nulls()) if read else outcome.error
-        raise InputError(f"nothing could be generated: {problem or ', '.join(outcome.failed_gates)}")
-    document_rows, pairs, claims, claim_verdicts, verdicts, questions = read
+    frames = [frame for frame in tables if frame is not None]
+    if len(frames) < len(tables) or "parsed" not in frames[0]["status"]:
+        unread = "; ".join(frames[0]["detail"].drop_nulls()) if frames else ""
+        problem = outcome.error or unread or ", ".join(outcome.failed_gates)
+        raise InputError(f"nothing could be generated: {problem}")
+    return _pairs_and_drops(*frames)
+
+
+def _pairs_and_drops(
+    documents: pl.DataFrame,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    questions: pl.DataFrame,
+) -> pl.DataFrame:
+    """Return the rows that `generate` describes from the tables of a batch."""
     columns = (pl.col(f"evidence_{name}").alias(name) for name in ("start", "end", "page", "quote"))
     evidence = (
         evidence_passages(claims, claim_verdicts)
         .drop_nulls("evidence_quote")
         .join(claims.select("claim_id", "pair_id", claim="text"), on="claim_id", maintain_order="left")
-        .join(document_rows.select("path", evidence_document_id="document_id"), on="evidence_document_id")
+        .join(documents.select("path", evidence_document_id="document_id"), on="evidence_document_id")
         .select("pair_id", evidence=pl.struct("claim", "path", *columns))
         .group_by("pair_id", maintain_order=True)
         .agg("evidence")
@@ -483,7 +427,7 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
     words = pl.col("reason").map_elements(in_words, pl.String)
     dropped = questions.filter(pl.col("status") != "kept")
     dropped = dropped.with_columns(chunk_id=pl.col("target_chunk_ids").list.first())
-    gave_none = dropped.unique(["chunk_id", "question", "reason"], maintain_order=True).select(
+    without_pair = dropped.unique(["chunk_id", "question", "reason"], maintain_order=True).select(
         "question", "language", "question_type", "reason", detail=pl.coalesce("detail", words)
     )
     rows = (
@@ -493,15 +437,11 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
         .join(evidence, on="pair_id", how="left", maintain_order="left")
         .sort(pl.col("verdict") != "accepted", maintain_order=True)
     )
-    return pl.concat([rows, gave_none], how="diagonal")
+    return pl.concat([rows, without_pair], how="diagonal")
 
 
 def _gather(documents: Path | str | Sequence[str], folder: Path) -> None:
-    """Copy documents, or write texts, into a batch folder.
-
-    Raises:
-        InputError: the path does not exist, or an item of the list is not a string.
-    """
+    """Copy documents, or write texts, into a batch folder."""
     if isinstance(documents, str | Path):
         path = Path(documents)
         if path.is_dir():

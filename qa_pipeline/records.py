@@ -383,22 +383,10 @@ class Usage:
 class CallRecord:
     """A call that a provider answered, or may have answered, with its tokens, time and cost.
 
-    Args:
-        call_id: the run's id and a number, unique to the call.
-        run: the run that made the call.
-        batch: the batch it was made for.
-        role: questions, answer, split, verify or judge.
-        asked_model: name of the requested model.
-        replied_model: name of the model given in the reply, if any.
-        request_key: `Request.key` of the request; a repeated request has the same key.
-        started_at: Unix seconds.
-        seconds: from the first try to the last byte, waits included.
-        tries: number of attempts.
-        outcome: `replied`, or the reason code of the failure.
-        repair: how the reply became readable.
-        usage: tokens.
-        cost: in `currency`; None if the model or the tokens are unknown.
-        currency: currency of the price table, if the call has a cost.
+    `call_id` is unique; repeated requests have the same `request_key`. `replied_model` is the name in the
+    reply, if any. `started_at` is in Unix seconds. `seconds` count from the first try to the last byte, waits
+    included. `outcome` is `replied`, or the reason code of the failure. `cost` is in `currency`; both are
+    None if the model's price or the tokens are unknown.
     """
 
     call_id: str

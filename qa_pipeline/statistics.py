@@ -77,7 +77,7 @@ def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) ->
     def is_enough(trials: int) -> bool:
         return lower_bound(trials - math.ceil(wrong_share * trials), trials, confidence) >= target
 
-    index = bisect_left(_TRIALS, True, key=is_enough)
+    index = bisect_left(_TRIALS, True, key=is_enough)  # the first number that is enough
     return _TRIALS[index] if index < len(_TRIALS) else None
 
 
@@ -101,29 +101,32 @@ class Sums:
 
         CV3 of MacKinnon, Nielsen and Webb (2023): rows within a group may be correlated in any way.
         """
-        rests, used = self.totals - self.means * self.counts, (self.counts > 0).sum(axis=0)
+        deviations = self.totals - self.means * self.counts
         # do not count rounding errors of equal scores as spread
-        rests[np.abs(rests) <= _NO_SPREAD * (1 + np.abs(self.totals))] = 0
+        deviations[np.abs(deviations) <= _NO_SPREAD * (1 + np.abs(self.totals))] = 0
+        groups = (self.counts > 0).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            moves = rests / (self.counts.sum(axis=0) * (1 - self._sizes))
-            standard_errors: Floats = np.sqrt((moves**2).sum(axis=0) * (used - 1) / used)
+            # how far the mean moves if the group is left out
+            moves = deviations / (self.counts.sum(axis=0) * (1 - self._shares))
+            standard_errors: Floats = np.sqrt((moves**2).sum(axis=0) * (groups - 1) / groups)
         return standard_errors
 
     @property
     def freedom(self) -> Floats:
         """Return the degrees of freedom of the errors (Bell and McCaffrey 2002); NaN below two groups."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            squares, leverages = self._sizes**2, self._sizes**2 / (1 - self._sizes)
+            squares, leverages = self._shares**2, self._shares**2 / (1 - self._shares)
             freedoms: Floats = 1 / (
                 squares.sum(axis=0) + leverages.sum(axis=0) ** 2 - (leverages**2).sum(axis=0)
             )
         return freedoms
 
     @property
-    def _sizes(self) -> Floats:
+    def _shares(self) -> Floats:
+        """Return the share of each group in the known rows of each figure."""
         with np.errstate(invalid="ignore"):
-            sizes: Floats = self.counts / self.counts.sum(axis=0)
-        return sizes
+            shares: Floats = self.counts / self.counts.sum(axis=0)
+        return shares
 
 
 def t_bounds(sums: Sums, confidence: Floats | float = CONFIDENCE) -> Bounds:
@@ -152,20 +155,21 @@ def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float =
     """
     from scipy.stats import t
 
-    spans, groups = highest - lowest, (sums.counts > 0).sum(axis=0)
-    low, high = t_bounds(sums, confidence)
+    ranges = highest - lowest
+    groups = (sums.counts > 0).sum(axis=0)
+    t_low, t_high = t_bounds(sums, confidence)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares, errors = np.clip((sums.means - lowest) / spans, 0, 1), sums.errors / spans
-        spread = shares * (1 - shares)
-        worth = np.where(spread * errors > 0, spread / errors**2, groups)
-        share_bounds = wilson(shares, worth, t.ppf((1 + confidence) / 2, sums.freedom))
-        bounded_low, bounded_high = (lowest + spans * end for end in share_bounds)
-    bounded = np.isfinite(highest)
-    return np.where(bounded, bounded_low, np.maximum(low, lowest)), np.where(bounded, bounded_high, high)
+        shares, errors = np.clip((sums.means - lowest) / ranges, 0, 1), sums.errors / ranges
+        variance = shares * (1 - shares)
+        effective_rows = np.where(variance * errors > 0, variance / errors**2, groups)
+        low, high = wilson(shares, effective_rows, t.ppf((1 + confidence) / 2, sums.freedom))
+        low, high = lowest + ranges * low, lowest + ranges * high
+    is_bounded = np.isfinite(highest)
+    return np.where(is_bounded, low, np.maximum(t_low, lowest)), np.where(is_bounded, high, t_high)
 
 
 class SampleTests(TypedDict):
-    """The 95 % interval of a difference of means, and the p values of two tests, as far as they are known."""
+    """A difference of means: its 95 % interval and the p values of two tests, or None if unknown."""
 
     low: float | None
     high: float | None
@@ -192,8 +196,8 @@ def pooled_deviation(first: Floats, second: Floats) -> float:
     """Return the pooled standard deviation of two samples (Cohen 1988); 0 below two rows."""
     if min(len(first), len(second)) < 2:
         return 0
-    spread = sum(float(((values - values.mean()) ** 2).sum()) for values in (first, second))
-    return math.sqrt(spread / (len(first) + len(second) - 2))
+    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in (first, second))
+    return math.sqrt(squares / (len(first) + len(second) - 2))
 
 
 def quotient(part: float | None, total: float) -> float | None:

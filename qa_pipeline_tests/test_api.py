@@ -106,7 +106,7 @@ def test_a_function_that_raises_or_hangs_decides_nothing(monkeypatch: pytest.Mon
         time.sleep(120)
         return "{}"
 
-    monkeypatch.setattr("qa_pipeline.api.PATIENCE", 0.05)
+    monkeypatch.setattr("qa_pipeline.llm.function_model.PATIENCE", 0.05)
     started = time.monotonic()
     for function in (raises, hangs):
         verification = verify(QUESTION, VAGUE, TOWER, model=function)

@@ -113,7 +113,7 @@ def makers(model: str) -> tuple[str, str]:
 
 
 class LanguageModel(Protocol):
-    """A model that can fill a reply model.
+    """A model that replies to requests.
 
     `name` identifies provider, model and every fixed parameter. Models that may reply differently have
     different names.
@@ -125,7 +125,7 @@ class LanguageModel(Protocol):
         ...
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Fill `request.reply_model`.
+        """Ask the model, and parse its reply as `request.reply_model`.
 
         Raises:
             TransientModelError: the retries of the adapter failed.
@@ -172,20 +172,20 @@ def complete_all(
 async def _ask_all(
     model: LanguageModel, requests: Sequence[Request[ReplyT]], workers: int, notify: ProgressCallback
 ) -> list[Reply[ReplyT] | ModelError]:
+    """Send requests from the running loop; see `complete_all`."""
     outcomes: dict[int, Reply[ReplyT] | ModelError] = {}
-    refusals: list[PermanentModelError] = []
-    waiting = iter(enumerate(requests))
+    permanent: list[PermanentModelError] = []
+    waiting = iter(enumerate(requests))  # shared by the workers
 
     async def work() -> None:
-        """Process requests from the shared iterator."""
         for number, request in waiting:
             try:
                 outcomes[number] = await model.complete(request)
             except PermanentModelError as error:
-                refusals.append(error)
+                permanent.append(error)
             except ModelError as error:
                 outcomes[number] = error
-            if refusals:
+            if permanent:
                 return
             notify(len(outcomes), len(requests))
 
@@ -193,10 +193,11 @@ async def _ask_all(
         async with asyncio.TaskGroup() as group:
             for _ in range(min(workers, len(requests))):
                 group.create_task(work())
-    except BaseExceptionGroup as several:  # the first error cancelled the others
-        raise several.exceptions[0] from several.exceptions[0].__cause__
+    except BaseExceptionGroup as group_error:
+        first_error = group_error.exceptions[0]  # it cancelled the other workers
+        raise first_error from first_error.__cause__
     finally:
         await close_connections(model)
-    if refusals:
-        raise refusals[0]
+    if permanent:
+        raise permanent[0]
     return [outcomes[number] for number in range(len(requests))]

@@ -42,7 +42,7 @@ class Price:
 
     def cost(self, usage: Usage, now: float) -> Decimal | None:
         """Return the cost of a call with these tokens, or None if the provider does not report them."""
-        checked = believed(usage)
+        checked = plausible(usage)
         if checked.input_tokens is None or checked.output_tokens is None:
             return None
         cached = min(checked.cached_tokens or 0, checked.input_tokens)
@@ -53,6 +53,7 @@ class Price:
         return self._cost(tokens_in, 0, most_tokens_out, now)
 
     def _cost(self, read: int, cached: int, written: int, now: float) -> Decimal:
+        """Return the cost of a call; the tokens read include the cached tokens."""
         from genai_prices import Usage as Counts
 
         prices = self.terms.get_prices(datetime.fromtimestamp(now, UTC))
@@ -74,13 +75,15 @@ def price_by_name(name: str) -> Price | None:
 
     full_name, _, address = name.partition("?")[0].partition("@")
     provider, _, model = full_name.partition("/")
-    at_home, url = (None, f"https://{address}") if address else (_PROVIDERS.get(provider, ""), None)
+    # a server is known by its address, and a provider's default server by the provider's name
+    provider_id = None if address else _PROVIDERS.get(provider, "")
+    url = f"https://{address}" if address else None
     try:
-        _, info = get_snapshot().find_provider_model(model, None, at_home, url)
+        _, info = get_snapshot().find_provider_model(model, None, provider_id, url)
     except LookupError:
         return None
-    usable = info.get_prices(datetime(2026, 1, 1, tzinfo=UTC))
-    return None if usable.input_mtok is None or usable.output_mtok is None else Price(info)
+    prices = info.get_prices(datetime(2026, 1, 1, tzinfo=UTC))
+    return None if prices.input_mtok is None or prices.output_mtok is None else Price(info)
 
 
 def price_of(model: ModelSettings) -> Price | None:
@@ -107,7 +110,7 @@ def unpriced_message(model: str) -> str:
     )
 
 
-def believed(usage: Usage) -> Usage:
+def plausible(usage: Usage) -> Usage:
     """Return the usage, or an empty usage if any of its numbers is implausible."""
     numbers = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.thought_tokens)
     # servers are untrusted, and some send text or fractions
@@ -148,12 +151,11 @@ class Reservation:
         If the tokens are unknown, the whole reservation counts as spent.
         """
         cost = self.price.cost(usage, time.time()) if self.price else None
-        took, checked = self.amount, believed(usage)
+        used, checked = self.amount, plausible(usage)
         if checked.input_tokens is not None and checked.output_tokens is not None:
-            took = Amount(
-                took.calls, checked.input_tokens + checked.output_tokens, took.cost if cost is None else cost
-            )
-        self.budget.close(self, took)
+            tokens = checked.input_tokens + checked.output_tokens
+            used = Amount(used.calls, tokens, used.cost if cost is None else cost)
+        self.budget.close(self, used)
         return cost
 
     def cancel(self) -> None:
@@ -209,11 +211,11 @@ class Budget:
             await self._sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def close(self, reservation: Reservation, took: Amount) -> None:
-        """Close the reservation and count the amount taken."""
+    def close(self, reservation: Reservation, used: Amount) -> None:
+        """Close the reservation and count the amount used."""
         with self._lock:
             self._reserved -= reservation.amount
-            self.spent += took
+            self.spent += used
 
     def _cap_exceeded_by(self, amount: Amount) -> str | None:
         """Return the unit of the first cap that an amount exceeds, if any."""

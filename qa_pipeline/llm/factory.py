@@ -7,12 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from qa_pipeline.errors import (
-    ModelError,
-    OversizedRequestError,
-    ReplyStoreError,
-    UnreadableReplyError,
-)
+from qa_pipeline.errors import ModelError, OversizedRequestError, ReplyStoreError, UnreadableReplyError
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
 from qa_pipeline.llm.budget import MOST_OUTPUT, Budget, check_cost_cap
 from qa_pipeline.llm.hosted import HostedModel
@@ -39,33 +34,36 @@ class CachedModel:
             ReplyStoreError: the store, or the stored reply, cannot be read.
         """
         request_id = (self.name, request.key)
-        while (before := self._store.join(request_id)) is not None:
+        while True:
+            flight = self._store.join(request_id)
+            if flight is None:
+                break
             # shielded, since a cancelled waiter must not cancel the shared future
-            outcome = await asyncio.shield(asyncio.wrap_future(before))
+            outcome = await asyncio.shield(asyncio.wrap_future(flight))
             if outcome is not None:
-                return self._hit(request, outcome)
-        end: Outcome | Exception | None = None  # if cancelled, the next waiter asks
+                return self._stored_reply(request, outcome)
+        result: Outcome | Exception | None = None  # if cancelled, the next waiter asks
         try:
-            reply, end = await self._first(request)
+            reply, result = await self._find_or_ask(request)
         except UnreadableReplyError as error:
-            end = _outcome_of(error)
+            result = _outcome_of(error)
             raise
         except Exception as error:
-            end = error
+            result = error
             raise
         finally:
-            self._store.land(request_id, end)
+            self._store.land(request_id, result)
         return reply
 
     async def aclose(self) -> None:
         """Close the wrapped model. The store stays open, because it does not belong to an event loop."""
         await close_connections(self._model)
 
-    async def _first(self, request: Request[ReplyT]) -> tuple[Reply[ReplyT], Outcome]:
+    async def _find_or_ask(self, request: Request[ReplyT]) -> tuple[Reply[ReplyT], Outcome]:
         """Find the reply, or ask for it and store it."""
         cached = await self._store.find(self.name, request)
         if cached is not None:
-            return self._hit(request, cached), cached
+            return self._stored_reply(request, cached), cached
         try:
             reply = await self._model.complete(request)
         except UnreadableReplyError as error:
@@ -80,9 +78,10 @@ class CachedModel:
         )
         stored = await self._store.put(self.name, request, paid, reply.calls)
         # if another process was faster, its reply counts, so that a rerun gives the same result
-        return (reply if stored == paid else self._hit(request, stored)), stored
+        return (reply if stored == paid else self._stored_reply(request, stored)), stored
 
-    def _hit(self, request: Request[ReplyT], outcome: Outcome) -> Reply[ReplyT]:
+    def _stored_reply(self, request: Request[ReplyT], outcome: Outcome) -> Reply[ReplyT]:
+        """Return the reply of a stored outcome, or raise its failure."""
         if outcome.value is None:
             raise _failure(outcome)
         try:
@@ -114,7 +113,7 @@ def _failure(outcome: Outcome) -> UnreadableReplyError:
 class Models:
     """The models of the settings, each built at its first use.
 
-    `place` is the SQLite file of replies if the settings do not name another store. `environ` has the keys.
+    `address` is the SQLite file of replies if the settings do not name another store. `environ` has the keys.
     `extractive` is the rule-based model for the provider of that name.
     """
 
@@ -177,6 +176,7 @@ class Models:
         self.replies.close()
 
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
+        """Return a model that always asks its provider."""
         timeout = self._settings.seconds_for(settings)
         provider: Provider
         match settings.provider:

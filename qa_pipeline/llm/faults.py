@@ -72,7 +72,7 @@ def line_error(error: BaseException, key: str, *, is_local: bool) -> ModelError:
     """
     from aiohttp import ClientConnectorError, ClientError, ConnectionTimeoutError
 
-    # an SDK reports a lost connection and a slow connection alike
+    # find the cause, since an SDK reports a lost connection and a slow connection alike
     while error.__cause__ is not None and not isinstance(error, (ClientError, ModelError, TimeoutError)):
         error = error.__cause__
     if isinstance(error, ModelError):
@@ -115,6 +115,7 @@ def one_line(message: str, key: str) -> str:
 
     These details contain a memory address, and equal failures must have equal messages.
     """
-    blotted = _ENCRYPTION.sub("", message.replace(key, "[key]") if key else message)
-    line = " ".join("".join(c if c.isprintable() else " " for c in blotted).split())
+    masked = message.replace(key, "[key]") if key else message
+    printable = "".join(c if c.isprintable() else " " for c in _ENCRYPTION.sub("", masked))
+    line = " ".join(printable.split())
     return line if len(line) <= _MOST_LETTERS else f"{line[:_MOST_LETTERS]}…"

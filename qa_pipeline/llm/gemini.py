@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError, ModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget import believed
+from qa_pipeline.llm.budget import plausible
 from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
 from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, read_capped, read_key, server_suffix
 from qa_pipeline.llm.replies import sent_schema
@@ -85,7 +85,7 @@ class GeminiProvider(Provider):
         )
         self.name = _name(settings)
         self._timeout_seconds = timeout_seconds
-        self._lines = PerLoop(self._connect)
+        self._connections = PerLoop(self._connect)
 
     async def send(self, request: Request[Any]) -> RawReply:
         """Send the request once. See `Provider.send`."""
@@ -95,7 +95,7 @@ class GeminiProvider(Provider):
 
         failure: ModelError
         try:
-            client, _ = self._lines.get()
+            client, _ = self._connections.get()
             response = await client.aio.models.generate_content(
                 model=self._settings.model,
                 contents=request.prompt,
@@ -113,8 +113,8 @@ class GeminiProvider(Provider):
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""
-        if line := self._lines.pop():
-            client, session = line
+        if connection := self._connections.pop():
+            client, session = connection
             await session.close()
             await client.aio.aclose()
             client.close()
@@ -202,11 +202,7 @@ def _vertex_url(location: str) -> str:
 
 
 def _machine_credentials() -> "Credentials":
-    """Return the credentials that Google's tools store on the machine.
-
-    Raises:
-        KeyRejectedError: credentials are missing.
-    """
+    """Return the credentials that Google's tools store on the machine."""
     import google.auth
     from google.auth.exceptions import DefaultCredentialsError
 
@@ -222,6 +218,7 @@ def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateC
     """Return all parts of a request except its prompt."""
     from google.genai.types import GenerateContentConfig
 
+    level = settings.thinking_level
     return GenerateContentConfig.model_validate(
         {
             "system_instruction": request.system,
@@ -231,7 +228,7 @@ def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateC
             "response_mime_type": "application/json",
             "response_json_schema": sent_schema(request.reply_model),  # type: ignore[arg-type]
             # None uses the defaults of model and provider
-            "thinking_config": settings.thinking_level and {"thinking_level": settings.thinking_level},
+            "thinking_config": {"thinking_level": level} if level else None,
             "automatic_function_calling": {"disable": True},
             # otherwise the client would silently pay to continue a truncated reply
             "automatic_continuation": False,
@@ -262,11 +259,9 @@ def read_usage(response: "GenerateContentResponse") -> Usage:
     if usage is None:
         return Usage()
     thoughts = usage.thoughts_token_count
-    written = [n for n in (usage.candidates_token_count, thoughts) if n is not None]
-    written_tokens = sum(written) if written else None
-    return believed(
-        Usage(usage.prompt_token_count, written_tokens, usage.cached_content_token_count, thoughts)
-    )
+    outputs = [count for count in (usage.candidates_token_count, thoughts) if count is not None]
+    output = sum(outputs) if outputs else None
+    return plausible(Usage(usage.prompt_token_count, output, usage.cached_content_token_count, thoughts))
 
 
 def _problem(

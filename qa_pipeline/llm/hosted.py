@@ -40,7 +40,7 @@ _BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}
 _FAILING_SECONDS = 600.0  # five times LONGEST_WAIT, so a per-minute quota has been renewed
 MOST_FAILED_CALLS = 10
 """Number of consecutive failed calls at which the run stops."""
-_TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: log only longer gaps, once a minute
+_WARN_AFTER, _WARN_EVERY = 5.0, 60.0  # seconds: log only longer gaps, once a minute
 _log = logging.getLogger(__name__)
 stamina.instrumentation.set_on_retry_hooks(())  # logging every retry would hide other messages
 
@@ -89,7 +89,7 @@ class HostedModel:
         self._run = run
         self._most_output = most_output
         self._clock = clock or Clock()
-        self._told_at = -math.inf
+        self._warned_at = -math.inf
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Ask until a reply can be read. See `LanguageModel.complete`. Errors have the calls they took."""
@@ -100,8 +100,8 @@ class HostedModel:
             except UnreadableReplyError as error:
                 if error.reason not in REASKED:
                     raise
-                first = error
-            prompt = ask_again(request.prompt, request.language, str(first), first.raw or "")
+                unreadable = error
+            prompt = ask_again(request.prompt, request.language, str(unreadable), unreadable.raw)
             return await self._read(replace(request, prompt=prompt), request.key, calls)
         except ModelError as error:
             error.calls = tuple(calls)
@@ -137,8 +137,8 @@ class HostedModel:
 
     async def _send(self, request: Request[Any], asking: _Asking) -> RawReply:
         """Send once, and update throttle and budget."""
-        most = most_request_tokens(request)
-        reservation = await self._budget.reserve(request, self.name, most, self._most_output)
+        most_input = most_request_tokens(request)
+        reservation = await self._budget.reserve(request, self.name, most_input, self._most_output)
         charge = partial(self._charge, request, asking, reservation)
         try:
             await self._throttle.turn()
@@ -183,6 +183,7 @@ class HostedModel:
         model: str | None,
         usage: Usage,
     ) -> None:
+        """Settle the reservation, and record the call."""
         cost = reservation.settle(usage)
         asking.calls.append(
             CallRecord(
@@ -241,20 +242,23 @@ class HostedModel:
     ) -> bool:
         """Count a fault, and return True if the request has used up its faults."""
         most, patience = self._settings.max_tries, self._settings.wait_minutes
-        has_replied_since = asking.failed_at is not None and failing_since > asking.failed_at
+        # the server answered another request since the last fault of this request
+        has_replied = asking.failed_at is not None and failing_since > asking.failed_at
         asking.failed_at = now
         asking.faults += 1
-        asking.own_faults += not error.is_away or has_replied_since
+        if has_replied or not error.is_away:
+            asking.own_faults += 1
         if error.is_final or asking.own_faults >= most:
             return True
         waited = now - failing_since
         if error.is_away and asking.faults >= most and waited > patience * 60:
             # the request itself may crash the server
-            if sum(call.outcome == TransientModelError.reason for call in asking.calls) >= most:
+            interrupted = [call for call in asking.calls if call.outcome == TransientModelError.reason]
+            if len(interrupted) >= most:
                 return True
             raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
-        if error.is_away and waited >= _TELL_AFTER and now - self._told_at >= _TELL_EVERY:
-            self._told_at = now
+        if error.is_away and waited >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:
+            self._warned_at = now
             _log.warning(
                 "%s: %s; waiting for %.0f s now, up to %g min (llm.wait_minutes)",
                 self.name, error, waited, patience,

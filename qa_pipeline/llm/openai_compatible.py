@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.llm.budget import believed
+from qa_pipeline.llm.budget import plausible
 from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
 from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, read_capped, read_key, server_suffix
 from qa_pipeline.llm.replies import sent_schema
@@ -98,23 +98,24 @@ class OpenAIProvider(Provider):
         while True:
             left_out = self.left_out
             status, headers, payload = await self._post(request, left_out)
+            is_success = 200 <= status < 300
             # gateways send errors with a status of success
-            inner = _object(_object(payload).get("error"))
-            if 200 <= status < 300 and not (inner and not _object(payload).get("choices")):
+            error = _object(_object(payload).get("error"))
+            if is_success and (not error or _object(payload).get("choices")):
                 return read_reply(payload, self._key.get_secret_value(), self._settings.model)
-            if 200 <= status < 300:
-                status = inner["code"] if isinstance(inner.get("code"), int) else 500
+            if is_success:
+                status = error["code"] if isinstance(error.get("code"), int) else 500
             code, complaint = read_complaint(payload)
-            lacking = None
+            rejected = None
             if status in _REFUSED_STATUSES or (status in _FAULTS and _JSON_MODE.search(complaint)):
-                lacking = not_taken(complaint, left_out, may_change_mode=may_change_mode)
-            if lacking is None:
+                rejected = rejected_parameter(complaint, left_out, may_change_mode=may_change_mode)
+            if rejected is None:
                 raise self._refusal(status, headers, code, complaint)
-            if self.left_out == left_out:
-                self.left_out = left_out | {lacking}
+            if self.left_out == left_out:  # another call may have changed it meanwhile
+                self.left_out = left_out | {rejected}
                 mode = f"; llm.json_mode={json_mode(self.left_out)} asks so at once"
-                advice = mode if lacking in ("schema", "object") else ""
-                _log.warning("%s does not take %s and is asked without%s", self.name, lacking, advice)
+                advice = mode if rejected in ("schema", "object") else ""
+                _log.warning("%s does not take %s and is asked without%s", self.name, rejected, advice)
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""
@@ -243,19 +244,21 @@ def _checked(url: str) -> str:
 def parameters(request: Request[Any], settings: ModelSettings, left_out: Collection[str]) -> dict[str, Any]:
     """Return the body of a call."""
     reply_model: type[ReplyModel] = request.reply_model
-    mode, system, response_format = json_mode(left_out), request.system, None
     schema = sent_schema(reply_model)
+    mode, system = json_mode(left_out), request.system
+    response_format: dict[str, Any] | None = None
     if mode == "schema":
         json_schema = {"name": reply_model.__name__, "strict": True, "schema": schema}
         response_format = {"type": "json_schema", "json_schema": json_schema}
     else:
         # json_object needs the word "json" in the messages, which _IN_WORDS contains
         system = f"{system}\n\n{_IN_WORDS}\n{json.dumps(schema, ensure_ascii=False)}"
-        response_format = {"type": "json_object"} if mode == "object" else None
+        if mode == "object":
+            response_format = {"type": "json_object"}
     messages = [{"role": "system", "content": system}, {"role": "user", "content": request.prompt}]
     if "system" in left_out:
         messages = [{"role": "user", "content": f"{system}\n\n{request.prompt}"}]
-    cap = "max_tokens" if "max_completion_tokens" in left_out else "max_completion_tokens"
+    cap_name = "max_tokens" if "max_completion_tokens" in left_out else "max_completion_tokens"
     local_cap = _LOCAL_CAP_OF_LISTS if request.role in _LISTS else _LOCAL_CAP
     sent: dict[str, Any] = {
         "model": settings.model,
@@ -263,7 +266,7 @@ def parameters(request: Request[Any], settings: ModelSettings, left_out: Collect
         "temperature": request.temperature,
         "seed": request.seed,
         "reasoning_effort": settings.thinking_level,
-        cap: settings.max_output_tokens or (local_cap if settings.is_local else None),
+        cap_name: settings.max_output_tokens or (local_cap if settings.is_local else None),
         "response_format": response_format,
     }
     return {name: value for name, value in sent.items() if value is not None and name not in left_out}
@@ -274,11 +277,11 @@ def json_mode(left_out: Collection[str]) -> str:
     return next((mode for mode in ("schema", "object") if mode not in left_out), "text")
 
 
-def not_taken(complaint: str, left_out: Collection[str], *, may_change_mode: bool) -> str | None:
+def rejected_parameter(complaint: str, left_out: Collection[str], *, may_change_mode: bool) -> str | None:
     """Return the parameter that a complaint is about, if it can still be left out."""
     for name, pattern in _DISPENSABLE.items():
-        is_open = name not in left_out and (may_change_mode or pattern is not _JSON_MODE)
-        if is_open and pattern.search(complaint):
+        may_drop = name not in left_out and (may_change_mode or pattern is not _JSON_MODE)
+        if may_drop and pattern.search(complaint):
             return name
     return None
 
@@ -289,17 +292,18 @@ def read_complaint(body: object) -> tuple[str, str]:
     If the server names the rejected parameter, it precedes the message.
     """
     payload = _object(body)
-    inner = _object(payload.get("error")) or payload
-    code = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
+    error = _object(payload.get("error")) or payload
+    code = error.get("code") if isinstance(error.get("code"), str) else error.get("type")
     plain = next((text for text in (body, payload.get("error")) if isinstance(text, str)), "")
-    message = str(inner.get("message") or inner.get("detail") or plain)
-    parameter = inner.get("param")
+    message = str(error.get("message") or error.get("detail") or plain)
+    parameter = error.get("param")
     return str(code or ""), f"'{parameter}': {message}" if parameter else message
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
     """Return the seconds in `retry-after-ms` or `Retry-After`, or 0 without either."""
-    return seconds_in(headers.get("retry-after-ms", "")) / 1000 or seconds_in(headers.get("retry-after", ""))
+    milliseconds = seconds_in(headers.get("retry-after-ms", ""))
+    return milliseconds / 1000 if milliseconds else seconds_in(headers.get("retry-after", ""))
 
 
 def read_reply(payload: Any, key: str, model: str) -> RawReply:
@@ -309,8 +313,9 @@ def read_reply(payload: Any, key: str, model: str) -> RawReply:
         UnreadableReplyError: `refused`, `blocked_safety`, `truncated` or `empty`.
     """
     reply = _object(payload)
-    replied_model = reply.get("model")
-    replied = f"openai/{(one_line(replied_model, key) if isinstance(replied_model, str) else '') or model}"
+    name = reply.get("model")
+    replied_name = one_line(name, key) if isinstance(name, str) else ""
+    replied_model = f"openai/{replied_name or model}"
     choices = reply.get("choices")
     choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
     message = _object(choice.get("message"))
@@ -326,8 +331,8 @@ def read_reply(payload: Any, key: str, model: str) -> RawReply:
     elif not text.strip():
         problem = "empty", "the reply has no text"
     if problem:
-        raise UnreadableReplyError(*problem, raw=text or refusal, model=replied, usage=usage)
-    return RawReply(text, replied, usage)
+        raise UnreadableReplyError(*problem, raw=text or refusal, model=replied_model, usage=usage)
+    return RawReply(text, replied_model, usage)
 
 
 def _object(node: Any) -> dict[str, Any]:
@@ -342,7 +347,7 @@ def _text(content: Any) -> str:
 
 def _usage(usage: Any) -> Usage:
     counts = _object(usage)
-    return believed(
+    return plausible(
         Usage(
             input_tokens=counts.get("prompt_tokens"),
             output_tokens=counts.get("completion_tokens"),

@@ -89,10 +89,13 @@ def read_key(environ: Mapping[str, str], names: Sequence[str], advice: str) -> s
     Raises:
         KeyRejectedError: it contains invalid characters. HTTP errors would quote a key with a line break.
     """
-    name, key = next(((name, key) for name in names if (key := environ.get(name, "").strip())), ("", ""))
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise KeyRejectedError(f"{name} holds characters no key has; {advice}")
-    return key
+    for name in names:
+        key = environ.get(name, "").strip()
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise KeyRejectedError(f"{name} has characters that no key has; {advice}")
+        if key:
+            return key
+    return ""
 
 
 class PerLoop(Generic[ValueT]):
@@ -138,13 +141,13 @@ class Throttle:
         self._rate = requests_per_minute
         self._limiters = PerLoop(self._new_limiter)
         self._clock = clock or Clock()
-        self._held_until = 0.0
+        self._paused_until = 0.0
         self.failing_since: float | None = None
         self.failed_calls = 0
 
     async def turn(self) -> None:
         """Wait until a call may be sent."""
-        while (wait := self._held_until - self._clock.steady()) > 0:  # noqa: ASYNC110 - an end that moves
+        while (wait := self._paused_until - self._clock.steady()) > 0:  # noqa: ASYNC110 - the end may move
             await asyncio.sleep(wait)
         if self._rate:
             await self._limiters.get().acquire()
@@ -162,7 +165,7 @@ class Throttle:
 
     def refused(self, wait_seconds: float) -> None:
         """Delay all calls by the time that the server asks for."""
-        self._held_until = max(self._held_until, self._clock.steady() + wait_seconds)
+        self._paused_until = max(self._paused_until, self._clock.steady() + wait_seconds)
 
     def _new_limiter(self) -> "AsyncLimiter":
         from aiolimiter import AsyncLimiter

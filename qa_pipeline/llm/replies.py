@@ -83,17 +83,18 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
     try:
         return parse_reply(text, reply_model), "none" if text == raw else "repaired"
     except UnreadableReplyError as error:
-        first = error
-    if first.reason == "not_json":
+        problem = error
+    if problem.reason == "not_json":
         for repair, attempt in _attempts(text):
             try:
                 return parse_reply(attempt, reply_model), repair
             except UnreadableReplyError as error:
-                first = error if error.reason == "schema_breach" else first
-    if first.reason == "not_json" and "{" not in raw and _REFUSALS.match(raw):
-        first = UnreadableReplyError("refused", "the model replied that it will not answer")
-    first.raw = raw
-    raise first
+                if error.reason == "schema_breach":
+                    problem = error
+    if problem.reason == "not_json" and "{" not in raw and _REFUSALS.match(raw):
+        problem = UnreadableReplyError("refused", "the model replied that it will not answer")
+    problem.raw = raw
+    raise problem
 
 
 def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
@@ -161,13 +162,15 @@ def _repaired(text: str) -> str | None:
 
     broken = text[start : end + 1]
     repaired = repair_json(broken, ensure_ascii=False)
-    is_same = isinstance(repaired, str) and _words(repaired) == _words(broken)
-    return repaired if is_same and isinstance(repaired, str) else None
+    if not isinstance(repaired, str) or _words(repaired) != _words(broken):
+        return None
+    return repaired
 
 
 def _words(text: str) -> Counter[str]:
-    text = keep_backslashes(text)
-    plain = _ESCAPED_MARK.sub(" ", _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text))
+    """Count the words of JSON text, with escapes read as their characters."""
+    unescaped = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), keep_backslashes(text))
+    plain = _ESCAPED_MARK.sub(" ", unescaped)
     return Counter(re.findall(r"\w+", plain.lower()))
 
 
@@ -188,7 +191,9 @@ def sent_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
         if "$ref" in node:
             node = schema["$defs"][node["$ref"].rpartition("/")[2]] | node
         fields = {name: simplify(value) for name, value in node.items() if name not in _UNREAD}
-        return fields | ({"required": list(fields["properties"])} if "properties" in fields else {})
+        if "properties" in fields:
+            fields["required"] = list(fields["properties"])
+        return fields
 
     simplified: dict[str, Any] = simplify(schema)
     return simplified

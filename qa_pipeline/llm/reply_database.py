@@ -157,8 +157,8 @@ _OPENING_LOCK = 7206135
 _READS = "qa_pipeline_reads"
 _RESTARTING = ("starting up", "shutting down", "recovery", "too many clients")
 _SQLITE_ADVICE = (
-    "Check that there is space, that this user may write there, and that no other process holds it; then run "
-    "again. A damaged file holds replies that were paid for: restore it from a copy, or move it away"
+    "Check that there is space, that this user may write there, and that no other process locks it; then run "
+    "again. A damaged file has replies that were paid for: restore it from a copy, or move it away"
 )
 _POSTGRES_ADVICE = (
     "Check llm.store.url, PGPASSWORD or .pgpass, and that the server runs; then run again: nothing that was "
@@ -172,7 +172,7 @@ class Database:
     Methods that run work raise ReplyStoreError if the database cannot be used.
 
     Args:
-        place: the SQLite file, or a postgresql:// address. Messages never contain its password.
+        address: the SQLite file, or a postgresql:// address. Messages never contain its password.
         busy_seconds: maximum seconds to wait for another process that locks the SQLite file.
 
     Raises:
@@ -228,6 +228,7 @@ class Database:
                 self._engine = None
 
     def _opened(self) -> sa.Engine:
+        """Return the engine; at the first use, connect and create missing tables."""
         with self._lock:
             if self._engine is None:
                 engine = self._new_engine()
@@ -290,6 +291,7 @@ class Database:
 
 
 def _url(address: Path | str) -> sa.URL:
+    """Return the SQLAlchemy address of a SQLite file or of a postgresql:// address."""
     if isinstance(address, Path):
         return sa.URL.create("sqlite", database=str(address))
     try:

@@ -7,7 +7,7 @@ pay for the same request.
 import asyncio
 import threading
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -31,6 +31,8 @@ from qa_pipeline.llm.reply_database import (
 from qa_pipeline.records import CallRecord, Repair, Usage
 
 REPLIED = "replied"
+ReplyDocument = tuple[str, str, str]
+"""Asked model and key of a request, and the id of a document that it shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class ReplyStore:
     Every coroutine raises ReplyStoreError if the store cannot be used.
 
     Args:
-        place: a SQLite file, or a postgresql:// address.
+        address: a SQLite file, or a postgresql:// address.
     """
 
     def __init__(self, address: Path | str) -> None:
@@ -102,19 +104,19 @@ class ReplyStore:
     def join(self, request_id: RequestId) -> Flight | None:
         """Return the flight of an equal request, or None for the first caller, which must `land` it."""
         with self._lock:
-            before = self._flights.get(request_id)
-            if before is None:
+            flight = self._flights.get(request_id)
+            if flight is None:
                 self._flights[request_id] = Future()
-            return before
+            return flight
 
-    def land(self, request_id: RequestId, end: Outcome | Exception | None) -> None:
+    def land(self, request_id: RequestId, result: Outcome | Exception | None) -> None:
         """End a flight. All waiting callers get the outcome or the error."""
         with self._lock:
             flight = self._flights.pop(request_id)
-        if isinstance(end, Exception):
-            flight.set_exception(end)
+        if isinstance(result, Exception):
+            flight.set_exception(result)
         else:
-            flight.set_result(end)
+            flight.set_result(result)
 
     def close(self) -> None:
         """Write submitted jobs and close the database. A later use opens it again."""
@@ -125,6 +127,7 @@ class ReplyStore:
         self.database.close()
 
     async def _do(self, job: _Job) -> Outcome | None:
+        """Queue a job, and wait until the writer has processed it."""
         with self._lock:
             self._jobs.append(job)
             if self._writer is None:
@@ -153,12 +156,8 @@ class ReplyStore:
                 job.done.set_result(outcomes.get(job.id))
 
 
-def call_of(row: dict[str, Any]) -> CallRecord:
-    """Convert a row of `calls` into its record. The row is modified."""
-    return CallRecord(usage=Usage(*(row.pop(name) for name in TOKENS)), **row)
-
-
 def _row(record: Outcome | CallRecord) -> dict[str, Any]:
+    """Return the columns of a record, with a column per kind of token."""
     values = asdict(record)
     usage: dict[str, Any] = values.pop("usage")
     return values | usage
@@ -183,32 +182,33 @@ def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
         connection.execute(insert_missing(REPLIES), replies)
     if calls:
         connection.execute(insert_missing(CALLS), calls)
-    documents = {
-        (*job.id, name) for job in jobs if job.outcome or job.calls for name in job.request.documents
-    }
-    _note_documents(connection, documents)
+    paid = [job for job in jobs if job.outcome or job.calls]
+    _note_documents(connection, {(*job.id, name) for job in paid for name in job.request.documents})
 
 
 def _look_up(
     connection: sa.Connection, jobs: Sequence[_Job]
-) -> tuple[dict[RequestId, Outcome], set[tuple[str, str, str]]]:
+) -> tuple[dict[RequestId, Outcome], set[ReplyDocument]]:
     """Return the stored outcomes, and the documents not yet recorded with them."""
     keys = list({job.request.key for job in jobs})
-    outcomes = {
-        (row["asked_model"], row["request_key"]): Outcome(
-            **{name: row[name] for name in _OUTCOME_COLUMNS}, usage=Usage(*(row[name] for name in TOKENS))
-        )
-        for row in connection.execute(_FIND, {"keys": keys}).mappings()
+    outcomes: dict[RequestId, Outcome] = {}
+    for row in connection.execute(_FIND, {"keys": keys}).mappings():
+        fields = {name: row[name] for name in _OUTCOME_COLUMNS}
+        usage = Usage(*(row[name] for name in TOKENS))
+        outcomes[row["asked_model"], row["request_key"]] = Outcome(**fields, usage=usage)
+    documents = {
+        (*job.id, document) for job in jobs if job.id in outcomes for document in job.request.documents
     }
-    sent = {(*job.id, document) for job in jobs if job.id in outcomes for document in job.request.documents}
-    if not sent:
-        return outcomes, sent
-    return outcomes, sent - {(row[0], row[1], row[2]) for row in connection.execute(_NOTED, {"keys": keys})}
+    if not documents:
+        return outcomes, documents
+    noted = {(row[0], row[1], row[2]) for row in connection.execute(_NOTED, {"keys": keys})}
+    return outcomes, documents - noted
 
 
-def _note_documents(connection: sa.Connection, documents: Collection[tuple[str, str, str]]) -> None:
+def _note_documents(connection: sa.Connection, documents: Collection[ReplyDocument]) -> None:
     if documents:
-        rows = [{"asked_model": m, "request_key": k, "document_id": d} for m, k, d in sorted(documents)]
+        names = ("asked_model", "request_key", "document_id")
+        rows = [dict(zip(names, document, strict=True)) for document in sorted(documents)]
         connection.execute(insert_missing(REPLY_DOCUMENTS), rows)
 
 
@@ -232,20 +232,22 @@ def erase(database: Database, documents: Sequence[str]) -> int:
     return replies
 
 
-def _requests(table: sa.Table) -> "sa.Tuple":
+def _request_id(table: sa.Table) -> "sa.Tuple":
     return sa.tuple_(table.c.asked_model, table.c.request_key)
 
 
-def _erase(connection: sa.Connection, ids: Sequence[str]) -> int:
-    replies = 0
-    for start in range(0, len(ids), KEYS_A_STATEMENT):
-        part = ids[start : start + KEYS_A_STATEMENT]
-        request_ids = sa.select(*_requests(REPLY_DOCUMENTS)).where(REPLY_DOCUMENTS.c.document_id.in_(part))
-        replies += connection.execute(sa.delete(REPLIES).where(_requests(REPLIES).in_(request_ids))).rowcount
-        connection.execute(sa.delete(DOCUMENT_NAMES).where(DOCUMENT_NAMES.c.document_id.in_(part)))
-    used = sa.select(*_requests(REPLIES))
-    connection.execute(sa.delete(REPLY_DOCUMENTS).where(_requests(REPLY_DOCUMENTS).not_in(used)))
-    return replies
+def _erase(connection: sa.Connection, document_ids: Sequence[str]) -> int:
+    deleted = 0
+    for start in range(0, len(document_ids), KEYS_A_STATEMENT):
+        some_ids = document_ids[start : start + KEYS_A_STATEMENT]
+        is_shown = REPLY_DOCUMENTS.c.document_id.in_(some_ids)
+        requests = sa.select(*_request_id(REPLY_DOCUMENTS)).where(is_shown)
+        deletion = connection.execute(sa.delete(REPLIES).where(_request_id(REPLIES).in_(requests)))
+        deleted += deletion.rowcount
+        connection.execute(sa.delete(DOCUMENT_NAMES).where(DOCUMENT_NAMES.c.document_id.in_(some_ids)))
+    kept = sa.select(*_request_id(REPLIES))
+    connection.execute(sa.delete(REPLY_DOCUMENTS).where(_request_id(REPLY_DOCUMENTS).not_in(kept)))
+    return deleted
 
 
 DocumentName = tuple[str, str, str]
@@ -254,7 +256,9 @@ DocumentName = tuple[str, str, str]
 
 def note_documents(database: Database, names: Iterable[DocumentName]) -> None:
     """Store the paths of documents."""
-    if rows := [dict(zip(("document_id", "batch", "path"), name, strict=True)) for name in names]:
+    columns = ("document_id", "batch", "path")
+    rows = [dict(zip(columns, name, strict=True)) for name in names]
+    if rows:
         database.transact(lambda connection: connection.execute(insert_missing(DOCUMENT_NAMES), rows))
 
 
@@ -278,6 +282,10 @@ def read_calls(database: Database, batch: str | None = None) -> list[CallRecord]
     chosen = sa.select(CALLS).order_by(CALLS.c.started_at, CALLS.c.call_id)
     if batch is not None:
         chosen = chosen.where(CALLS.c.batch == batch)
-    return database.read(
-        lambda connection: [call_of(dict(row)) for row in connection.execute(chosen).mappings().all()]
-    )
+    rows = database.read(lambda connection: [dict(row) for row in connection.execute(chosen).mappings()])
+    return [_call(row) for row in rows]
+
+
+def _call(row: Mapping[Any, Any]) -> CallRecord:
+    usage = Usage(*(row[name] for name in TOKENS))
+    return CallRecord(usage=usage, **{name: value for name, value in row.items() if name not in TOKENS})

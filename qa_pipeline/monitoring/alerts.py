@@ -72,10 +72,9 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
     """
     sides = {"below": settings.alerts.below, "above": settings.alerts.above}
     limits = [(side, metric, limit) for side in sides for metric, limit in sides[side].items()]
-    unscored = [pl.lit(None, pl.Float64()).alias(name) for _, name, _ in limits if name not in rows.columns]
-    ordered = rows.sort("day", "time", "id", nulls_last=True).with_columns(
-        *unscored, hour=pl.col("time").dt.hour()
-    )
+    missing = [pl.lit(None, pl.Float64()).alias(name) for _, name, _ in limits if name not in rows.columns]
+    ordered = rows.sort("day", "time", "id", nulls_last=True)
+    ordered = ordered.with_columns(*missing, hour=pl.col("time").dt.hour())
     levels: list[dict[str, Any]] = []
     for side, metric, limit in limits:
         hourly = metric in settings.alerts.hourly
@@ -109,11 +108,16 @@ def _state(scores: Floats, limit: float, side: str, error: float) -> dict[str, A
     level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
     if mean is None or len(scores) < LEAST_ROWS:
         return level_state
-    each_alone = Sums(scores[:, None], np.ones((len(scores), 1)))
-    low, high = (float(end[0]) for end in mean_bounds(each_alone, np.zeros(1), np.ones(1), 1 - error))
-    # negated, so that low values are bad
-    nearest, middle, bad = (high, mean, limit) if side == "below" else (-low, -mean, -limit)
-    state = "alert" if nearest < bad else "uncertain" if middle < bad else "fine"
+    group_per_row = Sums(scores[:, None], np.ones((len(scores), 1)))
+    bounds = mean_bounds(group_per_row, np.zeros(1), np.ones(1), 1 - error)
+    low, high = (float(bound[0]) for bound in bounds)
+    is_bad = mean < limit if side == "below" else mean > limit
+    is_proved_bad = high < limit if side == "below" else low > limit
+    state = "fine"
+    if is_proved_bad:
+        state = "alert"
+    elif is_bad:
+        state = "uncertain"
     return {**level_state, "low": low, "high": high, "state": state}
 
 
@@ -157,7 +161,7 @@ def notify(urls: Sequence[SecretStr], title: str, body: str) -> list[str]:
             failed.append(str(number))
     if len(failed) == len(urls):
         raise DeliveryError(
-            "no place of monitoring.alerts.urls took the message; check that they can be reached "
+            "no address of monitoring.alerts.urls took the message; check that they can be reached "
             "from here and that their passwords hold"
         )
     return failed

@@ -49,8 +49,10 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
     def score(rows: pl.DataFrame) -> pl.DataFrame:
         evaluated, values = evaluate(rows, metrics, means)
         steps = [
-            pl.Series(f"{of.name}{DECIDED_BY}", list(map(of.deciders, evaluated)), pl.List(pl.String()))
-            for of in metrics
+            pl.Series(
+                f"{metric.name}{DECIDED_BY}", list(map(metric.deciders, evaluated)), pl.List(pl.String())
+            )
+            for metric in metrics
         ]
         return values.hstack(steps)
 
@@ -102,7 +104,7 @@ def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl
         try:
             days.append(_finite(pl.read_parquet(readable(file)).cast(BASE)))
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{file} holds no scores that can be read; delete it and score again") from error
+            raise InputError(f"{file} has no scores that can be read; delete it and score again") from error
     return pl.concat(days, how="diagonal")
 
 
@@ -113,7 +115,8 @@ def metrics_of(rows: pl.DataFrame) -> list[str]:
 
 def decisions_of(rows: pl.DataFrame, metric: str) -> dict[str, int]:
     """Count the deciding steps of the known scores of a metric; empty for arithmetic."""
-    if (steps := f"{metric}{DECIDED_BY}") not in rows.columns:
+    steps = f"{metric}{DECIDED_BY}"
+    if steps not in rows.columns:
         return {}
     decided = rows.filter(pl.col(metric).is_not_null())[steps].explode().drop_nulls()
     return dict(decided.value_counts().sort(steps).iter_rows())

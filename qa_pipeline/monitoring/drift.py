@@ -41,10 +41,10 @@ def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
 
     days: list[date] = rows["day"].unique().sort().to_list()
     reference_days = days[:REFERENCE_DAYS]
-    before = rows.filter(pl.col("day").is_in(reference_days))
+    reference_rows = rows.filter(pl.col("day").is_in(reference_days))
     metrics = metrics_of(rows)
-    references = {name: before[name].drop_nulls().sort().to_numpy() for name in metrics}
-    differed = dict.fromkeys(metrics, False)
+    references = {name: reference_rows[name].drop_nulls().sort().to_numpy() for name in metrics}
+    differed_before = dict.fromkeys(metrics, False)  # on the last tested day
     drift_rows: list[dict[str, Any]] = []
     for day in days:
         of_day = rows.filter(pl.col("day") == day)
@@ -52,13 +52,15 @@ def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
         untested = {"day": day, "state": "reference" if is_reference else "not enough rows"}
         compared = [untested | _compared(of_day, name, references[name]) for name in metrics]
         tested = [row for row in compared if "p" in row and not is_reference]
-        chances = false_discovery_control([row["p"] for row in tested]) if tested else ()
-        for row, chance in zip(tested, chances, strict=True):
-            name, differs = row["metric"], bool(chance <= _RATE)
-            is_drift = differs and (differed[name] or chance <= _RATE / _YEAR)
-            state = "drift" if is_drift else "differs" if differs else "steady"
-            row.update(differs=differs, state=state)
-            differed[name] = differs
+        adjusted = false_discovery_control([row["p"] for row in tested]) if tested else ()
+        for row, adjusted_p in zip(tested, adjusted, strict=True):
+            name, differs = row["metric"], bool(adjusted_p <= _RATE)
+            if differs and (differed_before[name] or adjusted_p <= _RATE / _YEAR):
+                row["state"] = "drift"
+            else:
+                row["state"] = "differs" if differs else "steady"
+            row["differs"] = differs
+            differed_before[name] = differs
         drift_rows += [{**row, "message": _message(row)} for row in compared]
     return pl.DataFrame(drift_rows, schema=DRIFT)
 

@@ -31,7 +31,8 @@ class Logs:
     def __init__(self, folder: Path, limits: Limits = LIMITS) -> None:
         if not folder.is_dir():
             raise InputError(f"{folder} is no folder; name one with logs (monitoring.logs)")
-        self._folder, self._limits = folder, limits
+        self._folder = folder
+        self._limits = limits
 
     def days(self) -> list[date]:
         """Return the days with a sub-folder, sorted; raises `InputError` without any."""
@@ -48,8 +49,8 @@ class Logs:
         rows: dict[str, Row] = {}
         faults: dict[tuple[str, str], Row] = {}
 
-        def leave_out(file: str, place: int, fault: Fault) -> None:
-            first = {"file": file, "reason": fault.reason, "first_row": place, "detail": fault.detail}
+        def leave_out(file: str, number: int, fault: Fault) -> None:
+            first = {"file": file, "reason": fault.reason, "first_row": number, "detail": fault.detail}
             faults.setdefault((file, fault.reason), {**first, "rows": 0})["rows"] += 1
 
         for file in self._files(day):
@@ -79,15 +80,14 @@ class Logs:
 
 
 def _request(line: FileRow) -> Row | Fault:
-    """Return a line as a row of `LOGGED`; its id is a hash of the line unless it has one."""
+    """Return a line as a row of `LOGGED`; without an id its hash is used."""
     values = line.value
     if not isinstance(values, dict):
         return check(values, RagRow)
     fields = RagRow.from_values(values)
-    row_id = fields.get("id")
+    row_id = _plain(fields.get("id")) if isinstance(fields.get("id"), str | int) else ""
     row: Row = {
-        "id": (_plain(row_id) if isinstance(row_id, str | int) else "")
-        or hashlib.sha256(line.written).hexdigest()[:32],
+        "id": row_id or hashlib.sha256(line.written).hexdigest()[:32],
         "time": _moment(values.get("time")),
         "model": _plain(values.get("model")),
         "error": _plain(values.get("error") or None),

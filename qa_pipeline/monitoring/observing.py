@@ -103,8 +103,8 @@ class Observer:
         return text if text is None or self._redact is None else self._redact(text)
 
     def _context(self, context: Context) -> dict[str, Any]:
-        given = {"text": context} if isinstance(context, str) else context
-        row = {name: given.get(name) for name in CONTEXT_FIELDS}
+        fields = {"text": context} if isinstance(context, str) else context
+        row = {name: fields.get(name) for name in CONTEXT_FIELDS}
         return {**row, "text": self._text(row["text"])}
 
     def _append(self, day: str, line: bytes) -> None:

@@ -1,7 +1,7 @@
 """Verdicts on the statements of an answer while it is written, by the local steps of verification.
 
 A statement is judged once the next sentence has begun, with the text before it. At the end the whole answer
-is judged, and verdicts that differ are reported again. The result is independent of the chunks of text.
+is judged, and verdicts that differ are reported again. The result is independent of how the text is divided.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,32 +39,34 @@ class Verdict:
 
 
 def stream_verdicts(
-    pieces: Iterable[str],
+    parts: Iterable[str],
     contexts: Sequence[str],
     resources: Resources,
     question: str = "",
     language: str = "en",
 ) -> Iterator[Verdict]:
-    """Yield verdicts while the chunks of an answer arrive; later verdicts replace those of the same span.
+    """Yield verdicts while the parts of an answer arrive; later verdicts replace those of the same span.
 
     Together they are the verdicts of `judge_answer` on the whole answer. The question helps to understand
     statements of a few words.
     """
     about = Statement("", tuple(contexts), language, question)
-    answer, judged = "", 0
+    answer = ""
+    judged = 0  # the end of the last judged statement
     reported: dict[tuple[int, int], Verdict] = {}
-    for piece in pieces:
-        read_before, answer = len(answer), answer + piece
-        for at in range(max(read_before, 1), min(len(answer), MOST_EARLY)):
-            if not answer[at].isspace() or answer[at - 1].isspace():  # no word has just ended
-                continue
-            for claim in _ended_claims(answer[:at], judged, language):
+    for part in parts:
+        first = max(len(answer), 1)
+        answer += part
+        for end in range(first, min(len(answer), MOST_EARLY)):
+            is_word_end = answer[end].isspace() and not answer[end - 1].isspace()
+            claims = _ended_claims(answer[:end], judged, language) if is_word_end else []
+            for claim in claims:
                 judged = claim.end
-                for verdict in judge_answer(replace(about, text=answer[:at]), resources, claim):
+                for verdict in judge_answer(replace(about, text=answer[:end]), resources, claim):
                     reported[verdict.start, verdict.end] = verdict
                     yield verdict
-    at_end = judge_answer(replace(about, text=answer), resources)
-    final = {(verdict.start, verdict.end): verdict for verdict in at_end}
+    verdicts = judge_answer(replace(about, text=answer), resources)
+    final = {(verdict.start, verdict.end): verdict for verdict in verdicts}
     for span in sorted({*reported, *final}):
         early, late = reported.get(span), final.get(span)
         if late is None and early is not None:

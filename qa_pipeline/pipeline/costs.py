@@ -1,6 +1,6 @@
 """Cost of model calls: sums by stage, and per accepted pair."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import Any, get_args
@@ -165,8 +165,8 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
             price, mean = price_of(models[role]), Usage(0, 0)
             if calls:  # use the mean call, since the sum would look like a single very long prompt
                 mean = Usage(round(read / calls), round(written / calls))
-            cost = price.cost(mean, now) if price else None
-            cost = None if cost is None else cost * Decimal(repr(calls))
+            cost_per_call = price.cost(mean, now) if price else None
+            cost = None if cost_per_call is None else cost_per_call * Decimal(repr(calls))
             stages.append(StageEstimate(batch, role, round(calls), round(read), round(written), cost))
     return Estimate(tuple(stages))
 
@@ -175,7 +175,7 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
     """Return the hosted model of each role, in the order of stages."""
     llm, generation, verification = settings.llm, settings.generation, settings.verification
     round_trip = verification.round_trip or generation.hop_share > 0
-    verifying: dict[Role, bool] = {
+    is_asked: dict[Role, bool] = {
         "validate": generation.asks_about_references,
         "guard": generation.guard.asks_a_model,
         "split": verification.split_claims != "rules",
@@ -183,7 +183,7 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
         **dict.fromkeys(("solve", "compare"), round_trip),
     }
     models: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
-    models |= {role: llm.reviewer("verifier") for role, is_on in verifying.items() if is_on}
+    models |= {role: llm.reviewer("verifier") for role, is_on in is_asked.items() if is_on}
     if settings.judging.enabled:
         models["judge"] = llm.reviewer("judge")
     return {role: models[role] for role in STAGES if role in models and models[role].provider in HOSTED}
@@ -191,38 +191,53 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
 
 def _calls(
     resources: Resources, batch: str, models: Mapping[Role, ModelSettings]
-) -> list[tuple[Role, float, float, float]]:
-    """Return role, calls, tokens read and tokens written of each stage of a batch."""
+) -> Iterator[tuple[Role, float, float, float]]:
+    """Yield role, calls, tokens read and tokens written of each stage of a batch."""
     settings, layout = resources.settings, resources.layout
-    generation, verification, top_k = settings.generation, settings.verification, settings.retrieval.top_k
+    generation, llm, top_k = settings.generation, settings.llm, settings.retrieval.top_k
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
-    makers = () if earlier is None else tuple(earlier["model"].unique())
-    valid = still_valid(earlier, chunks, generation, settings.llm, makers)
-    requests = plan_requests(chunks, valid, generation, settings.llm, batch=batch, links=link_chunks(chunks))
-    count, drafts = sum(request.limit for request in requests), generation.drafts_per_question
-    is_answered = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is not None
-    existing = len(read_pairs_beside(batch_files(resources, batch)))
-    new = SHARE_KEPT * count + (0 if is_answered else len(valid))
-    pairs = new * drafts + (0 if is_answered else existing)
-    first = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
-    judged, hops = JUDGED * pairs, JUDGED * pairs * generation.hop_share
-    again = judged if verification.round_trip else hops
-    canaries = settings.canaries.enabled and pairs > 0
-    counts: dict[Role, float] = {
-        "questions": len(requests), "standalone": REWRITTEN * count, "validate": new * top_k, "guard": new,
-        "answer": new * (drafts - 1 + first), "split": SPLIT[verification.split_claims] * pairs,
-        "verify": BORDERLINE * pairs + MODEL_CHUNKS * canaries, "solve": again + 2 * hops,
-        "compare": again, "judge": judged + (JUDGED_PAIRS - JUDGED_GOOD) * canaries,
-    }  # fmt: skip
-    passage = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
-    calls = []
+    generators = () if earlier is None else tuple(earlier["model"].unique())
+    kept = still_valid(earlier, chunks, generation, llm, generators)
+    requests = plan_requests(chunks, kept, generation, llm, batch=batch, links=link_chunks(chunks))
+    existing_pairs = read_pairs_beside(batch_files(resources, batch))
+    planned = sum(request.limit for request in requests)
+    questions = SHARE_KEPT * planned
+    pairs = questions * generation.drafts_per_question
+    if read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None:  # the last run did not finish
+        questions += len(kept)
+        pairs = questions * generation.drafts_per_question + len(existing_pairs)
+    counts = _call_counts(settings, questions, pairs)
+    counts["questions"], counts["standalone"] = len(requests), REWRITTEN * planned
+    passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():
         passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)
-        read = (PROMPT_TOKENS.get(role, 0) + passages * passage) * counts[role]
-        written = float(REPLY_TOKENS[role] * counts[role])
+        read = (PROMPT_TOKENS.get(role, 0) + passages * passage_tokens) * counts[role]
         if role == "questions":
-            read, written = float(sum(map(request_tokens, requests))), float(REPLY_TOKENS[role] * count)
-        thoughts = THOUGHTS.get(model.thinking_level or ("medium" if model.provider == "gemini" else ""), 0)
-        calls.append((role, counts[role], read, written + thoughts * counts[role]))
-    return calls
+            read = sum(map(request_tokens, requests))
+        replies = planned if role == "questions" else counts[role]
+        level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
+        written = REPLY_TOKENS[role] * replies + THOUGHTS.get(level, 0) * counts[role]
+        yield role, counts[role], read, written
+
+
+def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Role, float]:
+    """Return the expected calls of each role for new questions and for pairs to verify."""
+    generation, verification = settings.generation, settings.verification
+    # the first draft is written with its question if the model is asked for both at once
+    first_draft = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
+    judged = JUDGED * pairs
+    two_hop = judged * generation.hop_share
+    round_trips = judged if verification.round_trip else two_hop
+    has_canaries = settings.canaries.enabled and pairs > 0
+    model_canaries, judge_canaries = (MODEL_CHUNKS, JUDGED_PAIRS - JUDGED_GOOD) if has_canaries else (0, 0)
+    return {
+        "validate": questions * settings.retrieval.top_k,
+        "guard": questions,
+        "answer": questions * (generation.drafts_per_question - 1 + first_draft),
+        "split": SPLIT[verification.split_claims] * pairs,
+        "verify": BORDERLINE * pairs + model_canaries,
+        "solve": round_trips + 2 * two_hop,
+        "compare": round_trips,
+        "judge": judged + judge_canaries,
+    }

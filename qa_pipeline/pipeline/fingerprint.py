@@ -71,16 +71,19 @@ def unchanged_outcomes(resources: Resources, batches: Sequence[str]) -> dict[str
 
 
 def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome | None:
+    """Return the recorded outcome of a batch, if its inputs, output files and withdrawal are unchanged."""
     try:
         finished = Finished.model_validate_json(layout.finished(batch).read_bytes())
         is_same = finished.fingerprint == fingerprint and finished.files == _files(layout, batch)
     except (OSError, ValidationError):  # the run reports damaged tables
         return None
-    stone = tombstone_of(layout, batch)
-    is_blocked = stone is not None and stone.reason == "gate_failed"
-    if not is_same or is_blocked == finished.outcome.passed or (stone and not is_blocked):
+    if not is_same:
         return None
-    return finished.outcome if is_blocked else replace(finished.outcome, outcome="unchanged")
+    tombstone = tombstone_of(layout, batch)
+    if tombstone is None:
+        return replace(finished.outcome, outcome="unchanged") if finished.outcome.passed else None
+    is_blocked = tombstone.reason == "gate_failed" and not finished.outcome.passed
+    return finished.outcome if is_blocked else None
 
 
 def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:

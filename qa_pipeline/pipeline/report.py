@@ -45,29 +45,28 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     pairs, verdicts = frames["pairs"].filter(is_counted), frames["verdicts"].filter(is_counted)
     drafted = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
     examples = frames.get("training_examples")
-    trained = [] if examples is None else examples["pair_id"].to_list()
-    trains = pl.col("pair_id").is_in(trained)
-    left_out = "failed_gate" if examples is None else "over_document_cap_or_too_long"
+    is_example = pl.col("pair_id").is_in([] if examples is None else examples["pair_id"].to_list())
+    reason = "failed_gate" if examples is None else "over_document_cap_or_too_long"
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select(
-        what=pl.when(trains).then(pl.lit("examples")).otherwise(pl.lit("left_out")),
-        reason=pl.when(~trains).then(pl.lit(left_out)),
+        what=pl.when(is_example).then(pl.lit("examples")).otherwise(pl.lit("left_out")),
+        reason=pl.when(~is_example).then(pl.lit(reason)),
     )
     return pl.concat(
         [
-            stage_counts("documents", "found", frames["documents"], "status"),
+            _stage_counts("documents", "found", frames["documents"], "status"),
             _total("chunks", "created", frames["chunks"]),
-            stage_counts("questions", "planned", frames["questions"], "status"),
-            stage_counts("pairs", "created", pairs.with_columns(drafted), "status"),
-            stage_counts("verdicts", "decided", verdicts, "verdict"),
-            stage_counts("training_examples", "accepted", accepted, "what"),
+            _stage_counts("questions", "planned", frames["questions"], "status"),
+            _stage_counts("pairs", "created", pairs.with_columns(drafted), "status"),
+            _stage_counts("verdicts", "decided", verdicts, "verdict"),
+            _stage_counts("training_examples", "accepted", accepted, "what"),
         ]
     )
 
 
-def stage_counts(stage: str, total: str, frame: pl.DataFrame, parted_by: str) -> pl.DataFrame:
-    """Return a stage's total, then its counts by status and `reason`, largest first: a `STEPS` frame."""
+def _stage_counts(stage: str, total: str, frame: pl.DataFrame, status: str) -> pl.DataFrame:
+    """Return a stage's total, then its counts by `status` and reason, largest first: a `STEPS` frame."""
     parts = (
-        frame.group_by(pl.col(parted_by).alias("what"), "reason")
+        frame.group_by(pl.col(status).alias("what"), "reason")
         .agg(pl.len().cast(pl.Int64).alias("count"))
         .sort("count", "what", "reason", descending=[True, False, False], nulls_last=True)
         .select(pl.lit(stage).alias("stage"), "what", "reason", "count")
@@ -137,9 +136,6 @@ def _parts_of_documents(documents: pl.DataFrame, column: str, schema: pl.Schema)
     return ordered.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
-UNREAD = ("batch", "path", "status", "reason", "detail")
-
-
 @dataclass(frozen=True, slots=True)
 class Report:
     """Counts over batches.
@@ -177,18 +173,17 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
     for batch in batches:
         try:
             frames = read_tables(layout, batch)
-            made = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
+            decided = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
             recorded = read_decisions(layout.decisions(batch))
-            row, of_batch = _batch_row(batch, frames), _batch_counts(frames)
+            row, batch_counts = _batch_row(batch, frames), _batch_counts(frames)
         except (TableError, CorpusError) as error:
             incomplete[batch] = str(error)
             continue
-        since = recorded.join(made, on="decision_id", how="anti").height
-        decisions.update({"recorded since the last run": since}, **Counter(made["state"].to_list()))
+        new = recorded.join(decided, on="decision_id", how="anti").height
+        decisions.update({"recorded since the last run": new}, **Counter(decided["state"].to_list()))
         rows.append(row)
-        for name, frame in of_batch.items():
+        for name, frame in batch_counts.items():
             counts[name].append(frame)
-    documents = counts["unread"] or [TABLES["documents"].empty()]
     return Report(
         steps=_sums([STEPS.to_frame(), *counts["steps"]], "stage", "what", "reason"),
         known_answers=_sums(
@@ -198,7 +193,9 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         batches=pl.DataFrame(rows),
         left_out=_sums([LEFT_OUT_COUNTS.to_frame(), *counts["left_out"]], "what"),
         masked=_sums([MASKED_COUNTS.to_frame(), *counts["masked"]], "kind"),
-        unread=pl.concat(documents).select(UNREAD),
+        unread=pl.concat([TABLES["documents"].empty(), *counts["unread"]]).select(
+            "batch", "path", "status", "reason", "detail"
+        ),
         incomplete=incomplete,
         withdrawn=withdrawn_batches(layout),
         decisions={state: count for state, count in decisions.items() if count},
@@ -248,6 +245,7 @@ def _sections(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def _batch_row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, object]:
+    """Return the row of a batch in `Report.batches`."""
     sections, examples = _sections(frames), frames.get(TRAINING_EXAMPLES.name)
     accepted = frames["verdicts"].filter(pl.col("verdict") == "accepted")
     by_similarity = frames["claim_verdicts"].filter(pl.col("decided_by") == "similarity_only")

@@ -148,11 +148,11 @@ class Resources:
         return self._model or self.models.of(self.settings.llm.generator)
 
     def reviewer(self, role: Reviewer, model: str | None = None) -> LanguageModel | None:
-        """Return the model that verifies borderline claims or judges; None for the extractive rules.
+        """Return the verifier, for borderline claims, or the judge; None for the extractive rules.
 
         `model` names another model of the same provider, instead of the role's own.
         """
-        if self._model is not None:
+        if self._model is not None:  # it replaces the models of all roles
             return self._model
         settings = self.settings.llm.reviewer(role)
         if model is not None:

@@ -15,10 +15,7 @@ from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisi
 from qa_pipeline.curation.exports import ledger_files, ledger_rows, write_exports
 from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts, record_deciding
 from qa_pipeline.curation.training import build_training_examples
-from qa_pipeline.curation.withdrawals import (
-    forgotten_documents,
-    withdraw_outdated,
-)
+from qa_pipeline.curation.withdrawals import forgotten_documents, withdraw_outdated
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
@@ -42,14 +39,7 @@ from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import (
-    ASSESSMENTS,
-    CANARIES,
-    DECISIONS,
-    DOCUMENTS,
-    PAIRS,
-    QUESTIONS,
-)
+from qa_pipeline.storage.tables import ASSESSMENTS, CANARIES, DECISIONS, DOCUMENTS, PAIRS, QUESTIONS
 from qa_pipeline.verification.canaries import (
     Canary,
     canary_pairs,
@@ -155,7 +145,8 @@ def answer_questions(
     else:
         added = resources.layout.added_pairs(run.batch)
         existing = read_pairs_beside(batch_files(resources, run.batch))
-        existing += read_pairs(added) if added.is_file() else []
+        if added.is_file():
+            existing += read_pairs(added)
     pairs = [_imported_pairs(run, existing, documents, chunks)]
     if resources.generator is not None and questions.height:
         drafted = draft_answers(
@@ -331,13 +322,16 @@ def _judged_canaries(
     claims: pl.DataFrame,
     claim_verdicts: pl.DataFrame,
 ) -> pl.DataFrame:
+    """Judge rows with known verdicts, which are drawn from grounded pairs."""
     settings = run.settings
     # canaries that should pass need all claims supported, even if accept_grounding is lower
-    right = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=1.0)
-    canaries = draw_judge_pairs(with_evidence(right, claims, claim_verdicts), chunks)
-    read = [canary.pair for canary in canaries if canary.pair is not None]
+    grounded = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=1.0)
+    canaries = draw_judge_pairs(with_evidence(grounded, claims, claim_verdicts), chunks)
+    pairs_to_judge = [canary.pair for canary in canaries if canary.pair is not None]
     passages = passages_by_id(chunks)
-    assessed = judge_rows(read, passages, judge, settings.judging, llm=settings.llm, notify=run.notify)
+    assessed = judge_rows(
+        pairs_to_judge, passages, judge, settings.judging, llm=settings.llm, notify=run.notify
+    )
     decided = judged_verdicts(ASSESSMENTS.frame(assessed), settings.judging)
     return judged_rows(canaries, run.batch, decided)
 

@@ -106,9 +106,9 @@ class CardFacts:
 def _quantiles(counts: Counter[int]) -> dict[str, int]:
     """Return the quantiles of numbers, given the frequency of each."""
     frame = pl.DataFrame({"length": [*counts], "rows": [*counts.values()]}).sort("length")
-    upto, every = frame["rows"].cum_sum(), sum(counts.values())
-    ranks = {name: 1 + round(part * (every - 1)) for name, part in QUANTILES.items()}
-    return {name: frame["length"][int(upto.search_sorted(rank))] for name, rank in ranks.items()}
+    cumulative = frame["rows"].cum_sum()
+    ranks = {name: 1 + round(level * (counts.total() - 1)) for name, level in QUANTILES.items()}
+    return {name: frame["length"][int(cumulative.search_sorted(rank))] for name, rank in ranks.items()}
 
 
 _MOST_VALUES = 20
@@ -154,7 +154,7 @@ def data_card(manifest: Manifest) -> str:
         role: {maker["model"] for maker in facts["made_by"] if maker["role"] == role}
         for role in ("answers", "verified by a model", "judged")
     }
-    decided_by = facts["values"]["decided_by"]
+    decided_by = facts["values"]["decided_by"]  # rows by steps, such as "llm and quotation"
     return render_markdown(
         "publishing/card.md.j2",
         facts=facts,
@@ -166,7 +166,6 @@ def data_card(manifest: Manifest) -> str:
         columns=[(column.name, column.description) for column in released_table(facts["lacking"]).columns],
         lengths=[(name, *(facts["lengths"][name][quantile] for quantile in QUANTILES)) for name in LENGTHS],
         quantiles=["", *QUANTILES],
-        models=[tuple(map(maker.get, ("role", "model", "prompt", "count"))) for maker in facts["made_by"]],
         most=_MOST_VALUES,
         is_fake=any(is_fake(maker["model"]) for maker in facts["made_by"]),
         checks_itself=bool(makers["answers"] & (makers["verified by a model"] | makers["judged"])),
@@ -207,10 +206,10 @@ def _values(facts: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
     """Yield the most frequent values of each column, and the sum of the others."""
     for name, title in _VALUES.items():
         values = ranked(facts["values"].get(name, {}))
-        first = [(_ANSWERED.get(value, value), count) for value, count in values[:_MOST_VALUES]]
-        if more := values[_MOST_VALUES:]:
-            first.append((f"{len(more)} more", sum(count for _, count in more)))
-        for index, (value, count) in enumerate(first):
+        lines = [(_ANSWERED.get(value, value), count) for value, count in values[:_MOST_VALUES]]
+        if others := values[_MOST_VALUES:]:
+            lines.append((f"{len(others)} more", sum(count for _, count in others)))
+        for index, (value, count) in enumerate(lines):
             yield title if index == 0 else "", value, count, share(count, facts["rows"])
 
 

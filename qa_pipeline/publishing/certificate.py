@@ -5,6 +5,8 @@ for the same seed.
 """
 
 import heapq
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -76,17 +78,9 @@ def certify(release: Path, file: Path) -> Certificate:
     lines = _lines(file)
     samples = {(line.seed, line.sample) for line in lines}
     if len(samples) != 1:
-        raise InputError(f"{file} holds {len(samples)} samples; certify one file of qa-pipeline audit sample")
+        raise InputError(f"{file} has {len(samples)} samples; certify one file of qa-pipeline audit sample")
     seed, sample = samples.pop()
-    labels: dict[str, str | None] = {}
-    for line in lines:
-        before = labels.get(line.pair_id)
-        if None not in (before, line.label) and before != line.label:
-            raise InputError(
-                f"{file} holds two labels of row {line.pair_id}: {before} and {line.label}; agree on one and "
-                "leave it once"
-            )
-        labels[line.pair_id] = line.label or before
+    labels = _labels(lines, file)
     drawn = draw_sample(release, sample, seed)["pair_id"].to_list()
     missing = [pair_id for pair_id in drawn if labels.get(pair_id) is None]
     if missing or len(labels) > len(drawn) or not drawn:
@@ -94,10 +88,25 @@ def certify(release: Path, file: Path) -> Certificate:
             f"{file}: {len(missing)} of the {len(drawn)} rows that its seed draws from {release} have no "
             f"label, and {len(labels.keys() - {*drawn})} others have; label a sample of this release"
         )
-    wrong, unsure = (sum(labels[pair_id] == label for pair_id in drawn) for label in LABELS[1:])
+    counts = Counter(labels[pair_id] for pair_id in drawn)
+    wrong, unsure = counts["wrong"], counts["unsure"]
     bounds = binomtest(wrong + unsure, len(drawn), alternative="less").proportion_ci(CONFIDENCE, "exact")
     rows = sum(read_manifest(release).splits.values())
     return Certificate(rows, len(drawn), wrong, unsure, float(bounds.high))
+
+
+def _labels(lines: Iterable[_Line], file: Path) -> dict[str, str | None]:
+    """Return the label of each row, or None; repeated rows must agree."""
+    labels: dict[str, str | None] = {}
+    for line in lines:
+        before = labels.get(line.pair_id)
+        if before and line.label and before != line.label:
+            raise InputError(
+                f"{file} has two labels of row {line.pair_id}: {before} and {line.label}; agree on one and "
+                "leave it once"
+            )
+        labels[line.pair_id] = line.label or before
+    return labels
 
 
 def _lines(file: Path) -> list[_Line]:

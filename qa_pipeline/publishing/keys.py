@@ -50,9 +50,8 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
         `row` (index) and `key`, without repeats, sorted by both.
     """
     numbered = rows.with_row_index("row")
-    question = normalised(pl.col("question"))
-    answer = normalised(pl.col("answer"))
-    long = (pl.col("coverage") != "none") & (answer.str.len_chars() >= LONG_ANSWER)
+    question, answer = normalised(pl.col("question")), normalised(pl.col("answer"))
+    is_long_answer = (pl.col("coverage") != "none") & (answer.str.len_chars() >= LONG_ANSWER)
     stems = pl.Series(
         "text", [_stems(*row) for row in rows.select("question", "language").iter_rows()], pl.String()
     )
@@ -63,20 +62,18 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
         .with_columns(pl.format(_DOCUMENT, "text").alias("text")),
         numbered.select("row", text=pl.format("question:{}", question)),
         numbered.select("row", stems),
-        numbered.filter(long).select("row", text=pl.format("answer:{}", answer)),
+        numbered.filter(is_long_answer).select("row", text=pl.format("answer:{}", answer)),
     ]
-    together = pl.concat(parts).drop_nulls("text")
-    texts = together.select(pl.col("text").unique(maintain_order=True))
-    keyed = together.join(texts.with_columns(codes(texts["text"]).alias("key")), on="text")
+    key_texts = pl.concat(parts).drop_nulls("text")
+    texts = key_texts.select(pl.col("text").unique(maintain_order=True))
+    keyed = key_texts.join(texts.with_columns(codes(texts["text"]).alias("key")), on="text")
     return keyed.select("row", "key").unique().sort("row", "key")
 
 
 def wording_codes(rows: pl.DataFrame) -> pl.Series:
     """Return a hash of question and answer; equal rows have equal hashes."""
-    both = rows.select(
-        pl.concat_str(*(normalised(pl.col(name)) for name in ("question", "answer")), separator="\x1f")
-    )
-    return codes(both.to_series())
+    question, answer = normalised(pl.col("question")), normalised(pl.col("answer"))
+    return codes(rows.select(pl.concat_str(question, answer, separator="\x1f")).to_series())
 
 
 def document_keys(sha256: pl.Series) -> pl.Series:
@@ -100,16 +97,15 @@ class SplitMap:
     """
 
     def __init__(self, key_splits: pl.DataFrame) -> None:
-        self.keys, self.splits = key_splits["key"].to_numpy(), key_splits["split"].cast(pl.Categorical())
+        self.keys = key_splits["key"].to_numpy()
+        self.splits = key_splits["split"].cast(pl.Categorical())
 
     def splits_of(self, keys: pl.Series) -> pl.Series:
         """Return the split of each key; null for an unknown key."""
         sought = keys.to_numpy()
-        positions = np.searchsorted(self.keys, sought)
-        is_present = np.append(self.keys, 0)[positions] == sought
-        indices = pl.Series(positions, dtype=pl.UInt32()).set(
-            pl.Series(~is_present | (positions == len(self.keys))), None
-        )
+        positions = np.searchsorted(self.keys, sought)  # len(self.keys) if all known keys are less
+        is_known = (positions < len(self.keys)) & (np.append(self.keys, 0)[positions] == sought)
+        indices = pl.Series(positions, dtype=pl.UInt32()).set(pl.Series(~is_known), None)
         return self.splits.gather(indices).cast(pl.String())
 
 
@@ -123,13 +119,13 @@ def _stems(question: str, language: str) -> str:
 def _sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return a _BANDS frame and a _SHINGLES frame for the near-duplicate search."""
     keys = document_keys(documents["content_sha256"])
-    sets = [shingles(text) for text in documents["text"]]
+    shingle_sets = [shingles(text) for text in documents["text"]]
     bands = [
         (key, band)
-        for key, shingles_of_row in zip(keys, sets, strict=True)
-        for band in band_codes(shingles_of_row, threshold)
+        for key, shingle_set in zip(keys, shingle_sets, strict=True)
+        for band in band_codes(shingle_set, threshold)
     ]
-    columns = {"key": keys, "shingles": [shingles_of_row.tolist() for shingles_of_row in sets]}
+    columns = {"key": keys, "shingles": [shingle_set.tolist() for shingle_set in shingle_sets]}
     return pl.DataFrame(bands, _BANDS, orient="row"), pl.DataFrame(columns, _SHINGLES)
 
 
@@ -146,23 +142,23 @@ def near_duplicates(documents: Iterable[pl.DataFrame], threshold: float) -> pl.D
     band_frames = [pl.DataFrame(schema=_BANDS)]
     shingles_by_key: dict[int, Shingles] = {}
     with tempfile.TemporaryDirectory() as folder:
-        sets = Path(folder) / "shingles"
-        with appended_parquet(sets, _SHINGLES) as note_sets:
-            for part in documents:
-                for some in part.iter_slices(_AT_ONCE):
+        shingle_file = Path(folder) / "shingles"
+        with appended_parquet(shingle_file, _SHINGLES) as write_shingles:
+            for frame in documents:
+                for some in frame.iter_slices(_AT_ONCE):
                     bands, shingled = _sketches(some, threshold)
                     band_frames.append(bands)
-                    note_sets(shingled)
-        together = pl.concat(band_frames).unique().filter(pl.len().over("band") > 1).sort("band", "key")
-        candidates = together["key"].unique().implode()
-        for part in row_groups(sets):
+                    write_shingles(shingled)
+        shared_bands = pl.concat(band_frames).unique().filter(pl.len().over("band") > 1).sort("band", "key")
+        candidates = shared_bands["key"].unique().implode()
+        for part in row_groups(shingle_file):
             chosen = part.filter(pl.col("key").is_in(candidates))
             shingles_by_key |= {key: np.array(values, dtype=np.uint32) for key, values in chosen.iter_rows()}
     heads: dict[int, int] = {}
-    for (_,), block in together.group_by("band", maintain_order=True):
-        for first, second in itertools.combinations(block["key"].to_list(), 2):
-            apart = _head(heads, first) != _head(heads, second)
-            if apart and jaccard(shingles_by_key[first], shingles_by_key[second]) >= threshold:
+    for (_,), band in shared_bands.group_by("band", maintain_order=True):
+        for first, second in itertools.combinations(band["key"].to_list(), 2):
+            are_apart = _head(heads, first) != _head(heads, second)
+            if are_apart and jaccard(shingles_by_key[first], shingles_by_key[second]) >= threshold:
                 heads[_head(heads, second)] = _head(heads, first)
     return pl.DataFrame(sorted((key, _head(heads, key)) for key in heads), JOINS, orient="row")
 

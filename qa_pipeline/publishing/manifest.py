@@ -115,11 +115,11 @@ def read_manifest(folder: Path) -> Manifest:
         document = json.loads(content, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         raise ReleaseError(damaged) from error
-    form = document.get("format") if isinstance(document, dict) else None
-    if isinstance(form, int) and not _OLDEST_FORMAT <= form <= FORMAT:
+    version = document.get("format") if isinstance(document, dict) else None
+    if isinstance(version, int) and not _OLDEST_FORMAT <= version <= FORMAT:
         raise ReleaseError(
-            f"{path} has format {form}, this version reads {_OLDEST_FORMAT} to {FORMAT}; use one that reads "
-            "it, or publish into another folder"
+            f"{path} has format {version}, this version reads {_OLDEST_FORMAT} to {FORMAT}; use one that "
+            "reads it, or publish into another folder"
         )
     try:
         return Manifest.model_validate(document)

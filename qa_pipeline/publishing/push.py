@@ -55,6 +55,7 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
 
 
 def _to_folder(folder: Path, releases: Path) -> tuple[str, bool]:
+    """Copy a release into a folder of releases, unless it is there already."""
     version = read_manifest(folder).version
     target = releases / str(version)
     prepare_folder(releases)
@@ -66,7 +67,7 @@ def _to_folder(folder: Path, releases: Path) -> tuple[str, bool]:
             shutil.copytree(folder, copy, dirs_exist_ok=True)
             publish_folder(copy, target, MANIFEST)
     elif (target / MANIFEST).read_bytes() != (folder / MANIFEST).read_bytes():
-        raise ReleaseError(f"{releases} holds another release {version}; push to another place")
+        raise ReleaseError(f"{releases} has another release {version}; push to another folder")
     newest = latest_release(releases)
     if newest is None or int(newest.name) <= version:
         point_to(releases, version)
@@ -89,11 +90,11 @@ def _to_hub(folder: Path, location: str) -> tuple[str, bool]:
     refs = api.list_repo_refs(**options)
     newest = max((int(tag.name[1:]) for tag in refs.tags if re.fullmatch(r"v\d+", tag.name)), default=0)
     if newest > version:
-        raise ReleaseError(f"{location} holds release {newest}, which this older one would hide")
+        raise ReleaseError(f"{location} has release {newest}, which this older one would hide")
     if newest < version:
         files = {*api.list_repo_files(**options)} - {".gitattributes"}
         if files and MANIFEST not in files:
-            raise ReleaseError(f"{location} holds files that are no release of ours; push to another name")
+            raise ReleaseError(f"{location} has files of something else than a release; push to another name")
         api.upload_folder(
             **options,
             folder_path=folder,

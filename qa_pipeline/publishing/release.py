@@ -82,6 +82,7 @@ def publish_release(resources: Resources) -> Release:
 
 
 def _publish(resources: Resources, folder: Path) -> Release:
+    """Write a release into a temporary folder, verify it, and publish the folder."""
     settings, releases = resources.settings, resources.layout.releases
     candidates = gather(resources)
     if candidates.rows.is_empty():
@@ -96,8 +97,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
     if not selection.names:
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
     selection.key_splits.write_parquet(folder / SPLIT_KEYS)
-    facts = CardFacts()
-    counts = _write_rows(folder, resources, candidates, selection, facts)
+    counts, facts = _write_rows(folder, resources, candidates, selection)
     of_documents = counts.group_by("split", "documents", "document").agg(pl.col("rows").sum())
     manifest = Manifest(
         format=FORMAT,
@@ -133,29 +133,29 @@ def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:
 
 
 def _write_rows(
-    folder: Path, resources: Resources, candidates: Candidates, selection: Selection, facts: CardFacts
-) -> pl.DataFrame:
-    """Write the rows of each split, their documents and the rows left out; add the counts to `facts`.
+    folder: Path, resources: Resources, candidates: Candidates, selection: Selection
+) -> tuple[pl.DataFrame, CardFacts]:
+    """Write the rows of each split, their documents and the rows left out.
 
     Returns:
         Number of rows by split, batch and main document: split, batch, documents (its hash), document (its
-        path) and rows.
+        path) and rows. Also the facts for the card.
 
     Raises:
         ReleaseError: a batch has changed since its rows were selected.
     """
     settings = resources.settings.release
     released, split_map = released_table(candidates.lacking), SplitMap(selection.key_splits)
-    counts, seen = [], set[int]()
+    counts, facts, seen = [], CardFacts(), set[int]()
     (folder / DATA).mkdir()
     with ExitStack() as opened:
-        data = {
+        write_split = {
             name: opened.enter_context(appended_parquet(folder / DATA / f"{name}.parquet", released.schema))
             for name in selection.names
         }
         for name in settings.formats:
             (folder / name).mkdir()
-        lines = {
+        trainer_files = {
             (name, split): opened.enter_context((folder / name / f"{split}.jsonl").open("xb"))
             for name in settings.formats
             for split in selection.names
@@ -164,30 +164,31 @@ def _write_rows(
         write_left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, LEFT_OUT_SCHEMA))
         for batch, (start, count) in candidates.batches.items():
             tables = read_tables(resources.layout, batch)
-            decided, of_batch = selection.rows.slice(start, count), candidate_rows(tables)
-            if not codes(of_batch["pair_id"]).equals(decided["code"]):
+            selected, accepted = selection.rows.slice(start, count), candidate_rows(tables)
+            if not codes(accepted["pair_id"]).equals(selected["code"]):
                 raise ReleaseError(f"batch {batch} was run while it was released; publish again")
-            every = of_batch.hstack(decided.select("split", left_out="reason"))
-            write_left_out(every.drop_nulls("left_out").with_columns(reason="left_out"))
-            rows = finished_rows(every.filter(pl.col("left_out").is_null()), tables, split_map, released)
+            decided = accepted.hstack(selected.select("split", left_out="reason"))
+            write_left_out(decided.drop_nulls("left_out").with_columns(reason="left_out"))
+            rows = finished_rows(decided.filter(pl.col("left_out").is_null()), tables, split_map, released)
             for (split,), part in rows.partition_by("split", as_dict=True).items():
-                data[str(split)](part)
+                write_split[str(split)](part)
                 for name in settings.formats:
                     drafts = with_worse_drafts(part, tables) if name == PREFERENCE else part
-                    lines[name, str(split)].writelines(trainer_lines(name, drafts))
+                    trainer_files[name, str(split)].writelines(trainer_lines(name, drafts))
             documents = new_documents(documents_of(rows, tables), seen)
             text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
             write_sources(documents.with_columns(text.alias("text")))
             facts.add(tables, rows, documents)
-            first = rows.with_columns(pl.col("documents").list.first())
-            counts.append(first.group_by("split", "batch", "documents", "document").agg(rows=pl.len()))
+            by_document = rows.with_columns(pl.col("documents").list.first())
+            counts.append(by_document.group_by("split", "batch", "documents", "document").agg(rows=pl.len()))
     for path in sorted(folder.rglob("*.*")):
         with path.open("rb") as file:
             os.fsync(file.fileno())
-    return pl.concat(counts)
+    return pl.concat(counts), facts
 
 
 def _deciding(settings: Settings) -> dict[str, Any]:
+    """Return the settings that affect rows and splits."""
     return {
         "release": settings.release.model_dump(mode="json"),
         "layout": settings.training.layout,

@@ -13,14 +13,7 @@ from qa_pipeline.publishing.keys import SplitMap, document_keys
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import (
-    EVIDENCE,
-    MESSAGES,
-    STRINGS,
-    TRAINING_EXAMPLES,
-    VERDICTS,
-    column,
-)
+from qa_pipeline.storage.tables import EVIDENCE, MESSAGES, STRINGS, TRAINING_EXAMPLES, VERDICTS, column
 from qa_pipeline.verification.outcomes import SUPPORTED
 
 PASSAGE = pl.Struct(
@@ -126,6 +119,7 @@ def row_ids(rows: pl.DataFrame) -> pl.Series:
 def _with_passages(
     rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], split_map: SplitMap
 ) -> pl.DataFrame:
+    """Drop passages of other splits, render the user messages again, and describe each passage."""
     hashes = dict(tables["documents"].select("document_id", "content_sha256").drop_nulls().iter_rows())
     split_of = dict(zip(hashes, split_map.splits_of(document_keys(pl.Series(hashes.values()))), strict=True))
     passages = passages_by_id(tables["chunks"])
@@ -133,23 +127,21 @@ def _with_passages(
         chunk_id: span
         for chunk_id, *span in tables["chunks"].select("chunk_id", "char_start", "char_end").iter_rows()
     }
-    names = [field.name for field in PASSAGE.fields]
     messages, passage_structs = [], []
     columns = ("question", "split", "messages", "passages")
     for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
         drawn = (passages[chunk_id] for chunk_id in chunk_ids or ())
-        of_split = [passage for passage in drawn if split_of[passage.document_id] == split]
-        messages.append([system, {"role": "user", "content": user_message(of_split, question)}, assistant])
-        values = [
-            (
-                passage.chunk_id,
-                hashes[passage.document_id],
-                *spans[passage.chunk_id],
-                marked_passage(1, passage).partition("\n")[0][4:],
-            )
-            for passage in of_split
-        ]
-        passage_structs.append([dict(zip(names, of_passage, strict=True)) for of_passage in values])
+        visible = [passage for passage in drawn if split_of[passage.document_id] == split]
+        messages.append([system, {"role": "user", "content": user_message(visible, question)}, assistant])
+        structs = []
+        for passage in visible:
+            start, end = spans[passage.chunk_id]
+            first_line = marked_passage(1, passage).partition("\n")[0]
+            structs.append(
+                {"chunk_id": passage.chunk_id, "content_sha256": hashes[passage.document_id],
+                 "start": start, "end": end, "heading": first_line.removeprefix("[1] ")}
+            )  # fmt: skip
+        passage_structs.append(structs)
     return rows.with_columns(
         pl.Series("messages", messages, MESSAGES), pl.Series("passages", passage_structs, pl.List(PASSAGE))
     )
@@ -190,12 +182,12 @@ def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.D
 
 def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return pair_id, hash and path of each row's cited documents; a refusal has its retrieved documents."""
-    proof = pl.col("evidence").struct
-    proved = (
+    evidence = pl.col("evidence").struct
+    cited = (
         examples.select("pair_id", "evidence")
         .explode("evidence", empty_as_null=True)
         .drop_nulls("evidence")
-        .select("pair_id", proof.field("content_sha256"), proof.field("path"))
+        .select("pair_id", evidence.field("content_sha256"), evidence.field("path"))
     )
     retrieved = (
         tables["pairs"]
@@ -207,7 +199,7 @@ def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.
               maintain_order="left")
         .select("pair_id", "content_sha256", "path")
     )  # fmt: skip
-    return pl.concat([proved, retrieved.join(proved, on="pair_id", how="anti", maintain_order="left")])
+    return pl.concat([cited, retrieved.join(cited, on="pair_id", how="anti", maintain_order="left")])
 
 
 ORIGIN = ("pair_id", "batch", "language", "question_type", "documents", "licences", "grounding", "composite")

@@ -73,7 +73,7 @@ def gather(resources: Resources) -> Candidates:
     batches: dict[str, tuple[int, int]] = {}
     left_out: dict[str, str] = {}
     withdrawn, forgotten = withdrawn_batches(layout), sorted(forgotten_documents(layout))
-    valued: set[str] = set()
+    used_columns: set[str] = set()
     count = 0
     rows, keys = [pl.DataFrame(schema=ROWS)], [pl.DataFrame(schema=KEYS)]
     for path in layout.tables(VERDICTS.name):
@@ -87,22 +87,23 @@ def gather(resources: Resources) -> Candidates:
         if refusal is not None:
             left_out[batch] = refusal
             continue
-        of_batch = candidate_rows(tables)
+        accepted = candidate_rows(tables)
         is_forgotten = pl.col("documents").list.set_intersection(forgotten).list.len() > 0
-        reason = pl.when(is_forgotten).then(pl.lit(FORGOTTEN, REASONS))
-        noted = of_batch.with_columns(
-            codes(of_batch["pair_id"]).alias("code"), wording_codes(of_batch).alias("wording"), reason=reason
+        described = accepted.with_columns(
+            codes(accepted["pair_id"]).alias("code"),
+            wording_codes(accepted).alias("wording"),
+            reason=pl.when(is_forgotten).then(pl.lit(FORGOTTEN, REASONS)),
         )
-        rows.append(noted.select(ROWS.names()).cast(ROWS))
-        keys.append(row_keys(of_batch).select(item=count + pl.col("row"), key="key").cast(KEYS))
-        valued.update(name for name in OPTIONAL if of_batch[name].null_count() < of_batch.height)
-        batches[batch] = count, of_batch.height
-        count += of_batch.height
-    for batch, stone in withdrawn.items():
-        if stone.reason == "document_forgotten" and batch not in left_out:  # it has no tables left
-            left_out[batch] = stone.message()
+        rows.append(described.select(ROWS.names()).cast(ROWS))
+        keys.append(row_keys(accepted).select(item=count + pl.col("row"), key="key").cast(KEYS))
+        used_columns.update(name for name in OPTIONAL if accepted[name].null_count() < accepted.height)
+        batches[batch] = count, accepted.height
+        count += accepted.height
+    for batch, tombstone in withdrawn.items():
+        if tombstone.reason == "document_forgotten" and batch not in left_out:  # it has no tables left
+            left_out[batch] = tombstone.message()
     joins = near_duplicates(_documents(layout, batches), NEAR_DUPLICATE_SIMILARITY)
-    lacking = [name for name in OPTIONAL if name not in valued]
+    lacking = [name for name in OPTIONAL if name not in used_columns]
     return Candidates(pl.concat(rows), pl.concat(keys), batches, left_out, joins, lacking)
 
 
@@ -170,8 +171,8 @@ def read_earlier_release(releases: Path) -> Earlier:
         path = last / name
         if not path.is_file() or path.stat().st_size != file.size:
             raise ReleaseError(
-                f"{last} is damaged ({name}), and what it holds decides of the next release; restore it from "
-                f"a copy, or delete that folder"
+                f"{last} is damaged ({name}), and the next release depends on it; restore it from a copy, or "
+                "delete that folder"
             )
     files = (last / DATA / f"{split}.parquet" for split in manifest.splits)
     parts = [codes(part["pair_id"]) for file in files for part in row_groups(file, ["pair_id"])]
@@ -185,19 +186,10 @@ def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettin
     Among equal rows the selection prefers a row of the previous release, then the highest composite score,
     then the smallest hash. So the order of batches does not matter.
     """
-    rows = candidates.rows.with_row_index("item").with_columns(
-        is_old=pl.col("code").is_in(before.rows.implode())
-    )
-    ranked = rows.filter(pl.col("reason").is_null()).sort(
-        "is_old", "composite", "code", descending=[True, True, False], nulls_last=True
-    )
-    repeats = ranked.filter(~pl.col("wording").is_first_distinct())["item"]
-    duplicate = pl.lit(DUPLICATE, REASONS)
-    rows = rows.with_columns(
-        reason=pl.when(pl.col("item").is_in(repeats.implode())).then(duplicate).otherwise("reason")
-    )
+    rows = _mark_duplicates(candidates.rows.with_row_index("item"), before.rows)
     names = tuple(dict.fromkeys([*settings.splits, *before.key_splits["split"].unique().sort()]))
-    keys = _item_keys(candidates, rows.filter(pl.col("reason").is_null())["item"], before.key_splits, names)
+    open_rows = rows.filter(pl.col("reason").is_null())["item"]
+    keys = _item_keys(candidates, open_rows, before.key_splits, names)
     numbers = assign_splits(keys, rows["language"], [settings.splits.get(name, 0.0) for name in names])
     split = pl.Series("split", names).gather(numbers)
     is_open = pl.col("reason").is_null()
@@ -207,20 +199,45 @@ def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettin
         reason=pl.when(is_open & pl.col("split").is_null())
         .then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason").cast(pl.String()),
     )  # fmt: skip
-    of_items = selected.with_row_index("item").drop_nulls("split").select("item", "split")
-    now = keys.join(of_items, on="item").select("key", "split")
-    # a document without rows gets the split of its near duplicates
-    group = pl.col("other_key")
-    members = pl.concat([candidates.joins, candidates.joins.select(group.alias("key"), group)]).unique()
-    groups = members.join(now, on="key").unique("other_key").select("other_key", "split")
-    joined = members.join(groups, on="other_key").select("key", "split")
-    key_splits = pl.concat([before.key_splits.select(KEY_SPLITS.names()), now, joined])
+    key_splits = _extend_key_splits(before.key_splits, keys, selected["split"], candidates.joins)
     filled = set(selected["split"].drop_nulls().unique())
-    return Selection(
-        selected,
-        key_splits.unique("key", keep="first", maintain_order=True).sort("key"),
-        tuple(name for name in names if name in filled),
+    return Selection(selected, key_splits, tuple(name for name in names if name in filled))
+
+
+def _mark_duplicates(rows: pl.DataFrame, earlier_codes: pl.Series) -> pl.DataFrame:
+    """Set the reason of all but the preferred row of each wording; see `select_rows`."""
+    is_old = pl.col("code").is_in(earlier_codes.implode())
+    ranked = (
+        rows.filter(pl.col("reason").is_null())
+        .with_columns(is_old=is_old)
+        .sort("is_old", "composite", "code", descending=[True, True, False], nulls_last=True)
     )
+    repeats = ranked.filter(~pl.col("wording").is_first_distinct())["item"]
+    is_repeat = pl.col("item").is_in(repeats.implode())
+    return rows.with_columns(reason=pl.when(is_repeat).then(pl.lit(DUPLICATE, REASONS)).otherwise("reason"))
+
+
+def _extend_key_splits(
+    earlier: pl.DataFrame, keys: pl.DataFrame, splits: pl.Series, joins: pl.DataFrame
+) -> pl.DataFrame:
+    """Add the splits of the keys of rows to those of earlier releases, and sort them by key.
+
+    A document without rows gets the split of its near duplicates.
+
+    Args:
+        earlier: a KEY_SPLITS frame.
+        keys: the keys of rows and near duplicates, an ITEM_KEYS frame.
+        splits: the split of each row, or null.
+        joins: a JOINS frame; `other_key` identifies the group of near duplicates.
+    """
+    split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
+    of_rows = keys.join(split_of_items, on="item").select("key", "split")
+    group = pl.col("other_key")
+    members = pl.concat([joins, joins.select(group.alias("key"), group)]).unique()
+    split_of_groups = members.join(of_rows, on="key").unique("other_key").select("other_key", "split")
+    of_duplicates = members.join(split_of_groups, on="other_key").select("key", "split")
+    every = pl.concat([earlier.select(KEY_SPLITS.names()), of_rows, of_duplicates])
+    return every.unique("key", keep="first", maintain_order=True).sort("key")
 
 
 def _item_keys(
@@ -228,12 +245,12 @@ def _item_keys(
 ) -> pl.DataFrame:
     """Return the keys of the remaining rows, and an item for each pair of near-duplicate documents."""
     joins = candidates.joins.with_row_index("item", offset=candidates.rows.height)
-    pairs = [joins.select("item", key=name) for name in ("key", "other_key")]
-    keys = candidates.keys.filter(pl.col("item").is_in(open_rows.implode()))
+    keys_of_joins = [joins.select("item", key=name).cast(KEYS) for name in ("key", "other_key")]
+    keys_of_rows = candidates.keys.filter(pl.col("item").is_in(open_rows.implode()))
     numbers = {name: number for number, name in enumerate(names)}
     earlier = key_splits.select("key", known=pl.col("split").replace_strict(numbers, return_dtype=pl.Int8()))
     return (
-        pl.concat([keys, *(pair.cast(KEYS) for pair in pairs)])
+        pl.concat([keys_of_rows, *keys_of_joins])
         .join(earlier, on="key", how="left", maintain_order="left")
         .select(ITEM_KEYS.names())
     )

@@ -18,14 +18,7 @@ from jinja2 import TemplateError
 
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.publishing.card import data_card
-from qa_pipeline.publishing.keys import (
-    KEY_SPLITS,
-    SplitMap,
-    codes,
-    document_keys,
-    near_duplicates,
-    row_keys,
-)
+from qa_pipeline.publishing.keys import KEY_SPLITS, SplitMap, codes, document_keys, near_duplicates, row_keys
 from qa_pipeline.publishing.manifest import (
     CARD,
     DATA,
@@ -54,7 +47,7 @@ from qa_pipeline.storage.parquet import readable, row_groups
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 
-NO_SOURCES = "it holds no texts: neither quotes nor near duplicates can be checked"
+NO_SOURCES = "it has no texts: neither quotes nor near duplicates can be checked"
 _MOST_BLOCKS = 4
 """Row groups of documents that are kept in memory; neighbouring rows tend to cite neighbouring documents."""
 _ROLES = ["system", "user", "assistant"]
@@ -88,7 +81,7 @@ def verify_release(folder: Path) -> list[Check]:
     manifest = read_manifest(folder)
     if (manifest.format, manifest.schema_version) != (FORMAT, SCHEMA_VERSION):
         raise ReleaseError(
-            f"{folder} holds schema version {manifest.schema_version} in format {manifest.format}, this "
+            f"{folder} has schema version {manifest.schema_version} in format {manifest.format}, this "
             f"version checks {SCHEMA_VERSION} in {FORMAT}; verify it with the version that published it"
         )
     try:
@@ -179,15 +172,11 @@ class _Texts:
 
 
 class _Rows:
-    """The checks of rows.
-
-    Args:
-        folder: the release.
-        manifest: its manifest.
-    """
+    """The checks of the rows of a release."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
-        self._folder, self._manifest = folder, manifest
+        self._folder = folder
+        self._manifest = manifest
         self._table = released_table(manifest.facts["lacking"])
         self._texts = _Texts(folder / SOURCES)
         self._has_texts = bool(manifest.settings["release"]["with_sources"])
@@ -197,34 +186,34 @@ class _Rows:
 
     def checks(self) -> list[Check]:
         """Run all checks, in a fixed order."""
-        of_rows: dict[str, Callable[[str, pl.DataFrame], Iterable[str]]] = {
+        row_checks: dict[str, Callable[[str, pl.DataFrame], Iterable[str]]] = {
             "schema": self._schema_problems,
             "ids": self._id_problems,
             "evidence": self._evidence_problems,
             "messages": self._message_problems,
             "splits": self._split_problems,
         }
-        problems: dict[str, list[str]] = {name: [] for name in of_rows}
+        problems: dict[str, list[str]] = {name: [] for name in row_checks}
         problems["formats"] = []
-        pairs = [np.zeros(0, np.uint64)]
+        pair_codes = [np.zeros(0, np.uint64)]
         for split in self._manifest.splits:
             for part in row_groups(self._folder / DATA / f"{split}.parquet"):
-                pairs.append(codes(part["pair_id"]).to_numpy())
+                pair_codes.append(codes(part["pair_id"]).to_numpy())
                 self._counts["split"][split] += part.height
                 self._counts["batch"].update(part["batch"])
-                for name, check in of_rows.items():
+                for name, check in row_checks.items():
                     problems[name] += check(split, part)
             problems["formats"] += self._format_problems(split)
         rows = self._counts["split"].total()
-        if repeated := rows - len(np.unique(np.concatenate(pairs))):
+        if repeated := rows - len(np.unique(np.concatenate(pair_codes))):
             problems["ids"].append(f"pair_id repeats in {repeated} rows")
         problems["splits"] += self._near_problems()
         problems["sources"] = [*self._source_problems()]
         problems["counts"] = [*self._count_problems()]
-        unseen = {"evidence": NO_SOURCES} if rows and not self._has_texts else {}
+        unchecked = {"evidence": NO_SOURCES} if rows and not self._has_texts else {}
         return [
-            Check(name, None if name in unseen else rows, tuple(of_check), unseen.get(name, ""))
-            for name, of_check in problems.items()
+            Check(name, None if name in unchecked else rows, tuple(messages), unchecked.get(name, ""))
+            for name, messages in problems.items()
         ]
 
     def _schema_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
@@ -251,17 +240,16 @@ class _Rows:
                 if name not in documents:
                     yield f"row {pair} does not name the document of a quote"
                 elif self._has_texts and not (text and 0 <= start < end and text[start:end] == quote):
-                    yield f"row {pair}: the quote {quote[:60]!r} is not at its place"
+                    yield f"row {pair}: the quote {quote[:60]!r} is not at its offsets"
 
     def _message_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield messages that differ from a rendering of row, texts and system prompts."""
         sources = self._texts.of(named_documents(rows))
         texts = {name: text for name, text in sources.items() if text is not None}
-        marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
-        plain = marked.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
-        answers = rows.select(
-            marked.str.strip_chars().alias("marked"), plain.str.strip_chars().alias("plain")
-        )
+        # the message may keep the numbers of passages, such as [1], but not the names of sources
+        numbered = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
+        plain = numbered.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
+        answers = rows.select(numbered=numbered.str.strip_chars(), plain=plain.str.strip_chars())
         for row, answers_of_row in zip(rows.iter_rows(named=True), answers.iter_rows(), strict=True):
             if [message["role"] for message in row["messages"]] != _ROLES:
                 yield f"row {row['pair_id']} has other messages than system, user and assistant"
@@ -269,7 +257,8 @@ class _Rows:
             system, user, assistant = (message["content"] for message in row["messages"])
             expected = rebuilt_user_message(row, texts)
             # without the texts only the question can be checked
-            if user != expected if expected is not None else not user.endswith(f"\n\n{row['question']}"):
+            is_expected = user.endswith(f"\n\n{row['question']}") if expected is None else user == expected
+            if not is_expected:
                 yield f"row {row['pair_id']} asks something else than its question and passages"
             if assistant not in answers_of_row:
                 yield f"row {row['pair_id']} has another answer in its messages"
@@ -281,13 +270,13 @@ class _Rows:
         for name in {*self._manifest.settings["release"]["formats"]} - {PREFERENCE}:
             path = self._folder / name / f"{split}.jsonl"
             with path.open("rb") as file:
-                same = all(
+                is_same = all(
                     file.read(len(block)) == block
                     for part in row_groups(self._folder / DATA / f"{split}.parquet")
                     for block in trainer_lines(name, part)
                 )
-                if not same or file.read(1):
-                    yield f"{name}/{split}.jsonl holds other lines than the rows of {split}"
+                if not is_same or file.read(1):
+                    yield f"{name}/{split}.jsonl has other lines than the rows of {split}"
 
     def _split_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield rows and documents whose keys are not recorded in their split."""
@@ -307,16 +296,15 @@ class _Rows:
         limit = float(self._manifest.settings["near_duplicate_similarity"])
         parts = row_groups(self._folder / SOURCES, ["content_sha256", "text"])
         joins = near_duplicates((part.drop_nulls("text") for part in parts), limit)
-        for first, second in zip(
-            *map(self._split_map.splits_of, (joins["key"], joins["other_key"])), strict=True
-        ):
+        splits, other_splits = (self._split_map.splits_of(joins[name]) for name in ("key", "other_key"))
+        for first, second in zip(splits, other_splits, strict=True):
             if first != second:
                 yield f"two documents that are nearly the same are in {first} and {second}"
 
     def _source_problems(self) -> Iterator[str]:
         """Yield repeated documents, and documents whose text does not match its hash."""
         if len(np.unique(self._texts.keys)) < len(self._texts.keys):
-            yield f"{SOURCES} holds a document twice"
+            yield f"{SOURCES} has a document twice"
         for part in row_groups(self._folder / SOURCES):
             for sha256, text, text_sha256 in part.select("content_sha256", "text", "text_sha256").iter_rows():
                 if text is not None and hash_text(text) != text_sha256:

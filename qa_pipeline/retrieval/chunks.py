@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TypedDict
 
 import polars as pl
@@ -124,6 +123,7 @@ def _groups(documents: pl.DataFrame) -> Iterator[list[ParsedDocumentRow]]:
 
 
 def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[_Draft], seen: Counter[str]) -> Iterator[ChunkRow]:
+    """Yield the chunks of a document; `seen` counts the chunks of the batch by id."""
     for position, draft in enumerate(drafts):
         path, text, section = draft.section.path, draft.text, draft.section
         start, end = section.start + draft.start, section.start + draft.end
@@ -169,16 +169,16 @@ def _cut(
     sections = _with_short_paths(list(_sections(rows)), bound // _PATH_SHARE, counter)
     whole_sections = [(section, 0, len(section.text.rstrip())) for section in sections]
     fitting: list[list[_Draft]] = [[] for _ in rows]
-    over = []
+    too_long = []
     for draft in _counted(whole_sections, counter):
         if draft.tokens <= bound and draft.end <= bound * TOKEN_CHARACTERS:
             fitting[draft.section.document].append(draft)
         else:
-            over.append(draft)
-    packed = (
-        span for draft in over for span in _packed(draft.section, counter, bound, settings.overlap_tokens)
-    )
-    waiting = _counted(list(packed), counter)
+            too_long.append(draft)
+    packed: list[tuple[_Section, int, int]] = []
+    for draft in too_long:
+        packed += _packed(draft.section, counter, bound, settings.overlap_tokens)
+    waiting = _counted(packed, counter)
     while waiting:
         again: list[tuple[_Section, int, int]] = []
         for draft in waiting:
@@ -191,6 +191,7 @@ def _cut(
 
 
 def _counted(spans: Sequence[tuple[_Section, int, int]], counter: TokenCounter) -> list[_Draft]:
+    """Return the drafts of spans, with their numbers of tokens."""
     texts = [index_text(section.path, section.text[start:end]) for section, start, end in spans]
     counts = counter.count(texts) if texts else []
     return [_Draft(*span, tokens) for span, tokens in zip(spans, counts, strict=True)]
@@ -199,18 +200,20 @@ def _counted(spans: Sequence[tuple[_Section, int, int]], counter: TokenCounter) 
 def _packed(
     section: _Section, counter: TokenCounter, bound: int, overlap: int
 ) -> Iterator[tuple[_Section, int, int]]:
+    """Yield spans of a section that fit the limit if their tokens are counted separately."""
     room = max(bound - section.path_tokens, 1)
-    spans = pack_section(
-        section.text, section.heading_end, section.language, counter.tokenizer, room, min(overlap, room // 2)
-    )
+    shared = min(overlap, room // 2)
+    spans = pack_section(section.text, section.heading_end, section.language, counter.tokenizer, room, shared)
     yield from ((section, start, end) for start, end in spans)
 
 
 def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[tuple[_Section, int, int]]:
-    """Yield parts of a draft that is too long: a text may have more tokens than its separate segments."""
+    """Split a draft that has more tokens than the sum of its segments."""
     section, text = draft.section, draft.text
-    room = (bound - section.path_tokens) * (bound - section.path_tokens)
-    room = max(int(_SAFE * room / max(draft.tokens - section.path_tokens, 1)), 1)
+    text_bound = bound - section.path_tokens
+    text_tokens = max(draft.tokens - section.path_tokens, 1)
+    # shrink the room by the factor by which the draft is too long
+    room = max(int(_SAFE * text_bound**2 / text_tokens), 1)
     spans = pack_section(text, 0, section.language, counter.tokenizer, room)
     if len(spans) == 1:
         spans = [(0, len(text) // 2), (len(text) // 2, len(text))]
@@ -220,13 +223,14 @@ def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[
 def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
     """Yield all sections in order, without sections that have only a heading and subsections."""
     for number, row in enumerate(rows):
-        deeper = [below["level"] > upper["level"] for upper, below in pairwise(row["sections"])]
-        for section, above in zip(row["sections"], [*deeper, False], strict=False):
+        next_levels = [section["level"] for section in row["sections"][1:]]
+        for section, next_level in zip(row["sections"], [*next_levels, 0], strict=False):
+            has_subsections = next_level > section["level"]
             start, end = section["start"], section["end"]
             text = row["text"][start:end]
-            line_end = text.find("\n") if section["level"] else 0
+            line_end = text.find("\n") if section["level"] else 0  # level 0 is text before any heading
             is_empty = line_end == -1 or not text[line_end:].strip()
-            if not (is_empty and above) and text.strip():
+            if text.strip() and not (is_empty and has_subsections):
                 heading_end = 0 if is_empty else line_end
                 path = tuple(section["heading_path"])
                 yield _Section(number, text, start, heading_end, row["language"], path)
@@ -247,7 +251,10 @@ def _with_short_paths(sections: Sequence[_Section], limit: int, counter: TokenCo
         for path in waiting:
             *outer, innermost = short[path]
             cut = innermost[: len(innermost) // 2].rstrip()
-            short[path] = short[path][1:] if outer else (cut,) if cut else ()
+            if outer:
+                short[path] = short[path][1:]
+            else:
+                short[path] = (cut,) if cut else ()
     return [
         replace(section, path=short[section.path], path_tokens=tokens[section.path]) for section in sections
     ]

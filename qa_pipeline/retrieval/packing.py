@@ -58,11 +58,15 @@ def pack_section(
         starts = _token_starts(encoding)
         is_heading = segment.is_heading and len(starts) <= room // _HEADING_SHARE
         counted = replace(segment, tokens=len(starts), is_heading=is_heading)
-        segments += [counted] if len(starts) <= room else _split_segment(counted, starts, text, room)
+        if len(starts) <= room:
+            segments.append(counted)
+        else:
+            segments += _split_segment(counted, starts, text, room)
     return list(_pack(segments, room, shared))
 
 
 def _find_segments(text: str, heading_end: int, language: str) -> Iterator[_Segment]:
+    """Yield the sentences, lines, rows and items of a section, without token counts."""
     for start, end, is_code in blocks(text):
         if is_code:
             lines = [(start + low, start + high, True) for low, high in line_spans(text[start:end])]
@@ -74,6 +78,7 @@ def _find_segments(text: str, heading_end: int, language: str) -> Iterator[_Segm
             parts = (_stripped(text, *pair, is_code) for pair in pairwise([low, *cuts, high]))
             spans += [span for span in parts if span[0] < span[1]]
         for number, (low, high) in enumerate(spans):
+            # the opening fence belongs to the first line of code, and the last line to the closing fence
             is_fence = is_code and number in (0, len(spans) - 2)
             yield _Segment(
                 low,
@@ -95,7 +100,10 @@ def _token_starts(encoding: Encoding) -> list[int]:
     """Return the start of each token; a word that is too long counts as several tokens."""
     starts: list[int] = []
     for start, end in encoding.offsets:
-        starts += range(start, end, TOKEN_CHARACTERS) if end - start > LONGEST_WORD else [start]
+        if end - start > LONGEST_WORD:
+            starts += range(start, end, TOKEN_CHARACTERS)
+        else:
+            starts.append(start)
     return starts
 
 
@@ -125,57 +133,56 @@ def _split_segment(segment: _Segment, starts: Sequence[int], text: str, room: in
 
 
 def _pack(segments: Sequence[_Segment], room: int, shared: int) -> Iterator[Span]:
-    before = list(accumulate((segment.tokens for segment in segments), initial=0))
-    begin = first = 0
-    """`begin` is the first segment of a span, and `first` its first new segment."""
+    """Yield spans of consecutive segments; each span repeats up to `shared` tokens of the previous span."""
+    tokens_before = list(accumulate((segment.tokens for segment in segments), initial=0))
+    begin = first = 0  # the first segment of a span, and its first new segment
     while first < len(segments):
         most = room - shared if first else room
-        last = len(segments)
-        remaining = before[last] - before[first]
+        end = len(segments)
+        remaining = tokens_before[end] - tokens_before[first]
         if remaining > most and first + 1 < len(segments):
-            last = _best_end(segments, before, first, most, remaining / ceil(remaining / most))
-        yield segments[begin].start, segments[last - 1].end
-        earliest = bisect_left(before, before[last] - shared)
-        begin, first = max(earliest, begin + 1), last
+            aim = remaining / ceil(remaining / most)
+            end = _best_end(segments, tokens_before, first, most=most, aim=aim)
+        yield segments[begin].start, segments[end - 1].end
+        begin = max(bisect_left(tokens_before, tokens_before[end] - shared), begin + 1)
+        first = end
+        if first == len(segments):
+            return
+        # a span begins with a whole sentence, and has room for its first new segment
         while begin < first and (
-            segments[begin].is_inside or _too_long(segments, before, begin, first, room)
+            segments[begin].is_inside or tokens_before[first + 1] - tokens_before[begin] > room
         ):
             begin += 1
 
 
-def _too_long(segments: Sequence[_Segment], before: Sequence[int], begin: int, first: int, room: int) -> bool:
-    """Return True if the repeated segments leave too little room for the next new segment."""
-    return first < len(segments) and before[first + 1] - before[begin] > room
+def _best_end(
+    segments: Sequence[_Segment], tokens_before: Sequence[int], first: int, *, most: int, aim: float
+) -> int:
+    """Return the end of a span of at most `most` tokens: the best border, nearest to `aim` tokens."""
 
-
-def _best_end(segments: Sequence[_Segment], before: Sequence[int], first: int, most: int, aim: float) -> int:
-    """Return the end of the span at the best kind of border, with a length nearest to `aim`."""
-
-    def worth(end: int) -> tuple[int, float]:
+    def rank(end: int) -> tuple[int, float]:
+        """Return the number of leading conditions that a cut meets, and minus its distance to `aim`."""
         previous, following = segments[end - 1], segments[end]
-        length = before[end] - before[first]
-        borders = (
+        tokens = tokens_before[end] - tokens_before[first]
+        conditions = [
             not previous.is_heading,
             not following.is_inside,
             not previous.announces,
-            length >= aim / 2,
+            tokens >= aim / 2,
             following.opens_block,
-        )
-        reached = next((n for n, is_met in enumerate(borders) if not is_met), len(borders))
-        return reached, -abs(length - aim)
+        ]
+        return [*conditions, False].index(False), -abs(tokens - aim)
 
-    last = bisect_right(before, before[first] + most) - 1
-    return max(range(first + 1, max(last, first + 1) + 1), key=worth)
+    last = bisect_right(tokens_before, tokens_before[first] + most) - 1
+    return max(range(first + 1, max(last, first + 1) + 1), key=rank)
 
 
+NEAR_DUPLICATE = "near_duplicate"
+REPEATED_BLOCK = "repeated_block"
 _SHORTEST = 40
 """Characters of the shortest block that counts; shorter blocks such as "See also:" recur by chance."""
 _SHARE = 0.8
 """Share of a chunk's text in repeated blocks from which too little new text is left to ask about."""
-
-NEAR_DUPLICATE = "near_duplicate"
-REPEATED_BLOCK = "repeated_block"
-
 
 REPEATED_IN = 3
 """Documents that must contain a repeated block; two may share it by chance."""
@@ -192,8 +199,8 @@ def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.Da
         chunks: CHUNKS frame in the order of documents.
         documents: DOCUMENTS frame with its near duplicates marked.
     """
-    near = documents.filter(pl.col("near_duplicate_of").is_not_null())["document_id"]
-    is_near = pl.col("document_id").is_in(near.implode())
+    duplicates = documents.filter(pl.col("near_duplicate_of").is_not_null())["document_id"]
+    is_near = pl.col("document_id").is_in(duplicates.implode())
     repeated = _repeated_chunks(chunks.filter(~is_near))
     mark = (
         pl.when(is_near)
@@ -207,20 +214,16 @@ def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.Da
 def _repeated_chunks(chunks: pl.DataFrame) -> pl.Series:
     """Return ids of chunks that consist mostly of repeated blocks from earlier documents."""
     size = pl.col("block").str.len_chars()
-    counted = (
+    document_count = pl.col("document_id").n_unique().over("block")
+    is_first = pl.col("document") == pl.col("document").min().over("block")
+    is_repeated = (document_count >= REPEATED_IN) & ~is_first & (size >= _SHORTEST)
+    sizes = (
         _blocks(chunks)
-        .with_columns(
-            pl.col("document_id").n_unique().over("block").alias("holders"),
-            pl.col("document").min().over("block").alias("first"),
-        )
-        .with_columns(
-            (pl.col("holders").ge(REPEATED_IN) & pl.col("document").gt(pl.col("first"))).alias("again")
-        )
+        .with_columns(is_repeated=is_repeated)
+        .group_by("chunk_id", maintain_order=True)
+        .agg(all=size.sum(), repeated=size.filter(pl.col("is_repeated")).sum())
     )
-    weighed = counted.group_by("chunk_id", maintain_order=True).agg(
-        size.sum().alias("all"), size.filter(pl.col("again") & size.ge(_SHORTEST)).sum().alias("repeated")
-    )
-    return weighed.filter(pl.col("repeated") >= _SHARE * pl.col("all"), pl.col("all") > 0)["chunk_id"]
+    return sizes.filter(pl.col("repeated") >= _SHARE * pl.col("all"), pl.col("all") > 0)["chunk_id"]
 
 
 def _blocks(chunks: pl.DataFrame) -> pl.DataFrame:

@@ -59,23 +59,17 @@ class Retriever:
     """
 
     def __init__(
-        self,
-        chunks: pl.DataFrame,
-        shard: Shard,
-        encoder: Encoder,
-        settings: RetrievalSettings,
+        self, chunks: pl.DataFrame, shard: Shard, encoder: Encoder, settings: RetrievalSettings
     ) -> None:
         self._chunk_ids = chunks["chunk_id"].to_list()
         if list(shard.chunk_ids) != self._chunk_ids:  # ties are broken by their order
             raise IndexMismatchError(
-                f"the index holds {len(shard.chunk_ids)} chunks and the batch has {len(self._chunk_ids)}, or "
+                f"the index has {len(shard.chunk_ids)} chunks and the batch has {len(self._chunk_ids)}, or "
                 f"not the same ones in the same order; compute embeddings and index of the batch again"
             )
         self._shard, self._encoder, self._settings = shard, encoder, settings
-        rows = chunks.select("section_path", "text", "language").rows()
-        texts = [index_text(path, text) for path, text, _ in rows]
-        languages = chunks["language"].to_list()
-        self._words = WordIndex([terms(*pair) for pair in zip(texts, languages, strict=True)])
+        rows = chunks.select("section_path", "text", "language").iter_rows()
+        self._words = WordIndex([terms(index_text(path, text), language) for path, text, language in rows])
 
     def retrieve(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
         """Return chunk id and score for each question, best first, at most `top_k`.
@@ -123,14 +117,14 @@ def terms(text: str, language: str) -> list[str]:
     An identifier (`mod_alias`, `2.4.58`, `conf.d/ssl.conf`) is indexed whole and by its parts, so that a
     question may use either.
     """
-    result: list[str] = []
+    parts: list[str] = []
     for term in _TERM.findall(text.lower()):
         words = _WORD.findall(term)
         if len(words) > 1 and _JOINT.search(term):
-            result.append(term)
-        result.extend(words)
+            parts.append(term)
+        parts.extend(words)
     ignored = _stopwords(language)
-    return _stemmed([word for word in result if word not in ignored], language)
+    return _stemmed([word for word in parts if word not in ignored], language)
 
 
 class WordIndex:
@@ -169,5 +163,7 @@ def _stemmed(words: list[str], language: str) -> list[str]:
 def _stopwords(language: str) -> frozenset[str]:
     from bm25s import stopwords
 
-    name = f"STOPWORDS_{LEXICONS[language].stemmer.upper()}" if language in LEXICONS else ""
-    return frozenset(getattr(stopwords, name.replace("ENGLISH", "EN"), ()))
+    if language not in LEXICONS:
+        return frozenset()
+    name = LEXICONS[language].stemmer.upper().replace("ENGLISH", "EN")
+    return frozenset(getattr(stopwords, f"STOPWORDS_{name}", ()))

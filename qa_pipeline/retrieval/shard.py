@@ -94,8 +94,8 @@ class Shard:
             tied = np.flatnonzero(scores[:, k - 1] == scores[:, k])
             positions, scores = positions[:, :k], scores[:, :k]
             for row in tied:
-                every_position, every_score = self._ranked(queries[row : row + 1], count)
-                positions[row], scores[row] = every_position[0, :k], every_score[0, :k]
+                all_positions, all_scores = self._ranked(queries[row : row + 1], count)
+                positions[row], scores[row] = all_positions[0, :k], all_scores[0, :k]
         return positions, scores
 
     def _ranked(self, queries: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
@@ -168,7 +168,7 @@ def load_index(content: bytes, embeddings: pl.DataFrame, embedder: Embedder, sou
 
     Raises:
         IndexMismatchError: the embeddings have another model, revision or precision, or the file is damaged
-            or holds other vectors.
+            or has other vectors.
     """
     shard = build_index(embeddings)
     if dump_index(shard) != content:
@@ -177,9 +177,9 @@ def load_index(content: bytes, embeddings: pl.DataFrame, embedder: Embedder, sou
         )
     origins = embeddings.select("model", "model_revision", "precision").unique()
     for model, revision, precision in origins.iter_rows():
-        is_near = {precision, embedder.precision} <= _INTERCHANGEABLE
-        same_precision = is_near or precision == embedder.precision
-        if (model, revision) != (embedder.model, embedder.revision) or not same_precision:
+        precisions = {precision, embedder.precision}
+        fits = len(precisions) == 1 or precisions <= _INTERCHANGEABLE
+        if (model, revision) != (embedder.model, embedder.revision) or not fits:
             raise IndexMismatchError(
                 f"{source} was built with {model} at {revision} ({precision}), but the settings ask for "
                 f"{embedder.model} at {embedder.revision} ({embedder.precision}); compute embeddings and "

@@ -21,8 +21,8 @@ _KEY_VALUE = re.compile(r"[^\s:.!?|][^:\n.!?|]{0,59}:[ \t]+\S")
 
 def units(text: str) -> Iterator[tuple[int, int, bool]]:
     """Yield spans that sentences do not cross. The flag is True for a span that is a single sentence."""
-    for start, end, code in blocks(text):
-        if code:
+    for start, end, is_code in blocks(text):
+        if is_code:
             yield start, end, True
         else:
             yield from joined_lines(text, start, end)
@@ -31,12 +31,12 @@ def units(text: str) -> Iterator[tuple[int, int, bool]]:
 def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
     """Yield code blocks, and runs of lines between blank lines. The flag is True for code."""
     lines = line_spans(text)
-    fenced = "```" in text or "~~~" in text
+    may_have_fences = "```" in text or "~~~" in text
     unclosed: dict[str, int] = {}
     begin, index = 0, 0
     while index < len(lines):
         start, end = lines[index]
-        fence = _FENCE.match(text, start, end) if fenced else None
+        fence = _FENCE.match(text, start, end) if may_have_fences else None
         last = _closing_fence(text, lines, index, fence[1], unclosed) if fence else None
         if fence or not text[start:end].strip():
             if begin < start:
@@ -78,19 +78,19 @@ def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bo
     if text.find("\n", start, end) in (-1, end - 1):
         yield start, end, _is_whole(text, start, end)
         return
-    lines = [(start + first, start + second) for first, second in line_spans(text[start:end])]
+    lines = [(start + low, start + high) for low, high in line_spans(text[start:end])]
     filled = [span for span in lines if text[slice(*span)].strip()]
-    rows = len(filled) > 1 and all(_KEY_VALUE.match(text, *span) for span in filled)
-    begin = start
-    for first, second in filled:
-        is_whole = _is_whole(text, first, second)
-        if is_whole or rows or _ITEM.match(text, first, second) or _QUOTE.match(text, first, second):
-            if begin < first:
-                yield begin, first, False
-            begin = first
+    are_fields = len(filled) > 1 and all(_KEY_VALUE.match(text, *span) for span in filled)
+    begin = start  # of the lines that were not yielded yet
+    for low, high in filled:
+        is_whole = _is_whole(text, low, high)
+        if is_whole or are_fields or _ITEM.match(text, low, high) or _QUOTE.match(text, low, high):
+            if begin < low:
+                yield begin, low, False
+            begin = low
         if is_whole:
-            yield first, second, True
-            begin = second
+            yield low, high, True
+            begin = high
     if begin < end:
         yield begin, end, False
 

@@ -23,14 +23,15 @@ from qa_pipeline.text.words import blank, clean, fold
 def _load() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return a pattern of forged replies and delimiters, and a pattern of orders in words."""
     table = tomllib.loads(files("qa_pipeline.text").joinpath("injections.toml").read_text("utf-8"))
+    # an order is a list of word groups that follow each other in a sentence
     orders = [[f"(?<!\\w)(?:{words})(?!\\w)" for words in order] for order in table["orders"].values()]
-    worded = "|".join(r"[^.!?\n]{0,80}?".join(order) for order in orders)
+    pattern = "|".join(r"[^.!?\n]{0,80}?".join(order) for order in orders)
     for name, words in table["words"].items():
-        worded = worded.replace(f"{{{name}}}", words)
-    return re.compile("|".join(table["forged"])), re.compile(worded)
+        pattern = pattern.replace(f"{{{name}}}", words)
+    return re.compile("|".join(table["forged"])), re.compile(pattern)
 
 
-_FORGED, _WORDED = _load()
+_FORGED, _ORDERS = _load()
 GAP = "[…]"
 """The text that replaces an injection in prompts."""
 
@@ -38,7 +39,7 @@ INJECTION_IN_SOURCE = "injection_in_source"
 """Reason code of decisions left to a person because a passage contains an injection."""
 
 _TAGS = {code: code - 0xE0000 for code in range(0xE0020, 0xE007F)}
-_TURNED = "\u202e"
+_RIGHT_TO_LEFT = "\u202e"
 _HIDDEN = re.compile("[\U000e0020-\U000e007e]{3,}")
 _LONGEST_DELIMITED = 2000
 
@@ -51,9 +52,11 @@ def find_injections(text: str, language: str) -> list[tuple[int, int]]:
     if not is_injection(text):
         return []
     sentences = split_sentences(text, language)
-    worded = [(s, e) for s, e in sentences if _matches(text[s:e], _WORDED) or _HIDDEN.search(text, s, e)]
-    forged = [(s, e) for s, e in sentences if _matches(text[s:e], _FORGED)]
-    spans = _united([*worded, *_united(forged, _LONGEST_DELIMITED)])
+    forged = [span for span in sentences if _matches(text[slice(*span)], _FORGED)]
+    ordering = [
+        span for span in sentences if _matches(text[slice(*span)], _ORDERS) or _HIDDEN.search(text, *span)
+    ]
+    spans = _united([*ordering, *_united(forged, _LONGEST_DELIMITED)])
     # an injection found only across sentences covers the whole text
     return spans or [(0, len(text))]
 
@@ -93,13 +96,14 @@ def _withheld(text: str, language: str) -> str:
 @functools.lru_cache(maxsize=16_384)
 def is_injection(text: str) -> bool:
     """Return True if a text contains an injection."""
-    return bool(_HIDDEN.search(text)) or _matches(text, _FORGED) or _matches(text, _WORDED)
+    return bool(_HIDDEN.search(text)) or _matches(text, _FORGED) or _matches(text, _ORDERS)
 
 
 def _matches(text: str, pattern: re.Pattern[str]) -> bool:
+    """Return True if a text matches, with its hidden letters and in either direction."""
     plain = text if text.isascii() else unicodedata.normalize("NFKC", clean(text.translate(_TAGS)))
     forms = [fold(plain).casefold()]
-    if _TURNED in text:
+    if _RIGHT_TO_LEFT in text:
         forms.append(forms[0][::-1])
     return any(map(pattern.search, forms))
 

@@ -66,14 +66,14 @@ def languages_of(text: str, declared: str | None = None, title: str | None = Non
     decide.
     """
     lengths: Counter[str] = Counter()
-    segments = list(_stretches(text))
+    segments = list(_segments(text))
     identified = [_identify(segment[:_READ]) for segment in segments]
     main = _main(segments, identified, declared)
     if main == UNDETERMINED:
         main = _by_words(f"{title or ''}\n{text}")
     for segment, (language, certainty) in zip(segments, identified, strict=True):
-        other = language != main and certainty >= _SURE and _letters(segment) >= _SHORTEST
-        lengths[language if other else main] += len(segment)
+        is_other = language != main and certainty >= _SURE and _letters(segment) >= _SHORTEST
+        lengths[language if is_other else main] += len(segment)
     total = lengths.total()
     if not total:
         return [LanguageShare(main, 1.0)]
@@ -91,28 +91,27 @@ def segment_language(text: str, main: str) -> str:
 
 
 def _main(segments: Sequence[str], identified: Sequence[tuple[str, float]], declared: str | None) -> str:
+    """Return the declared language unless the text contradicts it, else the language of most text."""
     lengths: Counter[str] = Counter()
     for segment, (language, certainty) in zip(segments, identified, strict=True):
-        lengths[language] += len(segment) if certainty >= _LIKELY else 0
-    if declared is None:
-        main = max(lengths, key=lambda name: (lengths[name], name), default=UNDETERMINED)
-        return main if lengths[main] else UNDETERMINED
-    sure_of_others = sum(certainty >= _SURE and language != declared for language, certainty in identified)
-    if lengths[declared] or sure_of_others < _ENOUGH_TO_OVERRULE:
+        if certainty >= _LIKELY:
+            lengths[language] += len(segment)
+    certain = [language for language, certainty in identified if certainty >= _SURE and language != declared]
+    if declared is not None and (lengths[declared] or len(certain) < _ENOUGH_TO_OVERRULE):
         return declared
-    return max(lengths, key=lambda name: (lengths[name], name))
+    return max(lengths, key=lambda name: (lengths[name], name), default=UNDETERMINED)
 
 
-def _stretches(text: str) -> Iterator[str]:
+def _segments(text: str) -> Iterator[str]:
     """Yield groups of adjacent blocks without code, long enough for identification."""
-    gathered = ""
+    segment = ""
     for block in _CODE.sub("", text).split("\n\n"):
-        gathered += f"{block}\n"
-        if len(gathered) > _SEGMENT:
-            yield gathered
-            gathered = ""
-    if gathered.strip():
-        yield gathered
+        segment += f"{block}\n"
+        if len(segment) > _SEGMENT:
+            yield segment
+            segment = ""
+    if segment.strip():
+        yield segment
 
 
 def _letters(text: str) -> int:
@@ -129,9 +128,9 @@ def _identify(text: str) -> tuple[str, float]:
         return UNDETERMINED, 0.0
     language, certainty = _identifier(_LANGUAGES).classify(text)
     if certainty < _LIKELY and sum(character < "\u0250" for character in letters) > len(letters) / 2:
-        nearby, likely = _identifier(LANGUAGES).classify(text)
-        if likely >= _NEARBY:
-            return str(nearby), _LIKELY
+        nearest, probability = _identifier(LANGUAGES).classify(text)
+        if probability >= _NEARBY:
+            return str(nearest), _LIKELY
     return str(language), float(certainty)
 
 

@@ -132,21 +132,25 @@ def number_value(token: str, language: str) -> str | None:
 
 
 def _figures(text: str, language: str) -> Iterator[str]:
+    """Yield the figures of a text; see `Reading.figures`."""
     months, vocabulary = lexicon(language).months, lexicon(language).proof
-    apart = _BRACKETS.sub(" ", _SPACED_GROUPS.sub("", text))
-    words = [_strip_punctuation(word.lstrip(_COMPARISONS)) for word in apart.split()]
+    separated = _BRACKETS.sub(" ", _SPACED_GROUPS.sub("", text))
+    words = [_strip_punctuation(word.lstrip(_COMPARISONS)) for word in separated.split()]
     for index, word in enumerate(words):
-        before, after = words[max(0, index - 1) : index], words[index + 1 : index + 2]
-        if word.casefold() in vocabulary.numbers and before and before[0].casefold() in vocabulary.articles:
+        folded = word.casefold()
+        before = words[index - 1] if index else ""
+        after = words[index + 1] if index + 1 < len(words) else ""
+        if folded in vocabulary.numbers and index and before.casefold() in vocabulary.articles:
             continue  # "all three" refers to named items and does not state a number
-        if word.casefold() in months and any(near[:1].isdigit() for near in (*before, *after)):
-            yield str(months[word.casefold()])
+        if folded in months and (before[:1].isdigit() or after[:1].isdigit()):
+            yield str(months[folded])
             continue
         parts = _PARTS.split(_COUNTED.sub(r"\1", word))
-        values = [value for part in parts if (value := number_value(part, language)) is not None]
-        if len(values) == len(parts):
+        values = [number_value(part, language) for part in parts]
+        numbers = [value for value in values if value is not None]
+        if len(numbers) == len(parts):
             is_date = len(parts) == 3
-            yield from (value.lstrip("0") if is_date else value for value in values if value != "1")
+            yield from (number.lstrip("0") if is_date else number for number in numbers if number != "1")
         elif is_identifier(word) and not word.isalpha():
             yield word
 
@@ -170,9 +174,11 @@ def _without_connective(text: str, language: str) -> str:
 def _small_beginning(text: str, language: str) -> str:
     """Return the text with a lower-case first letter, if its first word is an ordinary word."""
     first = _strip_punctuation(text.partition(" ")[0])
-    plain = first[1:].islower() or (len(first) == 1 and first.casefold() in lexicon(language).stop_words)
-    at = text.find(first)
-    return text[:at] + text[at].lower() + text[at + 1 :] if first and plain else text
+    is_stop_word = len(first) == 1 and first.casefold() in lexicon(language).stop_words
+    if not (first[1:].islower() or is_stop_word):
+        return text
+    start = text.find(first)
+    return text[:start] + text[start].lower() + text[start + 1 :]
 
 
 def _strip_punctuation(word: str) -> str:

@@ -66,16 +66,19 @@ class _Document:
 
 def mark_references(text: str) -> list[str]:
     """Return the references of all source marks in `text`, in order. A mark may contain several."""
-    parts = (re.split(rf"[;|]\s*(?:{_SOURCE}\s*:)?", mark[1]) for mark in SOURCE_MARK.finditer(text))
-    return [part.strip() for of_mark in parts for part in of_mark if part.strip()]
+    references: list[str] = []
+    for mark in SOURCE_MARK.finditer(text):
+        references += re.split(rf"[;|]\s*(?:{_SOURCE}\s*:)?", mark[1])
+    return [reference.strip() for reference in references if reference.strip()]
 
 
 def marked_numbers(text: str) -> list[int]:
     """Return the numbers of all citations in `text`, in order. [2-4] is three numbers. Code is ignored."""
     numbers: list[int] = []
     for mark in NUMBER_MARK.finditer(_CODE.sub(" ", text)):
-        for sign, digits in re.findall(r"([–-]?)\s{0,9}[cC]?(\d{1,3})", mark[0]):
-            numbers += [*range(numbers[-1] + 1, int(digits))] if sign else []
+        for dash, digits in re.findall(r"([–-]?)\s{0,9}[cC]?(\d{1,3})", mark[0]):
+            if dash:
+                numbers += range(numbers[-1] + 1, int(digits))
             numbers.append(int(digits))
     return numbers
 
@@ -123,10 +126,10 @@ class Sources:
         self._by_path: dict[str, list[str]] = defaultdict(list)
         self._by_stem: dict[str, list[str]] = defaultdict(list)
         self._by_address: dict[str, list[str]] = defaultdict(list)
-        placed: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+        chunks_by_document: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
         columns = ("document_id", "chunk_id", "char_start", "char_end")
-        for document_id, *span in chunks.sort("char_start", maintain_order=True).select(columns).rows():
-            placed[document_id].append(tuple(span))
+        for document_id, *chunk in chunks.sort("char_start", maintain_order=True).select(columns).rows():
+            chunks_by_document[document_id].append(tuple(chunk))
         parsed = documents.filter(pl.col("status") == "parsed")
         originals = dict(parsed.select("content_sha256", "document_id").iter_rows())
         for row in typed_rows(documents, DocumentRow):
@@ -135,8 +138,8 @@ class Sources:
                 document_id = originals.get(row["content_sha256"] or "", document_id)
             else:
                 sections = tuple((tuple(s["heading_path"]), s["start"], s["end"]) for s in row["sections"])
-                chunks_of = tuple(placed[document_id])
-                self._documents[document_id] = _Document(document_id, path, sections, chunks_of)
+                document = _Document(document_id, path, sections, tuple(chunks_by_document[document_id]))
+                self._documents[document_id] = document
             if row["source_uri"]:
                 self._by_address[_normalise_address(row["source_uri"].partition("#")[0])].append(document_id)
             for tail in _tails(path):
@@ -156,12 +159,12 @@ class Sources:
         if path in self._documents:
             return self._within(self._documents[path], section)
         if _ADDRESS.match(path):
-            match = self._existing(self._by_address.get(_normalise_address(path), ()))
+            matches = self._existing(self._by_address.get(_normalise_address(path), ()))
         else:
-            match = self._find(normalise_path(path))
-        if len(match) != 1:
-            return Resolution("ambiguous" if match else "unknown_document")
-        return self._within(self._documents[match[0]], section)
+            matches = self._by_any_path(normalise_path(path))
+        if len(matches) != 1:
+            return Resolution("ambiguous" if matches else "unknown_document")
+        return self._within(self._documents[matches[0]], section)
 
     def chunk(self, chunk_id: str) -> Resolution:
         """Resolve a chunk id."""
@@ -174,32 +177,31 @@ class Sources:
         return tuple(chunk_id for chunk_id, _, _ in document.chunks) if document else ()
 
     def _existing(self, document_ids: Iterable[str]) -> list[str]:
-        return [i for i in dict.fromkeys(document_ids) if i in self._documents]
+        """Return the distinct documents of the batch."""
+        return [name for name in dict.fromkeys(document_ids) if name in self._documents]
 
-    def _find(self, path: str) -> list[str]:
+    def _by_any_path(self, path: str) -> list[str]:
+        """Return the documents of a normalised path; leading folders may be missing or too many."""
         for index in (self._by_path, self._by_stem) if path else ():
             document_ids = self._existing(index.get(path, ()))
             if document_ids:
-                return self._written(path, document_ids) or document_ids
-        inner = _tails(path)[1:]
-        return next(
-            (document_ids for tail in inner if (document_ids := self._written(tail, self._documents))), []
-        )
+                return self._with_path(path, document_ids) or document_ids
+        for tail in _tails(path)[1:]:
+            document_ids = self._with_path(tail, self._documents)
+            if document_ids:
+                return document_ids
+        return []
 
-    def _written(self, path: str, document_ids: Iterable[str]) -> list[str]:
+    def _with_path(self, path: str, document_ids: Iterable[str]) -> list[str]:
         """Return the documents whose complete path is `path`, with or without its suffix."""
-        paths = ((i, self._documents[i].path) for i in document_ids)
-        return [
-            i
-            for i, path_of_document in paths
-            if path in (path_of_document, _without_suffix(path_of_document))
-        ]
+        paths = {name: self._documents[name].path for name in document_ids}
+        return [name for name, full in paths.items() if path in (full, _without_suffix(full))]
 
     def _within(self, document: _Document, section: str | None) -> Resolution:
         """Narrow a document to a section and its subsections, if it has that section."""
         if not document.chunks:
             return Resolution("no_text", document.document_id)
-        chunk_ids = tuple(i for i, _, _ in document.chunks)
+        chunk_ids = tuple(chunk_id for chunk_id, _, _ in document.chunks)
         if section is None:
             return Resolution("document", document.document_id, chunk_ids)
         paths = _matching_sections((heading_path for heading_path, _, _ in document.sections), section)
@@ -241,8 +243,8 @@ def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[t
         if seen[slug] and f"{slug}-{seen[slug]}" == section_slug:
             return [path]
         seen[slug] += 1
-    loose = _letters(section) - {""}
-    return [path for path in headed if loose & (_letters(path[-1]) | _letters("".join(path)))]
+    forms = _letters(section) - {""}
+    return [path for path in headed if forms & (_letters(path[-1]) | _letters("".join(path)))]
 
 
 def _slug(heading: str) -> str:
@@ -295,10 +297,11 @@ def locate_quote(quote: str, text: str) -> Located | None:
     also folds case, quotation marks, dashes, markup and hyphens at line ends. The third looks for the parts
     around an ellipsis, in order and as close together as possible.
     """
-    for kind, deep in (("exact", False), ("spelling", True), ("ellipsis", True)):
-        folded, offsets = _folded(text, deep)
+    for kind, folds_spelling in (("exact", False), ("spelling", True), ("ellipsis", True)):
+        folded, offsets = _folded(text, folds_spelling)
         fragments = _ELLIPSIS.split(quote) if kind == "ellipsis" else [quote]
-        parts = [part for part in (_folded(fragment, deep)[0].strip() for fragment in fragments) if part]
+        parts = [_folded(fragment, folds_spelling)[0].strip() for fragment in fragments]
+        parts = [part for part in parts if part]
         spans = list(_spans(parts, folded)) if parts else []
         if spans:
             start, end = min(spans, key=lambda span: span[1] - span[0])
@@ -307,27 +310,27 @@ def locate_quote(quote: str, text: str) -> Located | None:
 
 
 @functools.lru_cache(maxsize=1024)
-def _folded(text: str, deep: bool) -> tuple[str, list[int]]:
+def _folded(text: str, folds_spelling: bool) -> tuple[str, list[int]]:
     """Return the comparable form of a text, and the original offset of each of its characters."""
     form: list[str] = []
     offsets: list[int] = []
-    hyphens = {match.start(): match.end() for match in _HYPHENATED.finditer(text)} if deep else {}
+    hyphens = {match.start(): match.end() for match in _HYPHENATED.finditer(text)} if folds_spelling else {}
     skipped_to = 0
-    for at, character in enumerate(text):
-        if at < skipped_to:
+    for offset, character in enumerate(text):
+        if offset < skipped_to:
             continue
-        if at in hyphens and form and form[-1].isalpha():
-            skipped_to = hyphens[at]
+        if offset in hyphens and form and form[-1].isalpha():
+            skipped_to = hyphens[offset]
         elif character.isspace():
             if form and form[-1] != " ":
                 form.append(" ")
-                offsets.append(at)
-        elif not deep or character not in _DROPPED:
+                offsets.append(offset)
+        elif not folds_spelling or character not in _DROPPED:
             letters = character
-            if deep:
-                letters = fold_signs(fold_marks(character)).casefold()
+            if folds_spelling:
+                letters = fold_signs(fold_marks(character)).casefold()  # may be several letters, as for ß
             form += letters
-            offsets += [at] * len(letters)
+            offsets += [offset] * len(letters)
     return "".join(form), offsets
 
 
@@ -339,20 +342,21 @@ def _spans(parts: list[str], folded: str) -> Iterator[tuple[int, int]]:
             return
         end = start + len(parts[0])
         for part in parts[1:]:
-            at = _find(part, folded, end)
-            if at < 0:
+            part_start = _find(part, folded, end)
+            if part_start < 0:
                 return
-            end = at + len(part)
+            end = part_start + len(part)
         yield start, end
         start = _find(parts[0], folded, start + 1)
 
 
 def _find(quote: str, text: str, position: int) -> int:
     """Return the offset of the first occurrence that does not cut a number in two, or -1."""
-    at = text.find(quote, position)
-    while at >= 0:
-        before = quote[0].isdigit() and _NUMBER_BEFORE.search(text, max(0, at - 2), at)
-        if not before and not (quote[-1].isdigit() and _NUMBER_AFTER.match(text, at + len(quote))):
+    start = text.find(quote, position)
+    while start >= 0:
+        cuts_before = quote[0].isdigit() and _NUMBER_BEFORE.search(text, max(0, start - 2), start)
+        cuts_after = quote[-1].isdigit() and _NUMBER_AFTER.match(text, start + len(quote))
+        if not cuts_before and not cuts_after:
             break
-        at = text.find(quote, at + 1)
-    return at
+        start = text.find(quote, start + 1)
+    return start

@@ -40,13 +40,17 @@ def coverage_of(answer: str, stated: str | None) -> str:
 
 
 def _refuses(text: str, language: str) -> bool:
+    """Return True if a clause refuses in the language, and every other clause is a courtesy."""
     words = LEXICONS[language].refusing
     breaks = re.compile(rf"[,\s]+(?:{'|'.join(words.breaks)})(?=[\s,])")
     clauses = [part for sentence in _SENTENCE_ENDS.split(text) for part in breaks.split(sentence)]
     refused = False
     for clause in filter(None, (clause.strip(" ,.()") for clause in clauses)):
-        silent = all(_begins(clause, of) for of in (words.documents, words.denials, words.mentioning))
-        if silent or clause in words.alone or _begins(clause, words.phrases):
+        # such as "the sources do not mention it"
+        denies_mention = all(
+            _begins(clause, beginnings) for beginnings in (words.documents, words.denials, words.mentioning)
+        )
+        if denies_mention or clause in words.alone or _begins(clause, words.phrases):
             refused = True
         elif not clause.startswith(tuple(words.courtesies)):
             return False

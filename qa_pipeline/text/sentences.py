@@ -61,14 +61,14 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
     language_words = lexicon(language)
     code = [match.span() for match in _CODE_SPAN.finditer(text, start, end)]
     cuts: list[int] = []
-    begin, passed = start, 0
+    begin, next_code = start, 0
     for stop in _STOP.finditer(text, start, end):
-        while passed < len(code) and code[passed][1] <= stop.start():
-            passed += 1
-        if passed < len(code) and code[passed][0] < stop.start():
-            continue
-        after = _CLOSERS.match(text, stop.end(), end)
-        tail = _after_trailers(text, after.end() if after else stop.end(), end)
+        while next_code < len(code) and code[next_code][1] <= stop.start():
+            next_code += 1
+        if next_code < len(code) and code[next_code][0] < stop.start():
+            continue  # inside a code span
+        closers = _CLOSERS.match(text, stop.end(), end)
+        tail = _after_trailers(text, closers.end() if closers else stop.end(), end)
         if stop.start() < begin or tail >= end or not text[tail].isspace():
             continue
         if _ends_sentence(text, begin, stop, tail, end, language_words):
@@ -91,12 +91,14 @@ def _after_trailers(text: str, position: int, end: int) -> int:
 def _ends_sentence(
     text: str, begin: int, stop: re.Match[str], tail: int, end: int, language_words: Lexicon
 ) -> bool:
-    # the first letter or digit after spaces, opening quotes and brackets
+    """Return True if a sentence ends before `tail`, by the stop before it and the word after it."""
+    # find the first letter or digit after spaces, opening quotes and brackets
     while tail < end and text[tail].isspace():
         tail += 1
-    opened = _OPENERS.match(text, tail, end)
-    opening = opened.end() if opened else tail
-    opening += opening < end and text[opening] == " "
+    openers = _OPENERS.match(text, tail, end)
+    opening = openers.end() if openers else tail
+    if opening < end and text[opening] == " ":
+        opening += 1
     if opening >= end:
         return False
     word = _WORD.match(text, opening, end)
@@ -105,8 +107,8 @@ def _ends_sentence(
         return False
     if stop[0] == ".":
         return _stop_ends(text, begin, stop.start(), opening, following, language_words)
-    omission = len(stop[0]) >= 3 or "…" in stop[0]
-    return not (omission and text[stop.start() - 1 : stop.start()] in ("[", "("))
+    is_ellipsis = len(stop[0]) >= 3 or "…" in stop[0]
+    return not (is_ellipsis and text[stop.start() - 1 : stop.start()] in ("[", "("))
 
 
 def _stop_ends(
@@ -117,39 +119,44 @@ def _stop_ends(
         return False
     words, next_word = language_words.conventions, following.lower()
     token, before = _tokens_before(text, begin, dot)
-    opens = next_word in words.openers
-    ends = _abbreviation_ends(token, before, text, opening, opens, words)
+    is_opener = next_word in words.openers
+    ends = _abbreviation_ends(token, before, text, opening, is_opener, words)
     if ends is not None:
         return ends
     if token.isdecimal() and len(token) <= 3:
-        is_ordinal = before.lower() in words.ordinal_leads and not opens
+        is_ordinal = before.lower() in words.ordinal_leads and not is_opener
         is_day = next_word in language_words.months and len(token) <= 2
         return not (before.endswith((":", ";", ",")) or is_ordinal or is_day)
     begins_month = len(next_word) > 2 and any(month.startswith(next_word) for month in language_words.months)
     if _ORDINAL.fullmatch(token) and begins_month:
         # a day follows "on" or "the", which are also sentence openers, or precedes its year
         return not (before.lower() in words.openers or _YEAR.match(text, opening + len(following)))
-    return opens or not (_ROMAN.fullmatch(token) and before[:1].isupper() and following[:1].isupper())
+    return is_opener or not (_ROMAN.fullmatch(token) and before[:1].isupper() and following[:1].isupper())
 
 
 def _abbreviation_ends(
-    token: str, before: str, text: str, opening: int, opens: bool, words: Conventions
+    token: str, before: str, text: str, opening: int, is_opener: bool, words: Conventions
 ) -> bool | None:
-    """Return True if the stop after an abbreviation ends the sentence, or None after another token."""
+    """Return True if the stop after an abbreviation ends the sentence, or None after another token.
+
+    `is_opener` is True if the next word often opens a sentence.
+    """
     names = {token.lower(), token.lower().rpartition(".-")[2]}
     if before.endswith("."):
         names.add(f"{before}{token}".lower())
-    numbers = not names.isdisjoint(words.before_number)
-    if names & words.never_final or (numbers and before[:-1].lower() in words.never_final):  # "Hon. Sec."
+    precedes_number = not names.isdisjoint(words.before_number)
+    if names & words.never_final or (
+        precedes_number and before[:-1].lower() in words.never_final
+    ):  # "Hon. Sec."
         return False
     if token[:1].isupper() and len(token) < 5 and _NUMBERING.match(text, opening):  # "Reg. No. 44"
         return False
-    if numbers and _NUMBER_LIKE.match(text, opening):
-        return opens
+    if precedes_number and _NUMBER_LIKE.match(text, opening):
+        return is_opener
     if names & words.closing:
-        return opens or words.capital_opens
-    single = len(token) == 1 and token.isalpha()
-    return opens if single or _ACRONYM.fullmatch(token) or names & words.often_final else None
+        return is_opener or words.capital_opens
+    is_initial = len(token) == 1 and token.isalpha()
+    return is_opener if is_initial or _ACRONYM.fullmatch(token) or names & words.often_final else None
 
 
 def _tokens_before(text: str, begin: int, dot: int) -> tuple[str, str]:

@@ -161,7 +161,7 @@ def of_all(field: str) -> tuple[str, ...]:
     """Return the distinct values of all lexicons in a field such as `sources` or `layout.of`, in order."""
     values: list[Any] = list(LEXICONS.values())
     for part in field.split("."):
-        values = [of[part] if isinstance(of, dict) else getattr(of, part) for of in values]
+        values = [value[part] if isinstance(value, dict) else getattr(value, part) for value in values]
     return tuple(dict.fromkeys(word for words in values for word in words))
 
 
