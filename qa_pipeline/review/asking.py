@@ -62,25 +62,25 @@ _NEARLY = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AskedBatch:
     """A batch that can be asked; an uploaded document is a batch in an output folder of its own."""
 
     key: str  # in forms and addresses, such as batch:manuals
-    batch: str
+    name: str
     layout: Layout
     title: str  # name of the batch or of the uploaded file
 
     @property
     def is_upload(self) -> bool:
         """Return True for an uploaded document."""
-        return self.key != f"batch:{self.batch}"
+        return self.key != f"batch:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An answer with its verification so far: claims, verdict and assessment follow one after another."""
 
-    place: Place
+    batch: AskedBatch
     pair: PairRow
     passages: list[ChunkRow]  # the passages behind the answer, best first
     documents: pl.DataFrame  # the documents of the passages
@@ -161,14 +161,14 @@ class Asking:
         self.jobs = Jobs()
         self._open: OrderedDict[tuple[Layout, str], _OpenBatch] = OrderedDict()
 
-    def open(self, place: Place) -> _OpenBatch:
+    def open(self, batch: AskedBatch) -> _OpenBatch:
         """Return the tables and the search index of a batch."""
-        layout, batch = place.layout, place.batch
-        versions = version_of(layout.index(batch)), version_of(layout.table(tables.CHUNKS.name, batch))
-        opened = self._open.pop((layout, batch), None)
+        layout, name = batch.layout, batch.name
+        versions = version_of(layout.index(name)), version_of(layout.table(tables.CHUNKS.name, name))
+        opened = self._open.pop((layout, name), None)
         if opened is None or opened.versions != versions:
-            opened = self._read(layout, batch, versions)
-        self._open[layout, batch] = opened
+            opened = self._read(layout, name, versions)
+        self._open[layout, name] = opened
         while len(self._open) > _MOST_OPEN:
             self._open.popitem(last=False)
         return opened
@@ -208,12 +208,12 @@ def checked_question(text: str) -> str:
     return question
 
 
-def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Answer]:
+def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterator[Answer]:
     """Yield a draft answer, then the answer after local verification, the verifying model, and the judge."""
     from qa_pipeline.generation.offline.provider import ExtractiveModel
 
     resources, settings = asking.resources, asking.resources.settings
-    searched = asking.open(place)
+    searched = asking.open(batch)
     commonest = searched.documents["language"].drop_nulls().mode().sort()
     detected = segment_language(question, commonest[0] if commonest.len() else "en")
     language = detected if detected in LANGUAGES else "en"
@@ -225,7 +225,7 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
         for frame in (searched.documents, searched.chunks)
     )
     vectors = searched.embeddings.join(chunks, on="chunk_id", how="semi", maintain_order="left")
-    near = _Near(resources, place, documents, chunks, vectors)
+    near = _Near(resources, batch, documents, chunks, vectors)
     rules = ExtractiveModel()
     model = resources.generator or rules
     row = {
@@ -274,7 +274,7 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
 
 def add_pair(answer: Answer, who: str) -> bool:
     """Add an answer to the pairs of its batch for the next run; return False if it was added before."""
-    place, pair = answer.place, answer.pair
+    batch, pair = answer.batch, answer.pair
     paths = dict(answer.documents.select("document_id", "path").iter_rows())
     citations = [citation for citation in pair["citations"] if citation["document_id"] is not None]
     cited_ids = list({citation["document_id"] for citation in citations})
@@ -298,7 +298,7 @@ def add_pair(answer: Answer, who: str) -> bool:
         is_new = f'"id": "{added_id}"'.encode() not in content
         return content + line if is_new else content
 
-    rewrite(place.layout.added_pairs(place.batch), with_pair)
+    rewrite(batch.layout.added_pairs(batch.name), with_pair)
     return is_new
 
 
@@ -307,7 +307,7 @@ class _Near:
     """The documents of retrieved passages, and their tables."""
 
     resources: Resources
-    place: Place
+    batch: AskedBatch
     documents: pl.DataFrame
     chunks: pl.DataFrame
     embeddings: pl.DataFrame
@@ -345,12 +345,12 @@ class _Near:
                 verification=self.resources.settings.verification,
                 judging=self.resources.settings.judging,
             ).row(0, named=True)
-        upload = self.place.title if self.place.is_upload else None
+        upload = self.batch.title if self.batch.is_upload else None
         question, answer = self.resources.embedder.encode([row["question"] or "", row["answer"] or ""])
         return Answer(
             sources=sources_of(views, self.documents, by_id, row, upload=upload),
             similarity=max(float(question @ answer), 0.0),
-            place=self.place,
+            batch=self.batch,
             pair=row,
             passages=[by_id[chunk_id] for chunk_id in row["passage_ids"]],
             documents=self.documents,
