@@ -22,11 +22,7 @@ class Application(TyperGroup):
 
 
 def out_folder(value: object) -> Path:
-    """Return the output folder that an argument names.
-
-    Raises:
-        BadParameter: results cannot be written there.
-    """
+    """Return the output folder that an argument names, if results can be written there."""
     from qa_pipeline.settings.location import output_folder
 
     try:
@@ -36,11 +32,7 @@ def out_folder(value: object) -> Path:
 
 
 def check_exists(*paths: Path | None, advice: str = "check the path") -> None:
-    """Check that input exists, before anything slow is loaded.
-
-    Raises:
-        InputError: a local path does not exist.
-    """
+    """Check that local paths exist, before anything slow is loaded."""
     from qa_pipeline.storage.object_stores import store_of
 
     for path in paths:

@@ -8,19 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from qa_pipeline.cli.console import print_line, show
 from qa_pipeline.cli.exit_codes import FAILED
-from qa_pipeline.cli.options import (
-    RUN_FIRST,
-    Change,
-    Json,
-    Out,
-    Release,
-    Seed,
-    check_exists,
-    out_folder,
-)
+from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, Seed, check_exists, out_folder
 from qa_pipeline.cli.settings import settings_at
 from qa_pipeline.errors import InputError
+from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.layout import Layout
 
 MOST_SHOWN = 20
 """Problems of each check on the screen; --json has all."""
@@ -42,14 +36,13 @@ def release(
     A release is a new folder, OUT/releases/N, that never changes. It lists everything left out, with reasons.
     """
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.cli.console import show
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.publishing.push import push_release
     from qa_pipeline.publishing.release import publish_release
 
     options = {"release.with_sources": False} if without_sources else {}
     made = publish_release(Resources(settings_at(out, change, options)))
-    target, is_sent = (None, False) if push is None else push_release(made.folder, push)
+    target, is_sent = push_release(made.folder, push) if push is not None else (None, False)
     manifest = made.manifest.model_dump(mode="json")
     screen = {name: manifest[name] for name in ("splits", "batches", "batches_left_out", "rows_left_out")}
     screen["note"] = manifest["unsatisfied"]
@@ -80,7 +73,6 @@ def verify(
     check_exists(folder, against)
     import polars as pl
 
-    from qa_pipeline.cli.console import show
     from qa_pipeline.publishing.manifest import release_folder
     from qa_pipeline.publishing.verify import compare_releases, verify_release
 
@@ -130,11 +122,9 @@ def sample_release(
 ) -> None:
     """Write a random sample of rows with their quotes. People fill in label: right, wrong or unsure."""
     check_exists(folder)
-    from qa_pipeline.cli.console import print_line
     from qa_pipeline.publishing.certificate import draw_sample
     from qa_pipeline.publishing.manifest import release_folder
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import write_bytes
 
     load_settings()  # also makes new files private
     if to.exists():
@@ -156,7 +146,6 @@ def certify_release(
 ) -> None:
     """Bound the share of wrong rows with 95 % confidence. Unsure counts as wrong."""
     check_exists(folder, file)
-    from qa_pipeline.cli.console import show
     from qa_pipeline.publishing.certificate import certify
     from qa_pipeline.publishing.manifest import release_folder
 
@@ -186,23 +175,20 @@ def forget(
     next run. Releases never change; those that may contain it are listed.
     """
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.cli.console import show
     from qa_pipeline.curation.forgetting import erase_documents, find_documents
     from qa_pipeline.llm.reply_database import Database
     from qa_pipeline.publishing.manifest import alone, read_manifest, release_folders
-    from qa_pipeline.storage.files import locked
-    from qa_pipeline.storage.layout import Layout
 
     settings = settings_at(out, change)
     layout = Layout(out, cache=settings.cache)
-    with ExitStack() as opened:
+    with ExitStack() as stack:  # deleting excludes runs and releases
         if yes and layout.out.is_dir():
-            opened.enter_context(locked(layout.out))
+            stack.enter_context(locked(layout.out))
         store = settings.llm.store.url or layout.replies
         has_replies = not isinstance(store, Path) or store.is_file()
-        database = opened.enter_context(closing(Database(store))) if has_replies else None
+        database = stack.enter_context(closing(Database(store))) if has_replies else None
         if yes and layout.releases.is_dir():
-            opened.enter_context(alone(layout.releases))
+            stack.enter_context(alone(layout.releases))
         occurrences = find_documents(layout, document, database)
         manifests = {str(path): read_manifest(path) for path in release_folders(layout.releases)}
         batches = set(occurrences.rows["batch"])  # their rows may contain a passage of the document

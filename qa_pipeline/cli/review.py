@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from qa_pipeline.cli.console import print_block, print_line
+from qa_pipeline.cli.console import show as show_result
 from qa_pipeline.cli.exit_codes import FAILED, GRACE_SECONDS, OK
 from qa_pipeline.cli.options import RUN_FIRST, Json, OnlyBatch, Out, Seed, check_exists
 from qa_pipeline.errors import InputError
+from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 
 if TYPE_CHECKING:
@@ -53,8 +56,6 @@ def show(
 ) -> None:
     """Show the text of a document as it was read."""
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.cli.console import print_line
-    from qa_pipeline.cli.console import show as show_result
     from qa_pipeline.review.source import describe, find_by_name, split_at_borders
 
     row, chunks = find_by_name(Layout(out), document)
@@ -152,17 +153,17 @@ def decide(
 
 
 def _write_template(layout: Layout, path: Path, batches: list[str] | None, *, with_accepted: bool) -> None:
+    """Write undecided pairs, and on request accepted pairs, to a new file."""
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".jsonl"):
         raise InputError(f"{path.name}: a template is a .csv or .jsonl file")
     if path.exists():
         raise InputError(f"{path} exists and may hold decisions; choose another name")
     from qa_pipeline.review.decision_files import template_bytes, template_rows
-    from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.storage.tables import VERDICTS
 
     batches = batches or [table.stem for table in layout.tables(VERDICTS.name)]
-    verdicts = ("needs_review", "accepted") if with_accepted else ("needs_review",)
+    verdicts = ["needs_review", "accepted"] if with_accepted else ["needs_review"]
     rows = list(template_rows(layout, batches, verdicts))
     write_bytes(path, template_bytes(rows, suffix))
     sys.stdout.write(f"Pairs in {path}: {len(rows)}\n")
@@ -207,12 +208,9 @@ def sample(
     (good, thin or bad), annotator and why. The command eval raters compares the ratings.
     """
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.cli.console import print_block, print_line
-    from qa_pipeline.cli.console import show as show_result
     from qa_pipeline.cli.report import show_row
     from qa_pipeline.review.queue import Filters
     from qa_pipeline.review.sample import sample_rows
-    from qa_pipeline.storage.files import write_bytes
 
     if to is not None and to.exists():
         raise InputError(f"{to}: --to names a new file")

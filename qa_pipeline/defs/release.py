@@ -19,10 +19,9 @@ MOST_SHOWN = 200
 
 
 class Publication(dg.Config):
-    """Protects against publishing by "Materialize all"."""
+    """Protects against publishing by "Materialize all"; the job publish_release sets it."""
 
     publish: bool = False
-    """Publish the release; the job publish_release sets this."""
 
 
 @dg.asset(
@@ -44,15 +43,15 @@ def release(
         context.log.warning("nothing is published; run the job publish_release, or set publish: true")
         return
     try:
-        made = publish_release(resources)
+        published = publish_release(resources)
     except QAPipelineError as error:
         raise dg.Failure(str(error), allow_retries=False) from error
-    manifest = made.manifest
+    manifest = published.manifest
     yield dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.content),
         metadata={
-            "version": str(manifest.version) + ("" if made.made else ", as before"),
-            "folder": dg.MetadataValue.path(str(made.folder)),
+            "version": f"{manifest.version}{'' if published.made else ', as before'}",
+            "folder": dg.MetadataValue.path(str(published.folder)),
             "dagster/row_count": sum(manifest.splits.values()),
             "rows by split": _counts(manifest.splits),
             "rows by batch": _counts(manifest.batches),
