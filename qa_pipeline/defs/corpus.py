@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -71,23 +71,11 @@ def corpus_sensor(
         if listing != reported.get(batch, NO_REPORT)[0]
     }
     last_tick = json.loads(context.cursor or "{}")
-    settled = [batch for batch, listing in changed.items() if listing == last_tick.get(batch)]
-    events: list[CorpusEvent] = []
-    requests: list[dg.RunRequest] = []
-    deadline = time.monotonic() + TICK_SECONDS
-    for batch in settled[:BATCHES_A_TICK]:
-        if requests and time.monotonic() > deadline:
-            break
-        try:
-            version = corpus.batch(batch).fingerprint()
-        except CorpusError as error:
-            problems.append(str(error))
-            continue
-        listing = changed.pop(batch)
-        events += report(batch, listing, version)
-        # the number of the previous report makes restored content run again
-        run_key = f"{batch}:{listing}:{reported.get(batch, NO_REPORT)[1]}"
-        requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
+    settled = {batch: listing for batch, listing in changed.items() if listing == last_tick.get(batch)}
+    events, requests, unread = _request_runs(corpus, settled, reported)
+    problems += unread
+    requested = {request.partition_key for request in requests}
+    waiting = {batch: listing for batch, listing in changed.items() if batch not in requested}
     for batch in sorted(vanished - present):
         if reported.get(batch, NO_REPORT)[0] not in ("", VANISHED):
             events += report(batch, VANISHED, VANISHED)
@@ -97,7 +85,7 @@ def corpus_sensor(
     removed = _removable(instance, layout, registered - present, vanished)
     for problem in problems:
         context.log.warning(problem)
-    counts = f"{len(batches.names)} batches, {len(changed)} changed; removed: {', '.join(removed) or 'none'}"
+    counts = f"{len(batches.names)} batches, {len(waiting)} changed; removed: {', '.join(removed) or 'none'}"
     return dg.SensorResult(
         run_requests=requests,
         dynamic_partitions_requests=[
@@ -105,9 +93,32 @@ def corpus_sensor(
             *([document_batches.build_delete_request(removed)] if removed else []),
         ],
         asset_events=events,
-        cursor=json.dumps(changed),
+        cursor=json.dumps(waiting),
         skip_reason=None if requests else "; ".join([counts, *problems]),
     )
+
+
+def _request_runs(
+    corpus: Corpus, settled: Mapping[str, str], reported: Mapping[str, tuple[str, int]]
+) -> tuple[list[CorpusEvent], list[dg.RunRequest], list[str]]:
+    """Return reports and run requests of batches by listing, and the problems of unreadable batches."""
+    events: list[CorpusEvent] = []
+    requests: list[dg.RunRequest] = []
+    problems: list[str] = []
+    deadline = time.monotonic() + TICK_SECONDS
+    for batch, listing in list(settled.items())[:BATCHES_A_TICK]:
+        if requests and time.monotonic() > deadline:
+            break
+        try:
+            version = corpus.batch(batch).fingerprint()
+        except CorpusError as error:
+            problems.append(str(error))
+            continue
+        events += report(batch, listing, version)
+        # the number of the previous report makes restored content run again
+        run_key = f"{batch}:{listing}:{reported.get(batch, NO_REPORT)[1]}"
+        requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
+    return events, requests, problems
 
 
 def listings_of(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> dict[str, str]:

@@ -174,6 +174,7 @@ class Asking:
         return opened
 
     def _read(self, layout: Layout, batch: str, versions: tuple[object, ...]) -> _OpenBatch:
+        """Read the tables and the index of a batch."""
         index, embedder = layout.index(batch), self.resources.embedder
         try:
             documents, chunks, embeddings = (
@@ -210,47 +211,18 @@ def checked_question(text: str) -> str:
 
 def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterator[Answer]:
     """Yield a draft answer, then the answer after local verification, the verifying model, and the judge."""
-    from qa_pipeline.generation.offline.provider import ExtractiveModel
-
     resources, settings = asking.resources, asking.resources.settings
     searched = asking.open(batch)
-    commonest = searched.documents["language"].drop_nulls().mode().sort()
-    detected = segment_language(question, commonest[0] if commonest.len() else "en")
-    language = detected if detected in LANGUAGES else "en"
-    (retrieved,) = searched.retriever.retrieve([question], [language])
-    chunk_ids = [chunk_id for chunk_id, _ in retrieved]
-    document_ids = searched.chunks.filter(pl.col("chunk_id").is_in(chunk_ids))["document_id"].unique()
+    row = _searched_question(searched, question)
+    is_passage = pl.col("chunk_id").is_in(row["passage_ids"])
+    document_ids = searched.chunks.filter(is_passage)["document_id"].unique()
     documents, chunks = (
         frame.filter(pl.col("document_id").is_in(document_ids.implode()))
         for frame in (searched.documents, searched.chunks)
     )
     vectors = searched.embeddings.join(chunks, on="chunk_id", how="semi", maintain_order="left")
     near = _Near(resources, batch, documents, chunks, vectors)
-    rules = ExtractiveModel()
-    model = resources.generator or rules
-    row = {
-        "question_id": "0",
-        "batch": ASKED,
-        "question": question,
-        "question_type": "imported",
-        "target_chunk_ids": chunk_ids[:1],
-        "passage_ids": chunk_ids,
-        "passage_scores": [score for _, score in retrieved],
-        "language": language,
-        "status": "kept",
-        "prompt_hash": "",
-        "model": ASKED,
-    }
-    pair = draft_answers(
-        tables.QUESTIONS.frame([row]),
-        searched.chunks,
-        model,
-        settings.generation.model_copy(update={"drafts_per_question": 1}),
-        settings.llm,
-        **drafting_rules(resources),
-    )
-    if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
-        pair = _from_sentences(near, pair, chunk_ids)
+    pair = _draft(near, searched.chunks, row)
     yield near.answer(pair)
     if pair["status"][0] != "drafted":
         return
@@ -270,6 +242,47 @@ def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterato
         yield near.answer(pair, claims, decided)
     judged = judge_pairs(near.run, pairs=pair, claims=claims, claim_verdicts=decided, chunks=chunks)
     yield near.answer(pair, claims, decided, judged)
+
+
+def _searched_question(searched: _OpenBatch, question: str) -> dict[str, Any]:
+    """Return a question as a row of questions, with its language and the retrieved passages."""
+    commonest = searched.documents["language"].drop_nulls().mode().sort()
+    detected = segment_language(question, commonest[0] if commonest.len() else "en")
+    language = detected if detected in LANGUAGES else "en"
+    (retrieved,) = searched.retriever.retrieve([question], [language])
+    chunk_ids = [chunk_id for chunk_id, _ in retrieved]
+    return {
+        "question_id": "0",
+        "batch": ASKED,
+        "question": question,
+        "question_type": "imported",
+        "target_chunk_ids": chunk_ids[:1],
+        "passage_ids": chunk_ids,
+        "passage_scores": [score for _, score in retrieved],
+        "language": language,
+        "status": "kept",
+        "prompt_hash": "",
+        "model": ASKED,
+    }
+
+
+def _draft(near: "_Near", chunks: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
+    """Draft the answer of a question, offline from sentences of its passages if the rules refuse."""
+    from qa_pipeline.generation.offline.provider import ExtractiveModel
+
+    settings, rules = near.resources.settings, ExtractiveModel()
+    model = near.resources.generator or rules
+    pair = draft_answers(
+        tables.QUESTIONS.frame([row]),
+        chunks,
+        model,
+        settings.generation.model_copy(update={"drafts_per_question": 1}),
+        settings.llm,
+        **drafting_rules(near.resources),
+    )
+    if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
+        return _from_sentences(near, pair, row["passage_ids"])
+    return pair
 
 
 def add_pair(answer: Answer, who: str) -> bool:

@@ -119,7 +119,7 @@ def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler
 
 
 def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], files: int = 1) -> Handler:
-    """Return a handler of a form with a file that requires the form token."""
+    """Return a handler of a form with files that requires the form token."""
 
     @functools.wraps(handler)
     async def checked(request: Request) -> Response:

@@ -6,7 +6,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from threading import Lock
 from urllib.parse import quote, urlencode
 
@@ -193,17 +192,17 @@ def source_view(
     starts = _part_starts(text)
     part = min(number_in(query, "part") or bisect_right(starts, first), len(starts))
     start, end = starts[part - 1], [*starts, len(text)][part]
-    # the text before, in and after the evidence, as far as it is in this part
-    borders = [start, min(max(first, start), end), min(max(last, start), end), end]
+    marked_start, marked_end = (min(max(offset, start), end) for offset in (first, last))
+    spans = [
+        (text[start:marked_start], False),
+        (text[marked_start:marked_end], True),
+        (text[marked_end:end], False),
+    ]
     return SourceView(
         document=document,
         part=part,
         parts=len(starts),
-        spans=[
-            (text[begin:stop], index == 1)
-            for index, (begin, stop) in enumerate(pairwise(borders))
-            if begin < stop
-        ],
+        spans=[(words, is_evidence) for words, is_evidence in spans if words],
         page=number,
         pages=numbers,
         picture=picture,
