@@ -133,9 +133,8 @@ def download(request: Request) -> Response:
 
 
 @posted
-def keep_pair(request: Request, fields: Mapping[str, str]) -> Response:
+def keep_pair(request: Request, _fields: Mapping[str, str]) -> Response:
     """Add an answer to the pairs of its batch."""
-    del fields
     is_new = add_pair(_answer_of(request), who_of(request))
     address = f"/ask/answer/{request.path_params['job_id']}?added={'now' if is_new else 'before'}"
     return RedirectResponse(address, status_code=303)

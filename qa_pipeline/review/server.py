@@ -205,9 +205,8 @@ def show_fault(request: Request, error: Exception) -> Response:
     return reply
 
 
-def show_missing(request: Request, error: Exception) -> Response:
+def show_missing(request: Request, _error: Exception) -> Response:
     """Show that the page is missing."""
-    del error
     return message(request, 404, "No such page", "There is no such page. See the queue for pairs.")
 
 
