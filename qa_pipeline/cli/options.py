@@ -8,6 +8,8 @@ from typer.core import TyperGroup
 
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
+from qa_pipeline.settings.location import output_folder
+from qa_pipeline.storage.object_stores import store_of
 
 RUN_FIRST = "run qa-pipeline run CORPUS --out FOLDER first, or name its folder with --out"
 
@@ -23,8 +25,6 @@ class Application(TyperGroup):
 
 def out_folder(value: object) -> Path:
     """Return the output folder that an argument names, if results can be written there."""
-    from qa_pipeline.settings.location import output_folder
-
     try:
         return output_folder(value)
     except ValueError as error:
@@ -33,8 +33,6 @@ def out_folder(value: object) -> Path:
 
 def check_exists(*paths: Path | None, advice: str = "check the path") -> None:
     """Check that local paths exist, before anything slow is loaded."""
-    from qa_pipeline.storage.object_stores import store_of
-
     for path in paths:
         if path is not None and store_of(path) is None and not path.exists():
             raise InputError(f"{path} does not exist; {advice}")

@@ -176,14 +176,15 @@ def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[
         sentences.append((outcome.outcome, "\n  ".join(lines)))
     if not outcomes:
         sentences += [("failed", f"{batch}: {why}") for batch, why in summary.incomplete.items()]
-        for batch, stone in summary.withdrawn.items():
+        for batch, tombstone in summary.withdrawn.items():
             of_pairs = f" of {plural(rows[batch]['pairs'], 'pair')}" if batch in rows else ""
-            text = f"{batch}: 0 rows{of_pairs}, withdrawn since {stone.since}: {stone.message()}"
+            text = f"{batch}: 0 rows{of_pairs}, withdrawn since {tombstone.since}: {tombstone.message()}"
             sentences.append(("failed", text))
         for batch, row in rows.items():
             if batch not in summary.withdrawn:
                 sentences.append(("succeeded" if row["examples"] else "empty", f"{batch}: {_describe(row)}"))
-    return sorted(sentences, key=lambda sentence: list(STYLES).index(sentence[0]))
+    urgency = {state: index for index, state in enumerate(STYLES)}
+    return sorted(sentences, key=lambda sentence: urgency[sentence[0]])
 
 
 def _describe(row: Mapping[str, Any]) -> str:
@@ -207,7 +208,7 @@ def _show_next_commands(
     """Print the next commands for this output folder."""
     out = f"--out {shlex.quote(str(layout.out))}"
     review, uncovered = _sum(summary, "needs_review"), _sum(summary, "sections") - _sum(summary, "covered")
-    commands = {}  # purpose by command
+    commands: dict[str, str] = {}  # purpose by command
     if _sum(summary, "examples"):
         commands[f"qa-pipeline release {out}"] = "publish accepted rows for training"
     if review:
@@ -260,6 +261,6 @@ def _document(summary: Report, layout: Layout) -> dict[str, Any]:
         "out": str(layout.out),
         "yield": document.pop("steps"),
         **document,
-        "withdrawn": {batch: stone.model_dump() for batch, stone in summary.withdrawn.items()},
+        "withdrawn": {batch: tombstone.model_dump() for batch, tombstone in summary.withdrawn.items()},
         "cost": summary.cost.document(),
     }

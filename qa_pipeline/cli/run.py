@@ -25,7 +25,9 @@ from qa_pipeline.cli.options import (
 from qa_pipeline.cli.settings import check_models, choose_batches, model_options, run_settings
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.storage.files import locked, prepare_folder
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout, check_batch_name
+from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from qa_pipeline.pipeline.outcomes import BatchOutcome
@@ -74,11 +76,8 @@ def run(
         raise SettingsError("DAGSTER_HOME must name the folder of a Dagster instance")
     batches, found = choose_batches(settings, single, batch)
     check_models(settings, model)
-
     prepare_folder(settings.out)
     if found.loose:
-        from qa_pipeline.text.rendering import first_names
-
         sys.stderr.write(
             f"Not read: {first_names(found.loose)} in {corpus}. "
             "Each sub-folder is a batch, so files next to them belong to none. Move them into a sub-folder.\n"
@@ -128,7 +127,6 @@ def _run_trial(
     from qa_pipeline.defs.running import run_batches
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.pipeline.stages import batch_files
-    from qa_pipeline.storage.hashes import hash_text
     from qa_pipeline.storage.tables import VERDICTS
 
     drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]

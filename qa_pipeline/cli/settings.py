@@ -13,6 +13,7 @@ from qa_pipeline.cli.console import show
 from qa_pipeline.cli.options import Change, Json
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.storage.layout import check_batch_name
+from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from qa_pipeline.documents.corpus.places import FoundBatches
@@ -75,7 +76,6 @@ def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict
     if not llm.is_local:
         raise SettingsError("no model is named; add --model NAME (or llm.model)")
     from qa_pipeline.llm.openai_compatible import served_models
-    from qa_pipeline.text.rendering import first_names
 
     models = served_models(llm.base_url or "", os.environ)
     if len(models) != 1:
@@ -113,7 +113,6 @@ def choose_batches(
     """
     from qa_pipeline.documents.corpus.corpora import open_corpus
     from qa_pipeline.documents.corpus.places import FoundBatches
-    from qa_pipeline.text.rendering import first_names
 
     if single is None:
         found = open_corpus(settings.corpus).find_batches()

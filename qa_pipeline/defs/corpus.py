@@ -62,7 +62,8 @@ def corpus_sensor(
         return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {'; '.join(problems)}")
     present = {*batches.names, *batches.refused}
     withdraw_missing(layout, resources.settings.corpus, present)
-    vanished = {name for name, stone in withdrawn_batches(layout).items() if stone.reason == "batch_gone"}
+    withdrawn = withdrawn_batches(layout)
+    vanished = {name for name, tombstone in withdrawn.items() if tombstone.reason == "batch_gone"}
 
     reported = last_reports(instance)
     changed = {

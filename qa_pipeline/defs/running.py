@@ -111,13 +111,13 @@ def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str
     if any(check.blocking and check.severity == dg.AssetCheckSeverity.ERROR for check in failed_checks):
         return BatchOutcome(batch, "failed", BLOCKED, gates)
     failure = next(event for event in result.all_events if event.is_step_failure or event.is_failure)
-    reason: object = failure.message
+    error = failure.step_failure_data.error if failure.is_step_failure else None
+    reason = None
     if resources.error is not None:
-        reason = resources.error
-    elif failure.is_step_failure and failure.step_failure_data.error is not None:
-        error = failure.step_failure_data.error
-        reason = (error.cause or error).message.strip() or failure.message
-    return BatchOutcome(batch, "failed", f"{failure.step_key}: {reason}", gates)
+        reason = str(resources.error)
+    elif error is not None:
+        reason = (error.cause or error).message.strip()
+    return BatchOutcome(batch, "failed", f"{failure.step_key}: {reason or failure.message}", gates)
 
 
 def _gate_message(check: dg.AssetCheckEvaluation) -> str:

@@ -195,7 +195,7 @@ def _fitting_rows(
     name: str, lines: Mapping[int, DecisionLine], batch: _Batch, problems: dict[int, str]
 ) -> dict[int, DecisionColumns]:
     """Return the lines that fit the present pairs as rows, and add a problem for each other line."""
-    fitting = {}
+    fitting: dict[int, DecisionColumns] = {}
     for number, line in lines.items():
         pair = batch.pairs[line.pair_id or ""]
         row = _row(_with_new_texts(line, pair), name)
