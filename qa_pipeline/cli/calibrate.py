@@ -14,6 +14,8 @@ from qa_pipeline.cli.console import show
 from qa_pipeline.cli.exit_codes import FAILED
 from qa_pipeline.cli.options import Change, Json, OnlyBatch, check_exists, out_folder
 from qa_pipeline.errors import InputError
+from qa_pipeline.settings.thresholds import thresholds_bytes
+from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 
@@ -59,8 +61,6 @@ def calibrate(
     from qa_pipeline.calibration.rows import decided_rows, read_all_rows
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.settings.thresholds import thresholds_bytes
-    from qa_pipeline.settings.tree import load_settings
 
     if what_if is not None:
         _what_if(what_if, batch, change or [], as_json=as_json)

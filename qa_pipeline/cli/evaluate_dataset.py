@@ -9,11 +9,11 @@ from qa_pipeline.cli.console import print_line, show, watching
 from qa_pipeline.cli.options import Change, Json, MaxCalls, MaxCost, check_exists
 from qa_pipeline.cli.settings import model_options, settings_at
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.metrics.means import Means
-    from qa_pipeline.settings.tree import Settings
 
 Scorer = Literal["local", "model"]
 Undecided = Literal["similarity", "unknown"]
@@ -81,7 +81,7 @@ def run(
     _show(document, out, every=bool(metric), as_json=as_json)
 
 
-def settings_of(data: Path, change: list[str] | None, options: dict[str, Any], scorer: Scorer) -> "Settings":
+def settings_of(data: Path, change: list[str] | None, options: dict[str, Any], scorer: Scorer) -> Settings:
     """Load settings; without a model, rules split answers into claims."""
     from qa_pipeline.evaluation.running import cut_by
 
@@ -90,7 +90,7 @@ def settings_of(data: Path, change: list[str] | None, options: dict[str, Any], s
     return settings if scorer == "model" or is_split_by_model else cut_by(settings)
 
 
-def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
+def means_of(settings: Settings, scorer: Scorer, undecided: Undecided) -> "Means":
     """Return the models and settings that decide about answers; refuse a missing model."""
     from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.pipeline.resources import Resources

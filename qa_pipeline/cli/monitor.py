@@ -12,13 +12,13 @@ from qa_pipeline.cli.exit_codes import FAILED
 from qa_pipeline.cli.options import Change, Json, Out, check_exists
 from qa_pipeline.cli.settings import settings_at
 from qa_pipeline.errors import InputError
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from qa_pipeline.settings.tree import Settings
 
 MOST_SHOWN = 20
 """Alerts on the screen; all are counted and written."""
@@ -94,7 +94,7 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def _score_days(folder: Path, settings: "Settings") -> "tuple[list[date], pl.DataFrame]":
+def _score_days(folder: Path, settings: Settings) -> "tuple[list[date], pl.DataFrame]":
     """Score each day whose logs are newer than its scores; return these days and their omitted rows."""
     import polars as pl
 

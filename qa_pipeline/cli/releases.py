@@ -13,6 +13,7 @@ from qa_pipeline.cli.exit_codes import FAILED
 from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, Seed, check_exists, out_folder
 from qa_pipeline.cli.settings import settings_at
 from qa_pipeline.errors import InputError
+from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.layout import Layout
 
@@ -124,7 +125,6 @@ def sample_release(
     check_exists(folder)
     from qa_pipeline.publishing.certificate import draw_sample
     from qa_pipeline.publishing.manifest import release_folder
-    from qa_pipeline.settings.tree import load_settings
 
     load_settings()  # also makes new files private
     if to.exists():

@@ -13,6 +13,7 @@ from qa_pipeline.cli.console import show as show_result
 from qa_pipeline.cli.exit_codes import FAILED, GRACE_SECONDS, OK
 from qa_pipeline.cli.options import RUN_FIRST, Json, OnlyBatch, Out, Seed, check_exists
 from qa_pipeline.errors import InputError
+from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 
@@ -88,7 +89,6 @@ def review(
 
     from qa_pipeline.review.responses import Access
     from qa_pipeline.review.server import build_app, check_reachable, listen
-    from qa_pipeline.settings.tree import load_settings
 
     settings = load_settings(out=out)  # also makes new files private
     url = settings.review.url
@@ -137,8 +137,6 @@ def decide(
     and who (and edited_answer, why, decided_at), then record the file. The next run applies the decisions.
     They stay valid while question, answer and evidence are unchanged.
     """
-    from qa_pipeline.settings.tree import load_settings
-
     load_settings(out=out)  # also makes new files private
     if template is not None and file is None:
         _write_template(Layout(out), template, batch, with_accepted=accepted)

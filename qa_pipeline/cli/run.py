@@ -24,6 +24,7 @@ from qa_pipeline.cli.options import (
 )
 from qa_pipeline.cli.settings import check_models, choose_batches, model_options, run_settings
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.settings.tree import Settings, check_model
 from qa_pipeline.storage.files import locked, prepare_folder
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout, check_batch_name
@@ -32,7 +33,6 @@ from qa_pipeline.text.rendering import first_names
 if TYPE_CHECKING:
     from qa_pipeline.pipeline.outcomes import BatchOutcome
     from qa_pipeline.pipeline.resources import Resources, StageObserver
-    from qa_pipeline.settings.tree import Settings
 
 MOST_TRIED = 3
 """Batches of a trial."""
@@ -118,7 +118,7 @@ def _bring_up_to_date(
 
 
 def _run_trial(
-    settings: "Settings", batches: Sequence[str], count: int, watch: "StageObserver"
+    settings: Settings, batches: Sequence[str], count: int, watch: "StageObserver"
 ) -> "tuple[list[BatchOutcome], dict[str, Any]]":
     """Run `count` chunks of a few batches into OUT/try, and estimate a full run from these batches.
 
@@ -208,7 +208,6 @@ def estimate(
     Questions in the output folder are not counted again.
     """
     from qa_pipeline.documents.corpus.corpora import single_batch
-    from qa_pipeline.settings.tree import check_model
 
     location, single = single_batch(corpus) or (corpus, None)
     settings = run_settings(location, out, change, model_options(provider, model, max_calls=_NO_CAP))
@@ -223,7 +222,7 @@ def estimate(
     show(estimated, as_json=as_json, screen=screen, every=True)
 
 
-def _estimate(settings: "Settings", batches: Sequence[str]) -> dict[str, Any]:
+def _estimate(settings: Settings, batches: Sequence[str]) -> dict[str, Any]:
     """Return calls, tokens and cost of a run, in all and by batch and stage."""
     import time
 

@@ -12,12 +12,13 @@ import typer
 from qa_pipeline.cli.console import show
 from qa_pipeline.cli.options import Change, Json
 from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.settings.base import read_assignments
+from qa_pipeline.settings.tree import Settings, check_model, load_settings, notes, settings_in_force
 from qa_pipeline.storage.layout import check_batch_name
 from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from qa_pipeline.documents.corpus.places import FoundBatches
-    from qa_pipeline.settings.tree import Settings
 
 MOST_NAMES = 5
 """Batches or models that an error lists."""
@@ -48,8 +49,6 @@ def read_changes(
 
     `--set` must not change `arguments`, the settings that the command takes as arguments.
     """
-    from qa_pipeline.settings.base import read_assignments
-
     tree = read_assignments(change or [], options)
     for name in arguments:
         if name in tree:
@@ -57,17 +56,13 @@ def read_changes(
     return tree
 
 
-def settings_at(out: Path, change: list[str] | None, options: dict[str, Any] | None = None) -> "Settings":
+def settings_at(out: Path, change: list[str] | None, options: dict[str, Any] | None = None) -> Settings:
     """Load the settings of a command that works on an output folder."""
-    from qa_pipeline.settings.tree import load_settings
-
     return load_settings(**read_changes(change, options, "out"), out=out)
 
 
-def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict[str, Any]) -> "Settings":
+def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict[str, Any]) -> Settings:
     """Load the settings of a run; without a model's name, ask a local server for its only model."""
-    from qa_pipeline.settings.tree import load_settings
-
     values = {**read_changes(change, options, "corpus", "out"), "corpus": corpus, "out": out}
     settings = load_settings(**values)
     llm = settings.llm
@@ -85,10 +80,9 @@ def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict
     return load_settings(**values)
 
 
-def check_models(settings: "Settings", model: str | None) -> None:
+def check_models(settings: Settings, model: str | None) -> None:
     """Check models, keys and prompts before documents are read, and print notes about them."""
     from qa_pipeline.prompts.loading import check_own_prompts
-    from qa_pipeline.settings.tree import check_model, notes
 
     check_model(settings, model)
     check_own_prompts(settings.llm)
@@ -105,7 +99,7 @@ def check_models(settings: "Settings", model: str | None) -> None:
 
 
 def choose_batches(
-    settings: "Settings", single: str | None, names: list[str] | None
+    settings: Settings, single: str | None, names: list[str] | None
 ) -> tuple[list[str], "FoundBatches"]:
     """Return the chosen batches, by default all, and all batches of the corpus.
 
@@ -141,8 +135,6 @@ def show_settings(
     Values come from --set, environment variables, the settings file, the profile and the defaults, in this
     order. Secrets are masked.
     """
-    from qa_pipeline.settings.tree import settings_in_force
-
     rows = [
         row
         for row in settings_in_force(read_changes(change))
