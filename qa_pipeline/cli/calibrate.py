@@ -12,28 +12,19 @@ import typer
 
 from qa_pipeline.cli.console import show
 from qa_pipeline.cli.exit_codes import FAILED
-from qa_pipeline.cli.options import Change, Json, OnlyBatch, check_exists, out_folder
+from qa_pipeline.cli.options import Change, Json, OnlyBatch, check_exists, folder_option
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.thresholds import thresholds_bytes
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 
-Decisions = Annotated[
-    Path | None,
-    typer.Option(help="Output folder with decisions of people.", parser=out_folder, metavar="FOLDER"),
-]
-WhatIf = Annotated[
-    Path | None,
-    typer.Option(help="Output folder to decide again with --set.", parser=out_folder, metavar="FOLDER"),
-]
-
 
 def calibrate(
     data: Annotated[
         list[Path] | None, typer.Option(help="File or folder of labelled rows; repeatable.")
     ] = None,
-    decisions: Decisions = None,
+    decisions: Annotated[Path | None, folder_option("Output folder with decisions of people.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Rows of each file, spread over sources.")] = None,
     target_precision: Annotated[
         float, typer.Option(min=0.001, max=0.9999, help="Share of decisions that must be right.")
@@ -43,7 +34,7 @@ def calibrate(
     ] = 0.95,
     out: Annotated[Path | None, typer.Option(help="File of thresholds to write.")] = None,
     name: Annotated[str, typer.Option(help="Name of the thresholds in verdicts.")] = "own",
-    what_if: WhatIf = None,
+    what_if: Annotated[Path | None, folder_option("Output folder to decide again with --set.")] = None,
     change: Change = None,
     batch: OnlyBatch = None,
     as_json: Json = False,

@@ -38,7 +38,12 @@ def check_exists(*paths: Path | None, advice: str = "check the path") -> None:
             raise InputError(f"{path} does not exist; {advice}")
 
 
-Out = Annotated[Path, typer.Option(help="Output folder or address.", parser=out_folder, metavar="FOLDER")]
+def folder_option(text: str, metavar: str = "FOLDER") -> Any:
+    """Return an option that names an output folder or a release."""
+    return typer.Option(help=text, parser=out_folder, metavar=metavar)
+
+
+Out = Annotated[Path, folder_option("Output folder or address.")]
 Release = Annotated[
     Path, typer.Argument(help="A release or a folder of releases.", parser=out_folder, metavar="RELEASE")
 ]

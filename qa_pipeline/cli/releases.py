@@ -10,7 +10,7 @@ import typer
 
 from qa_pipeline.cli.console import print_line, show
 from qa_pipeline.cli.exit_codes import FAILED
-from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, Seed, check_exists, out_folder
+from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, Seed, check_exists, folder_option
 from qa_pipeline.cli.settings import settings_at
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.tree import load_settings
@@ -58,11 +58,7 @@ def verify(
     folder: Release,
     against: Annotated[
         Path | None,
-        typer.Option(
-            help="Earlier release: show rows that are new, gone or in another split.",
-            parser=out_folder,
-            metavar="RELEASE",
-        ),
+        folder_option("Earlier release: show rows that are new, gone or in another split.", "RELEASE"),
     ] = None,
     as_json: Json = False,
 ) -> None:
