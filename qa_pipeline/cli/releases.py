@@ -23,9 +23,6 @@ MOST_SHOWN = 20
 
 def release(
     out: Out = Path("data"),
-    without_sources: Annotated[
-        bool, typer.Option("--without-sources", help="Leave out the texts of documents.")
-    ] = False,
     push: Annotated[
         str | None, typer.Option(help="Copy it to hf://datasets/OWNER/NAME, s3://bucket/folder or a folder.")
     ] = None,
@@ -41,8 +38,7 @@ def release(
     from qa_pipeline.publishing.push import push_release
     from qa_pipeline.publishing.release import publish_release
 
-    options = {"release.with_sources": False} if without_sources else {}
-    made = publish_release(Resources(settings_at(out, change, options)))
+    made = publish_release(Resources(settings_at(out, change)))
     target, is_sent = push_release(made.folder, push) if push is not None else (None, False)
     manifest = made.manifest.model_dump(mode="json")
     screen = {name: manifest[name] for name in ("splits", "batches", "batches_left_out", "rows_left_out")}
