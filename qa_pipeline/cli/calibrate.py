@@ -79,8 +79,8 @@ def calibrate(
     show(json.loads(content), as_json=as_json, screen={"thresholds": fits})
     if not thresholds.band.decides:
         sys.stderr.write(
-            f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} of what it "
-            "decides. Ask for less (--target-precision), label more rows, or name another model.\n"
+            f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} of its "
+            "decisions. Ask for less (--target-precision), label more rows, or name another model.\n"
         )
         raise typer.Exit(FAILED)
     if out is not None:

@@ -19,7 +19,6 @@ from qa_pipeline.storage.layout import Layout
 if TYPE_CHECKING:
     import polars as pl
 
-
 MOST_SHOWN = 20
 """Alerts on the screen; all are counted and written."""
 

@@ -71,7 +71,7 @@ def verify(
 
     checked_folder = release_folder(folder)
     checks = verify_release(checked_folder)
-    holds = all(check.is_valid for check in checks)
+    is_valid = all(check.is_valid for check in checks)
     results = [
         {
             "check": check.name,
@@ -81,9 +81,9 @@ def verify(
         for check in checks
     ]
     problems = [f"{check.name}: {problem}" for check in checks for problem in check.problems[:MOST_SHOWN]]
-    outcome = f"{checked_folder} {'holds' if holds else 'does not hold'}"
+    outcome = f"{checked_folder} {'holds' if is_valid else 'does not hold'}"
     screen: dict[str, Any] = {"checks": results, "problem": problems, "release": outcome}
-    document: dict[str, Any] = {"folder": str(checked_folder), "holds": holds}
+    document: dict[str, Any] = {"folder": str(checked_folder), "holds": is_valid}
     document["checks"] = [asdict(check) for check in checks]
     if against is not None:
         changes = compare_releases(release_folder(against), checked_folder)
@@ -95,7 +95,7 @@ def verify(
             MOST_SHOWN
         )
     show(document, as_json=as_json, screen=screen, every=True)
-    if not holds:
+    if not is_valid:
         raise typer.Exit(FAILED)
 
 

@@ -44,7 +44,7 @@ def status(
         return
     summary = report(layout, finished_batches(layout))
     if not (summary.batches.height or summary.incomplete or summary.withdrawn):
-        raise InputError(f"{out} holds no tables; run qa-pipeline run CORPUS --out {out} first")
+        raise InputError(f"{out} has no tables; run qa-pipeline run CORPUS --out {out} first")
     show_report(summary, layout, as_json=as_json)
 
 
@@ -183,7 +183,7 @@ def _record(layout: Layout, path: Path, read: "ReadFile") -> int:
         "recorded before": taken.already_recorded,
         "without a decision": read.blank,
     }
-    sys.stdout.write(", ".join(f"{count} {what}" for what, count in counts.items()) + "\n")
+    sys.stdout.write(", ".join(f"{count} {name}" for name, count in counts.items()) + "\n")
     if taken.recorded:
         sys.stdout.write(f"Run the batches again to apply them: qa-pipeline run CORPUS --out {layout.out}\n")
     return FAILED if taken.problems else OK

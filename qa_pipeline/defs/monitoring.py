@@ -26,7 +26,7 @@ MOST_SHOWN = 50
 monitor_day = dg.define_asset_job(
     "monitor_day",
     selection=dg.AssetSelection.assets(QUALITY),
-    description="Scores what the logs of production have of one day, and looks for alerts.",
+    description="Scores the answers of one day from the logs of production, and looks for alerts.",
 )
 
 
@@ -45,7 +45,7 @@ def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
     """Return the asset that scores these logs."""
     days = dg.DailyPartitionsDefinition(start_date=settings.monitoring.first_day.isoformat())
     limits = "No mean of the day is beyond its limit by more than chance."
-    drift = "Every metric of the day is what it was in the reference, as far as noise allows."
+    drift = "No metric of the day differs from the reference by more than chance."
 
     @dg.asset(
         group_name="monitoring",

@@ -69,13 +69,13 @@ def _counts(entries: Mapping[str, int | str]) -> dg.TableMetadataValue:
 @dg.asset_check(
     asset=release,
     blocking=True,
-    description="Blocks. Every promise of the release holds, checked from its folder.",
+    description="Blocks. The release passes all checks of its own files.",
 )
 def release_verifies(resources: ResourcesParam) -> dg.AssetCheckResult:
     """Verify the latest release, as `qa-pipeline verify` does."""
     folder = latest_release(resources.layout.releases)
     if folder is None:
-        raise dg.Failure(f"{resources.layout.releases} holds no release", allow_retries=False)
+        raise dg.Failure(f"{resources.layout.releases} has no release", allow_retries=False)
     checks = verify_release(folder)
     problems = [f"{check.name}: {problem}" for check in checks for problem in check.problems]
     return dg.AssetCheckResult(
@@ -96,5 +96,5 @@ nightly_release = dg.ScheduleDefinition(
     name="nightly_release",
     job=publish_job,
     cron_schedule="0 5 * * *",
-    description="Publishes what has changed since the last release; else that one stays the latest.",
+    description="Publishes changed rows; without changes the last release stays the latest.",
 )

@@ -118,7 +118,8 @@ class Answer:
 
     @property
     def _relevance(self) -> float | None:
-        return self.assessment["relevance"] if self.assessment else None
+        relevance: float | None = self.assessment["relevance"] if self.assessment else None
+        return relevance
 
     @property
     def unsupported_spans(self) -> list[dict[str, str]]:

@@ -170,7 +170,7 @@ class Guard:
         is_upload = request.headers.get("content-type", "").startswith("multipart/form-data")
         most = _LARGEST_UPLOAD if is_upload else _LARGEST_FORM
         if int(size) > most:
-            text = f"What was sent has {int(size):,} bytes, and at most {most:,} are read."
+            text = f"The form has {int(size):,} bytes; at most {most:,} are read."
             return message(request, 413, "Too large", text)
         return None
 

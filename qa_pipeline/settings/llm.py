@@ -130,7 +130,7 @@ class StoreSettings(Group):
     def _without_password(cls, url: str | None) -> str | None:
         if url is not None and urlsplit(url).password:
             raise ValueError(
-                "the address of the store holds a password, which settings show to anybody who reads them; "
+                "the address of the store contains a password, which settings show to every reader; "
                 "put it into PGPASSWORD or a .pgpass file"
             )
         return url
