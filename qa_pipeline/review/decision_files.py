@@ -39,7 +39,7 @@ OF_QUALITY = (
 """Reasons to reject a proved pair."""
 REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in (*OF_SOURCES, *OF_QUALITY)}
 """Reason codes on the keys 1 to 9, with their words."""
-_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
 """Beginnings of cells that a spreadsheet reads as a formula, or hides."""
 
 
@@ -48,7 +48,7 @@ def clean_text(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = unicodedata.normalize("NFC", value.replace("\r\n", "\n")).strip()
-    text.encode()  # raises for half a character
+    text.encode()  # raises an error for half of a surrogate pair
     return text or None
 
 
@@ -71,6 +71,7 @@ def _small(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
+# the last validator of a type runs first
 _Id = Annotated[str | None, Field(max_length=200), BeforeValidator(clean_text)]
 _Text = Annotated[str | None, Field(max_length=100_000), BeforeValidator(clean_text)]
 _Line = Annotated[
@@ -179,13 +180,14 @@ def template_bytes(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
     writer.writerow(TEMPLATE)
     for row in rows:
         cells = [row.get(name) or "" for name in TEMPLATE]
-        writer.writerow([f"'{cell}" if cell.startswith(_SIGNS) else cell for cell in cells])
+        # an apostrophe makes a spreadsheet show the cell as text
+        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA_SIGNS) else cell for cell in cells])
     return buffer.getvalue().encode("utf-8-sig")
 
 
 def _as_written(cell: str) -> str:
     """Return a cell without the apostrophe that the template put in front."""
-    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_SIGNS) else cell
+    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_FORMULA_SIGNS) else cell
 
 
 def template_rows(

@@ -35,7 +35,8 @@ def with_server(values: Any, fields: Collection[str]) -> Any:
     """Return settings with the defaults of a named server and of a small model, for a group with `fields`."""
     if not isinstance(values, dict):  # validation reports it
         return values
-    is_main, provider = "profile" in fields, values.get("provider")  # llm itself, not a role below it
+    is_main = "profile" in fields  # llm itself, not a role below it
+    provider = values.get("provider")
     providers = (*get_args(Provider), *SERVERS)
     if provider is not None and provider not in providers:
         name = "llm.provider" if is_main else "the provider of a role below llm"
