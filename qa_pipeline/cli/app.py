@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -35,8 +36,6 @@ app = typer.Typer(
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        from importlib import metadata
-
         sys.stdout.write(f"qa-pipeline {metadata.version('qa-pipeline')}\n")
         raise typer.Exit(OK)
 

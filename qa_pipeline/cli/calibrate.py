@@ -10,33 +10,31 @@ from typing import Annotated
 
 import typer
 
+from qa_pipeline.cli.console import show
 from qa_pipeline.cli.exit_codes import FAILED
-from qa_pipeline.cli.options import Change, Json, OnlyBatch, check_exists, out_folder
+from qa_pipeline.cli.options import Change, Json, OnlyBatch, check_exists, folder_option
 from qa_pipeline.errors import InputError
-
-Share = Annotated[float, typer.Option(min=0.001, max=0.9999, help="Share of decisions that must be right.")]
-Confidence = Annotated[float, typer.Option(min=0.001, max=0.9999, help="Confidence level of that share.")]
-Decisions = Annotated[
-    Path | None,
-    typer.Option(help="Output folder with decisions of people.", parser=out_folder, metavar="FOLDER"),
-]
-WhatIf = Annotated[
-    Path | None,
-    typer.Option(help="Output folder to decide again with --set.", parser=out_folder, metavar="FOLDER"),
-]
+from qa_pipeline.settings.thresholds import thresholds_bytes
+from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
 
 
 def calibrate(
     data: Annotated[
         list[Path] | None, typer.Option(help="File or folder of labelled rows; repeatable.")
     ] = None,
-    decisions: Decisions = None,
+    decisions: Annotated[Path | None, folder_option("Output folder with decisions of people.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Rows of each file, spread over sources.")] = None,
-    target_precision: Share = 0.98,
-    confidence: Confidence = 0.95,
+    target_precision: Annotated[
+        float, typer.Option(min=0.001, max=0.9999, help="Share of decisions that must be right.")
+    ] = 0.98,
+    confidence: Annotated[
+        float, typer.Option(min=0.001, max=0.9999, help="Confidence level of that share.")
+    ] = 0.95,
     out: Annotated[Path | None, typer.Option(help="File of thresholds to write.")] = None,
     name: Annotated[str, typer.Option(help="Name of the thresholds in verdicts.")] = "own",
-    what_if: WhatIf = None,
+    what_if: Annotated[Path | None, folder_option("Output folder to decide again with --set.")] = None,
     change: Change = None,
     batch: OnlyBatch = None,
     as_json: Json = False,
@@ -52,13 +50,8 @@ def calibrate(
         raise InputError("name labelled rows with --data, or a folder of decisions with --decisions")
     from qa_pipeline.calibration.fitting import calibrate as fit
     from qa_pipeline.calibration.rows import decided_rows, read_all_rows
-    from qa_pipeline.cli.console import show
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.settings.thresholds import thresholds_bytes
-    from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import write_bytes
-    from qa_pipeline.storage.layout import Layout
 
     if what_if is not None:
         _what_if(what_if, batch, change or [], as_json=as_json)
@@ -79,16 +72,15 @@ def calibrate(
         created=datetime.now(tz=UTC).date(),
     )
     content = thresholds_bytes(thresholds)
-    is_refused = not thresholds.band.decides
     columns = {"side", "threshold", "precision_low", "confidence", "why"}
     fits = [
         {"right": f"{side.right} of {side.n}", **side.model_dump(include=columns)} for side in thresholds.fits
     ]
     show(json.loads(content), as_json=as_json, screen={"thresholds": fits})
-    if is_refused:
+    if not thresholds.band.decides:
         sys.stderr.write(
-            f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} of what it "
-            "decides. Ask for less (--target-precision), label more rows, or name another model.\n"
+            f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} of its "
+            "decisions. Ask for less (--target-precision), label more rows, or name another model.\n"
         )
         raise typer.Exit(FAILED)
     if out is not None:
@@ -101,15 +93,13 @@ def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: 
     import polars as pl
 
     from qa_pipeline.calibration.what_if import read_changes, what_if
-    from qa_pipeline.cli.console import show
-    from qa_pipeline.storage.layout import Layout
 
     counts = what_if(Layout(out), batch, read_changes(change))
-    sides = [
+    old, new = (
         counts.group_by("what", verdict=side).agg(pl.col("count").sum().alias(side))
         for side in ("old", "new")
-    ]
-    verdicts = sides[0].join(sides[1], on=["what", "verdict"], how="full", coalesce=True, nulls_equal=True)
+    )
+    verdicts = old.join(new, on=["what", "verdict"], how="full", coalesce=True, nulls_equal=True)
     verdicts = verdicts.with_columns(pl.col("old", "new").fill_null(0)).sort("what", "verdict")
     verdicts = verdicts.with_columns(difference=pl.col("new") - pl.col("old"))
     moved = counts.filter(pl.col("old").ne_missing(pl.col("new")))

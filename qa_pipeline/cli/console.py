@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -50,13 +43,9 @@ def show(
     screen: Mapping[str, Any] | None = None,
     every: bool = False,
 ) -> None:
-    """Print a result as a JSON document, or as tables and lines.
+    """Print a result as a JSON document, or `screen` (by default the document) as tables and lines.
 
-    Args:
-        document: values by name; a frame is a list of rows.
-        as_json: print the document for a program.
-        screen: values to show to a person instead of the document.
-        every: show all rows of long tables.
+    Values are scalars, lists, mappings, frames or lists of rows. `every` shows all rows of long tables.
     """
     if as_json:
         sys.stdout.write(json.dumps(document, indent=2, default=lambda frame: frame.to_dicts()) + "\n")
@@ -65,10 +54,11 @@ def show(
         title = words(name)
         rows = value.to_dicts() if hasattr(value, "to_dicts") else value
         if isinstance(rows, Mapping):
-            rows = [{"name": key, "value": of_key} for key, of_key in rows.items()]
+            rows = [{"name": name, "value": entry} for name, entry in rows.items()]
+        if rows is None:
+            continue
         if not isinstance(rows, list | tuple):
-            if rows is not None:
-                print_line(f"{title}: {_cell(rows)}")
+            print_line(f"{title}: {_cell(rows)}")
         elif rows and isinstance(rows[0], Mapping):
             show_table(title, rows if every else rows[:MOST_ROWS])
             if len(rows) > MOST_ROWS and not every:
@@ -108,10 +98,10 @@ def print_line(text: str, style: str = "") -> None:
 
 def print_block(text: str, style: str = "") -> None:
     """Print an indented text, wrapped to the terminal. A very long text is cut."""
-    cut = " ".join(text.translate(_CONTROLS).split())
-    if (rest := len(cut) - LONGEST_TEXT) > 0:
-        cut = f"{cut[:LONGEST_TEXT]} … ({rest} characters more)"
-    Console(highlight=False).print(Padding(Text(cut, style=style), (0, 0, 0, 2), expand=False))
+    line = " ".join(text.translate(_CONTROLS).split())
+    if len(line) > LONGEST_TEXT:
+        line = f"{line[:LONGEST_TEXT]} … ({len(line) - LONGEST_TEXT} characters more)"
+    Console(highlight=False).print(Padding(Text(line, style=style), (0, 0, 0, 2), expand=False))
 
 
 @contextmanager
@@ -120,9 +110,7 @@ def watching(*, quiet: bool) -> "Iterator[StageObserver]":
     console = Console(stderr=True)
     is_plain = quiet or not console.is_terminal
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeElapsedColumn(), console=console, transient=True, disable=is_plain
-    ) as progress:
+    with Progress(*columns, console=console, transient=True, disable=is_plain) as progress:
 
         def watch(batch: str, stage: str) -> ProgressCallback:
             text = f"{batch}: {words(stage)}".translate(_CONTROLS)
@@ -138,11 +126,15 @@ def watching(*, quiet: bool) -> "Iterator[StageObserver]":
 
 
 def _cell(value: object) -> str:
+    """Return a value as text: lists as JSON, numbers with three decimals, a dash for None."""
     if isinstance(value, Mapping | list):
         return json.dumps(value, ensure_ascii=False).translate(_CONTROLS)
-    return figure(value) if value is None or isinstance(value, float) else str(value).translate(_CONTROLS)
+    if value is None or isinstance(value, float):
+        return figure(value)
+    return str(value).translate(_CONTROLS)
 
 
 def _console() -> Console:
+    """Return the console; a pipe or a log gets at least `NARROWEST` columns."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(width=max(console.width, NARROWEST), highlight=False)

@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
+from qa_pipeline.cli.console import show
 from qa_pipeline.cli.evaluate_dataset import Data, Scorer, means_of, run, settings_of
 from qa_pipeline.cli.evaluate_runs import compare, gate
 from qa_pipeline.cli.options import Change, Json, MaxCalls, MaxCost, check_exists
 from qa_pipeline.cli.settings import model_options
+from qa_pipeline.storage.files import write_bytes
 
 evaluation = typer.Typer(
     name="eval",
@@ -42,10 +44,8 @@ def raters(
     to ratings. Items without a majority get null.
     """
     check_exists(*files)
-    from qa_pipeline.cli.console import show
     from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
     from qa_pipeline.evaluation.summaries import rounded
-    from qa_pipeline.storage.files import write_bytes
 
     listed = [part.strip() for part in (categories or "").split(",") if part.strip()]
     read = read_ratings(files, listed)
@@ -92,7 +92,6 @@ def validation(
     import polars as pl
 
     from qa_pipeline.calibration.rows import read_all_rows
-    from qa_pipeline.cli.console import show
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.evaluation.running import cut_by
     from qa_pipeline.evaluation.summaries import rounded

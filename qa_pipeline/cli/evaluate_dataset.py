@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from qa_pipeline.cli.console import print_line, show, watching
 from qa_pipeline.cli.options import Change, Json, MaxCalls, MaxCost, check_exists
 from qa_pipeline.cli.settings import model_options, settings_at
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.files import write_bytes
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.metrics.means import Means
-    from qa_pipeline.settings.tree import Settings
 
 Scorer = Literal["local", "model"]
 Undecided = Literal["similarity", "unknown"]
@@ -46,7 +48,6 @@ def run(
     Rows that lack the fields of a metric have null there and are counted. Equal input gives equal files.
     """
     check_exists(*datasets)
-    from qa_pipeline.cli.console import print_line, watching
     from qa_pipeline.evaluation.abilities import write_suite
     from qa_pipeline.evaluation.answered_questions import read_rag_rows
     from qa_pipeline.evaluation.labelled_files import draw
@@ -54,7 +55,6 @@ def run(
     from qa_pipeline.evaluation.report import About, dataset_name
     from qa_pipeline.evaluation.report_folder import dataset_sha256, new_report, write_report
     from qa_pipeline.evaluation.running import categorical_correctness, count_unsplit, evaluate_into
-    from qa_pipeline.storage.files import write_bytes
 
     if abilities is not None:
         write_bytes(out, write_suite(datasets[0], abilities))
@@ -81,40 +81,36 @@ def run(
     _show(document, out, every=bool(metric), as_json=as_json)
 
 
-def settings_of(data: Path, change: list[str] | None, options: dict[str, Any], scorer: Scorer) -> "Settings":
+def settings_of(data: Path, change: list[str] | None, options: dict[str, Any], scorer: Scorer) -> Settings:
     """Load settings; without a model, rules split answers into claims."""
     from qa_pipeline.evaluation.running import cut_by
 
     settings = settings_at(data, change, options)
-    is_cut_by_model = settings.verification.split_claims == "model"
-    return settings if scorer == "model" or is_cut_by_model else cut_by(settings)
+    is_split_by_model = settings.verification.split_claims == "model"
+    return settings if scorer == "model" or is_split_by_model else cut_by(settings)
 
 
-def means_of(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
-    """Return the models and settings that decide about answers.
-
-    Raises:
-        SettingsError: a model is missing or cannot be used.
-        KeyRejectedError: its key is missing.
-    """
+def means_of(settings: Settings, scorer: Scorer, undecided: Undecided) -> "Means":
+    """Return the models and settings that decide about answers; refuse a missing model."""
     from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.pipeline.resources import Resources
 
-    resources, cut_by = Resources(settings), settings.verification.split_claims
-    asks = scorer == "model"
-    verifier = resources.reviewer("verifier") if asks or cut_by != "rules" else None
-    judge = resources.reviewer("judge") if asks else None
-    if asks and verifier is None and judge is None:
+    resources, split_by = Resources(settings), settings.verification.split_claims
+    asks_models = scorer == "model"
+    verifier = resources.reviewer("verifier") if asks_models or split_by != "rules" else None
+    judge = resources.reviewer("judge") if asks_models else None
+    if asks_models and verifier is None and judge is None:
         raise SettingsError(
             "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider"
         )
-    if verifier is None and cut_by == "model":
+    if verifier is None and split_by == "model":
         raise SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
-    splitter = None if cut_by == "rules" else verifier
-    return Means(resources, verifier if asks else None, judge, undecided, splitter)
+    splitter = None if split_by == "rules" else verifier
+    return Means(resources, verifier if asks_models else None, judge, undecided, splitter)
 
 
 def _settings_shown(means: "Means") -> dict[str, Any]:
+    """Return the settings and models that a report names."""
     settings = means.resources.settings
     models = {"verifier": means.verifier, "judge": means.judge, "splitter": means.splitter}
     return {
@@ -133,7 +129,7 @@ def _without_folder(model: str | None) -> str | None:
 
 
 def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) -> None:
-    from qa_pipeline.cli.console import show
+    """Print a report: all metrics, or the metrics of the summary."""
     from qa_pipeline.evaluation.metrics.registry import SUMMARY
     from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
     from qa_pipeline.evaluation.summaries import describe_deciders

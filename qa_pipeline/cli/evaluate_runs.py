@@ -1,14 +1,17 @@
 """The commands `eval compare` and `eval gate`: changes between runs."""
 
+import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_pipeline.cli.console import print_line, show, show_table
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.cli.options import Json, check_exists
 from qa_pipeline.errors import InputError
+from qa_pipeline.storage.files import write_bytes
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.comparison_pages import Page
@@ -72,27 +75,22 @@ def gate(
     """
     check_exists(current, baseline, golden, limits_file)
     from qa_pipeline.evaluation.comparison_pages import gate_page
-    from qa_pipeline.evaluation.gate import gate as held
+    from qa_pipeline.evaluation.gate import gate as check_gate
     from qa_pipeline.evaluation.gate import read_golden, read_limits
     from qa_pipeline.evaluation.report_folder import read_report
 
-    limits = read_limits(
-        limits_file, {"accept_likeness": accept_likeness or None}, _thresholds(threshold or [])
-    )
-    before = read_report(baseline) if baseline else None
-    rows = read_golden(golden) if golden else None
-    checked = held(read_report(current), before, limits, rows)
-    title = f"Evaluation gate {checked['outcome']}"
-    _show_page("gate", title, checked, gate_page(checked), out, as_json=as_json)
-    raise typer.Exit({"passed": OK, "failed": FAILED}.get(checked["outcome"], BAD_INPUT))
+    flags = {"accept_likeness": accept_likeness or None}  # None keeps the value of the file
+    limits = read_limits(limits_file, flags, _thresholds(threshold or []))
+    earlier = read_report(baseline) if baseline else None
+    golden_rows = read_golden(golden) if golden else None
+    document = check_gate(read_report(current), earlier, limits, golden_rows)
+    title = f"Evaluation gate {document['outcome']}"
+    _show_page("gate", title, document, gate_page(document), out, as_json=as_json)
+    raise typer.Exit({"passed": OK, "failed": FAILED}.get(document["outcome"], BAD_INPUT))
 
 
 def _thresholds(texts: list[str]) -> dict[str, float]:
-    """Return the bound of each metric.
-
-    Raises:
-        InputError: a bound is not a number, or a metric has two.
-    """
+    """Return the bound of each metric; a number without a name is for faithfulness."""
     thresholds: dict[str, float] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
@@ -113,12 +111,8 @@ def _show_page(
     name: str, title: str, document: dict[str, Any], page: "Page", out: Path | None, *, as_json: bool
 ) -> None:
     """Print a result, and write it to `out` as NAME.json and NAME.md."""
-    import json
-
-    from qa_pipeline.cli.console import print_line, show, show_table
     from qa_pipeline.evaluation.comparison_pages import markdown
     from qa_pipeline.evaluation.summaries import rounded
-    from qa_pipeline.storage.files import write_bytes
 
     printed = rounded(document)
     if out is not None:

@@ -63,6 +63,7 @@ def _report(number: int) -> None:
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:
+    """Raise KeyboardInterrupt at the first signal, and end the process at the second."""
     if _received:
         os._exit(SIGNALLED + _received[0])
     _received.append(number)
@@ -77,16 +78,19 @@ def _ending_at_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handled = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # of nohup
+    # nohup ignores SIGHUP, and it must stay ignored
+    handled = [number for number in _SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
     earlier = {number: signal.signal(number, _interrupt) for number in handled}
     try:
         yield
     except BaseException as error:
-        if isinstance(error, Exception | SystemExit | GeneratorExit) and not _received:
+        if _received:
+            raise typer.Exit(SIGNALLED + _received[0]) from error
+        if isinstance(error, Exception | SystemExit | GeneratorExit):
             raise
-        if not _received:  # Dagster handles signals during a run and raises an error of its own
-            _report(signal.SIGINT)
-        raise typer.Exit(SIGNALLED + (_received[0] if _received else signal.SIGINT)) from error
+        # Dagster handles signals during a run and raises an error of its own
+        _report(signal.SIGINT)
+        raise typer.Exit(SIGNALLED + signal.SIGINT) from error
     finally:
         if not _received:
             for number, handler in earlier.items():

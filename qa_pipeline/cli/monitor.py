@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_pipeline.cli.console import show
 from qa_pipeline.cli.exit_codes import FAILED
 from qa_pipeline.cli.options import Change, Json, Out, check_exists
 from qa_pipeline.cli.settings import settings_at
 from qa_pipeline.errors import InputError
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from qa_pipeline.settings.tree import Settings
 
 MOST_SHOWN = 20
 """Alerts on the screen; all are counted and written."""
@@ -47,8 +49,7 @@ def check(
     """Score new days of logs, and exit with 1 if there is an alert.
 
     Scores are stored without texts in OUT/monitoring. An alert is a mean beyond its limit by more than
-    chance, a mean that likeness alone decided, or drift from the first 28
-    days.
+    chance, a mean that likeness alone decided, or drift from the first 28 days.
     """
     settings = settings_at(out, change)
     folder = logs or settings.monitoring.logs
@@ -57,12 +58,9 @@ def check(
     check_exists(folder)
     import polars as pl
 
-    from qa_pipeline.cli.console import show
     from qa_pipeline.monitoring.alerts import alerts_of, find_levels
     from qa_pipeline.monitoring.days import read_days
     from qa_pipeline.monitoring.drift import find_drift
-    from qa_pipeline.storage.files import write_bytes
-    from qa_pipeline.storage.layout import Layout
 
     scored, left_out = _score_days(folder, settings)
     rows = read_days(Layout(settings.out).monitoring)
@@ -81,33 +79,30 @@ def check(
         "alerts": lines,
     }
     columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
-    bad = ("alert", "not decided")
-    shown = [
+    limits = [
         {name: level[name] for name in columns}
         for level in document["levels"]
-        if level["hour"] is None or level["state"] in bad
+        if level["hour"] is None or level["state"] in ("alert", "not decided")
     ]
     screen = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
-    screen |= {"limits": shown, "alert": [line["message"] for line in lines[:MOST_SHOWN]]}
-    if any(level["state"] == "not decided" for level in shown):
+    screen |= {"limits": limits, "alert": [line["message"] for line in lines[:MOST_SHOWN]]}
+    if any(level["state"] == "not decided" for level in limits):
         screen["not decided"] = "likeness alone proves nothing; set verification.entailment.model"
     show(document, as_json=as_json, screen=screen | {"alerts": len(lines)})
     if lines:
         raise typer.Exit(FAILED)
 
 
-def _score_days(folder: Path, settings: "Settings") -> "tuple[list[date], pl.DataFrame]":
-    """Score each day whose logs are newer than its scores. Return the days and the rows left out."""
+def _score_days(folder: Path, settings: Settings) -> "tuple[list[date], pl.DataFrame]":
+    """Score each day whose logs are newer than its scores; return these days and their omitted rows."""
     import polars as pl
 
     from qa_pipeline.evaluation.labelled_files import LEFT_OUT
     from qa_pipeline.monitoring.days import day_file, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
-    from qa_pipeline.storage.layout import Layout
 
-    read, layout = Logs(folder), Layout(settings.out).monitoring
+    logs, scores = Logs(folder), Layout(settings.out).monitoring
     score = metric_scores(settings)
-    files = {day: day_file(layout, day) for day in read.days()}
-    new = [day for day, file in files.items() if read.has_news(day, file)]
-    left_out = [score_day(read, day, score, layout).left_out for day in new]
-    return new, pl.concat([LEFT_OUT.to_frame(), *left_out])
+    new_days = [day for day in logs.days() if logs.has_news(day, day_file(scores, day))]
+    left_out = [score_day(logs, day, score, scores).left_out for day in new_days]
+    return new_days, pl.concat([LEFT_OUT.to_frame(), *left_out])

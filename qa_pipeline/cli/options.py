@@ -8,6 +8,8 @@ from typer.core import TyperGroup
 
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
+from qa_pipeline.settings.location import output_folder
+from qa_pipeline.storage.object_stores import store_of
 
 RUN_FIRST = "run qa-pipeline run CORPUS --out FOLDER first, or name its folder with --out"
 
@@ -22,13 +24,7 @@ class Application(TyperGroup):
 
 
 def out_folder(value: object) -> Path:
-    """Return the output folder that an argument names.
-
-    Raises:
-        BadParameter: results cannot be written there.
-    """
-    from qa_pipeline.settings.location import output_folder
-
+    """Return the output folder that an argument names, if results can be written there."""
     try:
         return output_folder(value)
     except ValueError as error:
@@ -36,19 +32,18 @@ def out_folder(value: object) -> Path:
 
 
 def check_exists(*paths: Path | None, advice: str = "check the path") -> None:
-    """Check that input exists, before anything slow is loaded.
-
-    Raises:
-        InputError: a local path does not exist.
-    """
-    from qa_pipeline.storage.object_stores import store_of
-
+    """Check that local paths exist, before anything slow is loaded."""
     for path in paths:
         if path is not None and store_of(path) is None and not path.exists():
             raise InputError(f"{path} does not exist; {advice}")
 
 
-Out = Annotated[Path, typer.Option(help="Output folder or address.", parser=out_folder, metavar="FOLDER")]
+def folder_option(text: str, metavar: str = "FOLDER") -> Any:
+    """Return an option that names an output folder or a release."""
+    return typer.Option(help=text, parser=out_folder, metavar=metavar)
+
+
+Out = Annotated[Path, folder_option("Output folder or address.")]
 Release = Annotated[
     Path, typer.Argument(help="A release or a folder of releases.", parser=out_folder, metavar="RELEASE")
 ]

@@ -8,19 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from qa_pipeline.cli.console import print_line, show
 from qa_pipeline.cli.exit_codes import FAILED
-from qa_pipeline.cli.options import (
-    RUN_FIRST,
-    Change,
-    Json,
-    Out,
-    Release,
-    Seed,
-    check_exists,
-    out_folder,
-)
+from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, Seed, check_exists, folder_option
 from qa_pipeline.cli.settings import settings_at
 from qa_pipeline.errors import InputError
+from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.layout import Layout
 
 MOST_SHOWN = 20
 """Problems of each check on the screen; --json has all."""
@@ -28,9 +23,6 @@ MOST_SHOWN = 20
 
 def release(
     out: Out = Path("data"),
-    without_sources: Annotated[
-        bool, typer.Option("--without-sources", help="Leave out the texts of documents.")
-    ] = False,
     push: Annotated[
         str | None, typer.Option(help="Copy it to hf://datasets/OWNER/NAME, s3://bucket/folder or a folder.")
     ] = None,
@@ -42,14 +34,12 @@ def release(
     A release is a new folder, OUT/releases/N, that never changes. It lists everything left out, with reasons.
     """
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.cli.console import show
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.publishing.push import push_release
     from qa_pipeline.publishing.release import publish_release
 
-    options = {"release.with_sources": False} if without_sources else {}
-    made = publish_release(Resources(settings_at(out, change, options)))
-    target, is_sent = (None, False) if push is None else push_release(made.folder, push)
+    made = publish_release(Resources(settings_at(out, change)))
+    target, is_sent = push_release(made.folder, push) if push is not None else (None, False)
     manifest = made.manifest.model_dump(mode="json")
     screen = {name: manifest[name] for name in ("splits", "batches", "batches_left_out", "rows_left_out")}
     screen["note"] = manifest["unsatisfied"]
@@ -64,11 +54,7 @@ def verify(
     folder: Release,
     against: Annotated[
         Path | None,
-        typer.Option(
-            help="Earlier release: show rows that are new, gone or in another split.",
-            parser=out_folder,
-            metavar="RELEASE",
-        ),
+        folder_option("Earlier release: show rows that are new, gone or in another split.", "RELEASE"),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -80,13 +66,12 @@ def verify(
     check_exists(folder, against)
     import polars as pl
 
-    from qa_pipeline.cli.console import show
     from qa_pipeline.publishing.manifest import release_folder
     from qa_pipeline.publishing.verify import compare_releases, verify_release
 
     checked_folder = release_folder(folder)
     checks = verify_release(checked_folder)
-    holds = all(check.is_valid for check in checks)
+    is_valid = all(check.is_valid for check in checks)
     results = [
         {
             "check": check.name,
@@ -96,9 +81,9 @@ def verify(
         for check in checks
     ]
     problems = [f"{check.name}: {problem}" for check in checks for problem in check.problems[:MOST_SHOWN]]
-    outcome = f"{checked_folder} {'holds' if holds else 'does not hold'}"
+    outcome = f"{checked_folder} {'holds' if is_valid else 'does not hold'}"
     screen: dict[str, Any] = {"checks": results, "problem": problems, "release": outcome}
-    document: dict[str, Any] = {"folder": str(checked_folder), "holds": holds}
+    document: dict[str, Any] = {"folder": str(checked_folder), "holds": is_valid}
     document["checks"] = [asdict(check) for check in checks]
     if against is not None:
         changes = compare_releases(release_folder(against), checked_folder)
@@ -110,7 +95,7 @@ def verify(
             MOST_SHOWN
         )
     show(document, as_json=as_json, screen=screen, every=True)
-    if not holds:
+    if not is_valid:
         raise typer.Exit(FAILED)
 
 
@@ -130,11 +115,8 @@ def sample_release(
 ) -> None:
     """Write a random sample of rows with their quotes. People fill in label: right, wrong or unsure."""
     check_exists(folder)
-    from qa_pipeline.cli.console import print_line
     from qa_pipeline.publishing.certificate import draw_sample
     from qa_pipeline.publishing.manifest import release_folder
-    from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import write_bytes
 
     load_settings()  # also makes new files private
     if to.exists():
@@ -156,7 +138,6 @@ def certify_release(
 ) -> None:
     """Bound the share of wrong rows with 95 % confidence. Unsure counts as wrong."""
     check_exists(folder, file)
-    from qa_pipeline.cli.console import show
     from qa_pipeline.publishing.certificate import certify
     from qa_pipeline.publishing.manifest import release_folder
 
@@ -186,23 +167,20 @@ def forget(
     next run. Releases never change; those that may contain it are listed.
     """
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.cli.console import show
     from qa_pipeline.curation.forgetting import erase_documents, find_documents
     from qa_pipeline.llm.reply_database import Database
     from qa_pipeline.publishing.manifest import alone, read_manifest, release_folders
-    from qa_pipeline.storage.files import locked
-    from qa_pipeline.storage.layout import Layout
 
     settings = settings_at(out, change)
     layout = Layout(out, cache=settings.cache)
-    with ExitStack() as opened:
+    with ExitStack() as stack:  # deleting excludes runs and releases
         if yes and layout.out.is_dir():
-            opened.enter_context(locked(layout.out))
+            stack.enter_context(locked(layout.out))
         store = settings.llm.store.url or layout.replies
         has_replies = not isinstance(store, Path) or store.is_file()
-        database = opened.enter_context(closing(Database(store))) if has_replies else None
+        database = stack.enter_context(closing(Database(store))) if has_replies else None
         if yes and layout.releases.is_dir():
-            opened.enter_context(alone(layout.releases))
+            stack.enter_context(alone(layout.releases))
         occurrences = find_documents(layout, document, database)
         manifests = {str(path): read_manifest(path) for path in release_folders(layout.releases)}
         batches = set(occurrences.rows["batch"])  # their rows may contain a passage of the document

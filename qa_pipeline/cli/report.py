@@ -44,22 +44,15 @@ def show_outcomes(
         outcome.outcome in ("waiting", "unchanged") and outcome.error not in (None, NO_ROWS)
         for outcome in outcomes
     )
-    has_failed = not all(outcome.passed for outcome in outcomes)
-    code = FAILED if has_failed or not (_sum(summary, "examples") or is_waiting) else OK
+    has_passed = all(outcome.passed for outcome in outcomes)
+    code = OK if has_passed and (_sum(summary, "examples") or is_waiting) else FAILED
     if as_json:
         document = _document(summary, layout)
         document |= {"outcomes": [asdict(outcome) for outcome in outcomes], "whole": whole}
         show(document, as_json=True)
         return code
-    for title, columns in {"Accepted": VERDICT_WORDS[:1], "Not accepted": VERDICT_WORDS[1:]}.items():
-        counts = {row["batch"]: sum(row[word] for word in columns) for row in summary.batches.to_dicts()}
-        if batches := [batch for batch, count in counts.items() if count]:
-            is_accepted = title == "Accepted"
-            rows = draw_rows(layout, batches[:SAMPLES], SAMPLES, is_accepted=is_accepted)
-            of_all = "" if len(rows) == sum(counts.values()) else f" of {sum(counts.values())}"
-            print_line(f"{title}, {len(rows)}{of_all}\n", "bold cyan")
-            for row in rows:
-                show_row(row)
+    _show_samples(summary, layout, "Accepted", VERDICT_WORDS[:1])
+    _show_samples(summary, layout, "Not accepted", VERDICT_WORDS[1:])
     _show_sentences(summary, outcomes)
     if whole is not None:
         if whole["calls"]:
@@ -72,6 +65,20 @@ def show_outcomes(
     return code
 
 
+def _show_samples(summary: Report, layout: Layout, title: str, verdicts: Sequence[str]) -> None:
+    """Print a few pairs that are accepted, or a few other pairs."""
+    counts = {row["batch"]: sum(row[word] for word in verdicts) for row in summary.batches.to_dicts()}
+    batches = [batch for batch, count in counts.items() if count]
+    if not batches:
+        return
+    rows = draw_rows(layout, batches[:SAMPLES], SAMPLES, is_accepted="accepted" in verdicts)
+    total = sum(counts.values())
+    of_all = "" if len(rows) == total else f" of {total}"
+    print_line(f"{title}, {len(rows)}{of_all}\n", "bold cyan")
+    for row in rows:
+        show_row(row)
+
+
 def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
     """Print the state of an output folder."""
     if as_json:
@@ -80,10 +87,10 @@ def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
     _show_sentences(summary)
     _show_next_commands(summary, layout)
     _explain_no_rows(summary, layout)
-    is_first = pl.col("stage").ne_missing(pl.col("stage").shift())
-    first = pl.when(is_first).then("stage").fill_null("")
+    is_first_of_stage = pl.col("stage").ne_missing(pl.col("stage").shift())
+    stage = pl.when(is_first_of_stage).then("stage").fill_null("")
     tables = {
-        "Yield": summary.steps.with_columns(first, pl.col("what", "reason").fill_null("")),
+        "Yield": summary.steps.with_columns(stage, pl.col("what", "reason").fill_null("")),
         "Known-answer pairs": summary.known_answers,
         "Canaries: claims and pairs of known verdict": summary.canaries.select(
             "asks", "expected", "kind", "canaries", "rejected", "accepted"
@@ -137,21 +144,21 @@ def _show_sentences(summary: Report, outcomes: Sequence[BatchOutcome] = ()) -> N
         paths = [f"{row['batch']}/{row['path']}" for row in files.to_dicts()]
         problem = f"not read, {in_words(str(reason))}: {first_names(paths)}"
         print_line(f"{plural(files.height, 'file')} {problem}", "yellow")
-    if count := _sum(summary, "accepted_not_judged"):
+    unjudged, unproved = _sum(summary, "accepted_not_judged"), _sum(summary, "accepted_unproved")
+    if unjudged:
         print_line(
-            f"Accepted, not judged: {count}. Each sentence is verified against its source; no model judged "
-            "relevance and completeness. Name one with --provider or llm.judge.provider",
+            f"Accepted, not judged: {unjudged}. Each sentence is verified against its source; no model "
+            "judged relevance and completeness. Name one with --provider or llm.judge.provider",
             "yellow",
         )
-    if count := _sum(summary, "accepted_unproved"):
-        print_line(f"Accepted by similarity alone: {count}. {SIMILARITY_ONLY}", "yellow")
+    if unproved:
+        print_line(f"Accepted by similarity alone: {unproved}. {SIMILARITY_ONLY}", "yellow")
     if summary.decisions:
         names = {"stale": "outdated, since their pair changed or is gone", "taken_back": "undone"}
-        states = ", ".join(
-            f"{count} {names.get(state, state)}" for state, count in sorted(summary.decisions.items())
-        )
-        print_line(f"Decisions of people: {states}")
-    if (cost := summary.cost).calls:
+        states = [f"{count} {names.get(state, state)}" for state, count in sorted(summary.decisions.items())]
+        print_line(f"Decisions of people: {', '.join(states)}")
+    cost = summary.cost
+    if cost.calls:
         money = "" if cost.cost is None else f", {cost.cost:.2f} {cost.currency}"
         print_line(f"Model calls: {cost.calls:,}, {cost.tokens:,} tokens{money}")
         for line in cost.message():
@@ -163,22 +170,21 @@ def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[
     rows = {row["batch"]: row for row in summary.batches.iter_rows(named=True)}
     sentences: list[tuple[str, str]] = []
     for outcome in outcomes:
-        parts = [outcome.error, _describe(rows[outcome.batch]) if outcome.batch in rows else None]
-        lines = [
-            f"{outcome.batch} {outcome.outcome}: {'; '.join(filter(None, parts))}",
-            *outcome.failed_gates,
-        ]
+        contents = _describe(rows[outcome.batch]) if outcome.batch in rows else None
+        result = "; ".join(filter(None, [outcome.error, contents]))
+        lines = [f"{outcome.batch} {outcome.outcome}: {result}", *outcome.failed_gates]
         sentences.append((outcome.outcome, "\n  ".join(lines)))
     if not outcomes:
         sentences += [("failed", f"{batch}: {why}") for batch, why in summary.incomplete.items()]
-        for batch, stone in summary.withdrawn.items():
+        for batch, tombstone in summary.withdrawn.items():
             of_pairs = f" of {plural(rows[batch]['pairs'], 'pair')}" if batch in rows else ""
-            text = f"{batch}: 0 rows{of_pairs}, withdrawn since {stone.since}: {stone.message()}"
+            text = f"{batch}: 0 rows{of_pairs}, withdrawn since {tombstone.since}: {tombstone.message()}"
             sentences.append(("failed", text))
         for batch, row in rows.items():
             if batch not in summary.withdrawn:
                 sentences.append(("succeeded" if row["examples"] else "empty", f"{batch}: {_describe(row)}"))
-    return sorted(sentences, key=lambda sentence: list(STYLES).index(sentence[0]))
+    urgency = {state: index for index, state in enumerate(STYLES)}
+    return sorted(sentences, key=lambda sentence: urgency[sentence[0]])
 
 
 def _describe(row: Mapping[str, Any]) -> str:
@@ -191,8 +197,8 @@ def _describe(row: Mapping[str, Any]) -> str:
         f"{row['parsed']} of {plural(row['documents'], 'document')} read",
         f"{row['covered']} of {plural(row['sections'], 'section')} with an accepted pair",
     ]
-    if count := row["needs_review"]:
-        parts.append(f"{plural(count, 'pair')} for a person to decide")
+    if row["needs_review"]:
+        parts.append(f"{plural(row['needs_review'], 'pair')} for a person to decide")
     return ", ".join(parts)
 
 
@@ -202,22 +208,22 @@ def _show_next_commands(
     """Print the next commands for this output folder."""
     out = f"--out {shlex.quote(str(layout.out))}"
     review, uncovered = _sum(summary, "needs_review"), _sum(summary, "sections") - _sum(summary, "covered")
-    commands = {
-        f"qa-pipeline release {out}": "publish accepted rows for training"
-        if _sum(summary, "examples")
-        else "",
-        f"qa-pipeline review {out}": f"decide {plural(review, 'pair')}" if review else "",
-        f"qa-pipeline status --coverage {out}": (
-            f"see why {plural(uncovered, 'section')} gave no accepted pair" if uncovered else ""
-        ),
-        f"qa-pipeline status {out}": "see all counts" if has_run else "",
-        "make ui": "open Dagster at http://127.0.0.1:3000" if in_dagster else "",
-    }
-    useful = {command: purpose for command, purpose in commands.items() if purpose}
-    if useful:
+    commands: dict[str, str] = {}  # purpose by command
+    if _sum(summary, "examples"):
+        commands[f"qa-pipeline release {out}"] = "publish accepted rows for training"
+    if review:
+        commands[f"qa-pipeline review {out}"] = f"decide {plural(review, 'pair')}"
+    if uncovered:
+        sections = plural(uncovered, "section")
+        commands[f"qa-pipeline status --coverage {out}"] = f"see why {sections} gave no accepted pair"
+    if has_run:
+        commands[f"qa-pipeline status {out}"] = "see all counts"
+    if in_dagster:
+        commands["make ui"] = "open Dagster at http://127.0.0.1:3000"
+    if commands:
         print_line("\nNext", "bold cyan")
-    for command, purpose in useful.items():
-        print_line(f"  {command:<{max(map(len, useful))}}  # {purpose}")
+    for command, purpose in commands.items():
+        print_line(f"  {command:<{max(map(len, commands))}}  # {purpose}")
 
 
 def _explain_no_rows(summary: Report, layout: Layout) -> None:
@@ -226,13 +232,13 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
         return
     out = f"--out {shlex.quote(str(layout.out))}"
     formats = "docs/documents.md lists the formats that are read"
-    advices = {
+    advice_by_stage = {
         "verdicts": f"decide the pairs with qa-pipeline review {out}, or use a larger model",
         "questions": "Rules only ask about plain statements; a model asks more: --provider",
         "documents": formats,
     }
     why = f"the documents have no text to ask about; {formats}"
-    for stage, advice in reversed(advices.items()):
+    for stage, advice in reversed(advice_by_stage.items()):  # the latest stage with a loss decides
         lost = summary.steps.filter(pl.col("reason").is_not_null(), stage=stage).head(3)
         if lost.height:
             reasons = "; ".join(f"{in_words(row['reason'])} ({row['count']})" for row in lost.to_dicts())
@@ -255,6 +261,6 @@ def _document(summary: Report, layout: Layout) -> dict[str, Any]:
         "out": str(layout.out),
         "yield": document.pop("steps"),
         **document,
-        "withdrawn": {batch: stone.model_dump() for batch, stone in summary.withdrawn.items()},
+        "withdrawn": {batch: tombstone.model_dump() for batch, tombstone in summary.withdrawn.items()},
         "cost": summary.cost.document(),
     }

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from qa_pipeline.cli.console import print_block, print_line
+from qa_pipeline.cli.console import show as show_result
 from qa_pipeline.cli.exit_codes import FAILED, GRACE_SECONDS, OK
 from qa_pipeline.cli.options import RUN_FIRST, Json, OnlyBatch, Out, Seed, check_exists
 from qa_pipeline.errors import InputError
+from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ def status(
         return
     summary = report(layout, finished_batches(layout))
     if not (summary.batches.height or summary.incomplete or summary.withdrawn):
-        raise InputError(f"{out} holds no tables; run qa-pipeline run CORPUS --out {out} first")
+        raise InputError(f"{out} has no tables; run qa-pipeline run CORPUS --out {out} first")
     show_report(summary, layout, as_json=as_json)
 
 
@@ -53,8 +57,6 @@ def show(
 ) -> None:
     """Show the text of a document as it was read."""
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.cli.console import print_line
-    from qa_pipeline.cli.console import show as show_result
     from qa_pipeline.review.source import describe, find_by_name, split_at_borders
 
     row, chunks = find_by_name(Layout(out), document)
@@ -87,14 +89,14 @@ def review(
 
     from qa_pipeline.review.responses import Access
     from qa_pipeline.review.server import build_app, check_reachable, listen
-    from qa_pipeline.settings.tree import load_settings
 
     settings = load_settings(out=out)  # also makes new files private
     url = settings.review.url
     name = who or getpass.getuser()
     if not name.isprintable() or len(name) > 200:
         raise InputError("--who must be a name of at most 200 characters")
-    if warning := check_reachable(host, url):
+    warning = check_reachable(host, url)
+    if warning:
         sys.stderr.write(f"{warning}\n")
     access = Access(name, settings.review.user_header)
     socket = listen(host, port)
@@ -135,8 +137,6 @@ def decide(
     and who (and edited_answer, why, decided_at), then record the file. The next run applies the decisions.
     They stay valid while question, answer and evidence are unchanged.
     """
-    from qa_pipeline.settings.tree import load_settings
-
     load_settings(out=out)  # also makes new files private
     if template is not None and file is None:
         _write_template(Layout(out), template, batch, with_accepted=accepted)
@@ -152,17 +152,17 @@ def decide(
 
 
 def _write_template(layout: Layout, path: Path, batches: list[str] | None, *, with_accepted: bool) -> None:
+    """Write undecided pairs, and on request accepted pairs, to a new file."""
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".jsonl"):
         raise InputError(f"{path.name}: a template is a .csv or .jsonl file")
     if path.exists():
         raise InputError(f"{path} exists and may hold decisions; choose another name")
     from qa_pipeline.review.decision_files import template_bytes, template_rows
-    from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.storage.tables import VERDICTS
 
     batches = batches or [table.stem for table in layout.tables(VERDICTS.name)]
-    verdicts = ("needs_review", "accepted") if with_accepted else ("needs_review",)
+    verdicts = ["needs_review", "accepted"] if with_accepted else ["needs_review"]
     rows = list(template_rows(layout, batches, verdicts))
     write_bytes(path, template_bytes(rows, suffix))
     sys.stdout.write(f"Pairs in {path}: {len(rows)}\n")
@@ -183,7 +183,7 @@ def _record(layout: Layout, path: Path, read: "ReadFile") -> int:
         "recorded before": taken.already_recorded,
         "without a decision": read.blank,
     }
-    sys.stdout.write(", ".join(f"{count} {what}" for what, count in counts.items()) + "\n")
+    sys.stdout.write(", ".join(f"{count} {name}" for name, count in counts.items()) + "\n")
     if taken.recorded:
         sys.stdout.write(f"Run the batches again to apply them: qa-pipeline run CORPUS --out {layout.out}\n")
     return FAILED if taken.problems else OK
@@ -207,12 +207,9 @@ def sample(
     (good, thin or bad), annotator and why. The command eval raters compares the ratings.
     """
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.cli.console import print_block, print_line
-    from qa_pipeline.cli.console import show as show_result
     from qa_pipeline.cli.report import show_row
     from qa_pipeline.review.queue import Filters
     from qa_pipeline.review.sample import sample_rows
-    from qa_pipeline.storage.files import write_bytes
 
     if to is not None and to.exists():
         raise InputError(f"{to}: --to names a new file")

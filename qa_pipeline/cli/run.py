@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_pipeline.cli.console import print_line, show, watching
 from qa_pipeline.cli.options import (
     Change,
     Json,
@@ -23,12 +24,15 @@ from qa_pipeline.cli.options import (
 )
 from qa_pipeline.cli.settings import check_models, choose_batches, model_options, run_settings
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.settings.tree import Settings, check_model
+from qa_pipeline.storage.files import locked, prepare_folder
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout, check_batch_name
+from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from qa_pipeline.pipeline.outcomes import BatchOutcome
     from qa_pipeline.pipeline.resources import Resources, StageObserver
-    from qa_pipeline.settings.tree import Settings
 
 MOST_TRIED = 3
 """Batches of a trial."""
@@ -72,34 +76,27 @@ def run(
         raise SettingsError("DAGSTER_HOME must name the folder of a Dagster instance")
     batches, found = choose_batches(settings, single, batch)
     check_models(settings, model)
-    from qa_pipeline.storage.files import locked, prepare_folder
-
     prepare_folder(settings.out)
     if found.loose:
-        from qa_pipeline.text.rendering import first_names
-
         sys.stderr.write(
             f"Not read: {first_names(found.loose)} in {corpus}. "
             "Each sub-folder is a batch, so files next to them belong to none. Move them into a sub-folder.\n"
         )
-    from qa_pipeline.cli.console import watching
     from qa_pipeline.cli.report import show_outcomes
     from qa_pipeline.curation.withdrawals import withdraw_missing
     from qa_pipeline.pipeline.outcomes import BatchOutcome
     from qa_pipeline.pipeline.resources import Resources
 
+    if try_chunks is not None:
+        with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
+            outcomes, whole = _run_trial(settings, batches, try_chunks, watch)
+        raise typer.Exit(show_outcomes(Layout(settings.out / "try"), outcomes, as_json=as_json, whole=whole))
     layout = Layout(settings.out, cache=settings.cache)
     with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
-        if try_chunks is not None:
-            outcomes, whole = _run_trial(settings, batches, try_chunks, watch)
-        else:
-            if not batch and single is None:
-                withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
-            outcomes = _bring_up_to_date(
-                Resources(settings, watch=watch), batches, dagster=dagster, force=force
-            )
-    if try_chunks is not None:
-        raise typer.Exit(show_outcomes(Layout(settings.out / "try"), outcomes, as_json=as_json, whole=whole))
+        if not batch and single is None:
+            withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
+        resources = Resources(settings, watch=watch)
+        outcomes = _bring_up_to_date(resources, batches, dagster=dagster, force=force)
     if not batch:
         outcomes += [BatchOutcome(name, "failed", error=why) for name, why in found.refused.items()]
     raise typer.Exit(show_outcomes(layout, outcomes, as_json=as_json, in_dagster=dagster))
@@ -112,7 +109,8 @@ def _bring_up_to_date(
     from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
 
     outcomes = {} if force else unchanged_outcomes(resources, batches)
-    if due := [batch for batch in batches if batch not in outcomes]:
+    due = [batch for batch in batches if batch not in outcomes]
+    if due:
         from qa_pipeline.defs.running import run_batches
 
         outcomes |= {outcome.batch: outcome for outcome in run_batches(resources, due, recorded=dagster)}
@@ -120,33 +118,32 @@ def _bring_up_to_date(
 
 
 def _run_trial(
-    settings: "Settings", batches: Sequence[str], count: int, watch: "StageObserver"
+    settings: Settings, batches: Sequence[str], count: int, watch: "StageObserver"
 ) -> "tuple[list[BatchOutcome], dict[str, Any]]":
-    """Run some chunks of a few batches into OUT/try, and estimate a full run from these batches.
+    """Run `count` chunks of a few batches into OUT/try, and estimate a full run from these batches.
 
     A full run finds the replies in the store. Reading all of a large corpus would take too long.
     """
     from qa_pipeline.defs.running import run_batches
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.pipeline.stages import batch_files
-    from qa_pipeline.storage.hashes import hash_text
     from qa_pipeline.storage.tables import VERDICTS
 
     drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]
     outcomes = []
     for number, batch in enumerate(drawn):
-        most = (count + number) // len(drawn)
-        generation = settings.generation.model_copy(update={"max_chunks": most})
-        tried = settings.model_copy(update={"generation": generation, "out": settings.out / "try"})
-        resources = Resources(tried, shared=settings.out, watch=watch)
+        chunks = (count + number) // len(drawn)  # an equal part of the count; the parts sum to it
+        generation = settings.generation.model_copy(update={"max_chunks": chunks})
+        of_trial = settings.model_copy(update={"generation": generation, "out": settings.out / "try"})
+        resources = Resources(of_trial, shared=settings.out, watch=watch)
         resources.layout.table(VERDICTS.name, batch).unlink(missing_ok=True)  # of an earlier trial
         outcomes += run_batches(resources, [batch])
     files = {batch: len(batch_files(Resources(settings), batch).list()) for batch in batches}
     scale = sum(files.values()) / max(1, sum(files[batch] for batch in drawn))
-    document = _estimate(settings, drawn)
-    whole: dict[str, Any] = {name: round(document[name] * scale) for name in ("calls", "tokens")}
-    whole["cost"] = None if document["cost"] is None else document["cost"] * scale
-    return outcomes, whole | {"currency": document["currency"]}
+    estimated = _estimate(settings, drawn)
+    whole: dict[str, Any] = {name: round(estimated[name] * scale) for name in ("calls", "tokens")}
+    whole["cost"] = None if estimated["cost"] is None else estimated["cost"] * scale
+    return outcomes, whole | {"currency": estimated["currency"]}
 
 
 def validate(
@@ -173,14 +170,12 @@ def validate(
     options = model_options(provider, model, max_calls, max_cost, accept_unjudged)
     settings = run_settings(location, out, change, options)
     check_models(settings, model)
-    from qa_pipeline.cli.console import print_line, watching
     from qa_pipeline.cli.report import show_outcomes
     from qa_pipeline.curation.exports import VALIDATED, write_validated
     from qa_pipeline.defs.running import run_batches
     from qa_pipeline.generation.pair_entries import LIMITS, SUFFIXES, read_pairs
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.pipeline.stages import batch_files
-    from qa_pipeline.storage.files import locked, prepare_folder
     from qa_pipeline.storage.row_files import open_rows
 
     resources = Resources(settings, pairs_file=pairs)
@@ -213,13 +208,11 @@ def estimate(
     Questions in the output folder are not counted again.
     """
     from qa_pipeline.documents.corpus.corpora import single_batch
-    from qa_pipeline.settings.tree import check_model
 
     location, single = single_batch(corpus) or (corpus, None)
     settings = run_settings(location, out, change, model_options(provider, model, max_calls=_NO_CAP))
     check_model(settings, model)
     batches, _ = choose_batches(settings, single, batch)
-    from qa_pipeline.cli.console import show
 
     estimated = _estimate(settings, batches)
     screen = {name: estimated[name] for name in ("stages", "calls", "tokens")}
@@ -229,7 +222,7 @@ def estimate(
     show(estimated, as_json=as_json, screen=screen, every=True)
 
 
-def _estimate(settings: "Settings", batches: Sequence[str]) -> dict[str, Any]:
+def _estimate(settings: Settings, batches: Sequence[str]) -> dict[str, Any]:
     """Return calls, tokens and cost of a run, in all and by batch and stage."""
     import time
 

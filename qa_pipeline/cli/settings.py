@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_pipeline.cli.console import show
 from qa_pipeline.cli.options import Change, Json
 from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.settings.base import read_assignments
+from qa_pipeline.settings.tree import Settings, check_model, load_settings, notes, settings_in_force
 from qa_pipeline.storage.layout import check_batch_name
+from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from qa_pipeline.documents.corpus.places import FoundBatches
-    from qa_pipeline.settings.tree import Settings
 
 MOST_NAMES = 5
 """Batches or models that an error lists."""
@@ -44,11 +47,8 @@ def read_changes(
 ) -> dict[str, Any]:
     """Return the tree of settings that `--set` and options change; options win.
 
-    Raises:
-        SettingsError: a `--set` cannot be read, or names one of `arguments`.
+    `--set` must not change `arguments`, the settings that the command takes as arguments.
     """
-    from qa_pipeline.settings.base import read_assignments
-
     tree = read_assignments(change or [], options)
     for name in arguments:
         if name in tree:
@@ -56,21 +56,13 @@ def read_changes(
     return tree
 
 
-def settings_at(out: Path, change: list[str] | None, options: dict[str, Any] | None = None) -> "Settings":
+def settings_at(out: Path, change: list[str] | None, options: dict[str, Any] | None = None) -> Settings:
     """Load the settings of a command that works on an output folder."""
-    from qa_pipeline.settings.tree import load_settings
-
     return load_settings(**read_changes(change, options, "out"), out=out)
 
 
-def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict[str, Any]) -> "Settings":
-    """Load the settings of a run; without a model's name, ask a local server for its only model.
-
-    Raises:
-        SettingsError: a setting cannot be used, or the server has several models.
-    """
-    from qa_pipeline.settings.tree import load_settings
-
+def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict[str, Any]) -> Settings:
+    """Load the settings of a run; without a model's name, ask a local server for its only model."""
     values = {**read_changes(change, options, "corpus", "out"), "corpus": corpus, "out": out}
     settings = load_settings(**values)
     llm = settings.llm
@@ -79,24 +71,18 @@ def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict
     if not llm.is_local:
         raise SettingsError("no model is named; add --model NAME (or llm.model)")
     from qa_pipeline.llm.openai_compatible import served_models
-    from qa_pipeline.text.rendering import first_names
 
-    names = served_models(llm.base_url or "", os.environ)
-    if len(names) != 1:
-        has = first_names(names, MOST_NAMES) if names else "no model"
-        raise SettingsError(f"the server at {llm.base_url} has {has}; name one with --model")
-    return load_settings(**{**values, "llm": {**values.get("llm", {}), "model": names[0]}})
+    models = served_models(llm.base_url or "", os.environ)
+    if len(models) != 1:
+        listed = first_names(models, MOST_NAMES) if models else "no model"
+        raise SettingsError(f"the server at {llm.base_url} has {listed}; name one with --model")
+    values["llm"] = {**values.get("llm", {}), "model": models[0]}
+    return load_settings(**values)
 
 
-def check_models(settings: "Settings", model: str | None) -> None:
-    """Check models and prompts before documents are read, and print notes about them.
-
-    Raises:
-        SettingsError: a model, a price, a cap or a prompt cannot be used.
-        KeyRejectedError: a key is missing.
-    """
+def check_models(settings: Settings, model: str | None) -> None:
+    """Check models, keys and prompts before documents are read, and print notes about them."""
     from qa_pipeline.prompts.loading import check_own_prompts
-    from qa_pipeline.settings.tree import check_model, notes
 
     check_model(settings, model)
     check_own_prompts(settings.llm)
@@ -113,37 +99,28 @@ def check_models(settings: "Settings", model: str | None) -> None:
 
 
 def choose_batches(
-    settings: "Settings", single: str | None, names: list[str] | None
+    settings: Settings, single: str | None, names: list[str] | None
 ) -> tuple[list[str], "FoundBatches"]:
-    """Return the batches to work on and all batches of the corpus.
+    """Return the chosen batches, by default all, and all batches of the corpus.
 
-    Args:
-        settings: they name the corpus.
-        single: the only batch, where the corpus is one folder of documents.
-        names: the batches to choose; None for all.
-
-    Raises:
-        CorpusError: the corpus lacks a batch.
+    If the corpus is a folder of documents instead of batches, `single` is the name of its only batch.
     """
     from qa_pipeline.documents.corpus.corpora import open_corpus
     from qa_pipeline.documents.corpus.places import FoundBatches
-    from qa_pipeline.text.rendering import first_names
 
     if single is None:
-        batches = open_corpus(settings.corpus).find_batches()
+        found = open_corpus(settings.corpus).find_batches()
     else:
         check_batch_name(single)
-        batches = FoundBatches((single,), {}, ())
+        found = FoundBatches(names=(single,), refused={}, loose=())
     for name in names or []:
-        if name in batches.refused:
-            raise CorpusError(batches.refused[name])
-        if name not in batches.names:
-            near = difflib.get_close_matches(name, batches.names, n=MOST_NAMES)
-            nearest_first = list(dict.fromkeys([*near, *batches.names]))
-            raise CorpusError(
-                f"{settings.corpus} has no batch {name!r}; it has {first_names(nearest_first, MOST_NAMES)}"
-            )
-    return list(dict.fromkeys(names or batches.names)), batches
+        if name in found.refused:
+            raise CorpusError(found.refused[name])
+        if name not in found.names:
+            similar = difflib.get_close_matches(name, found.names, n=MOST_NAMES)
+            listed = first_names(list(dict.fromkeys([*similar, *found.names])), MOST_NAMES)
+            raise CorpusError(f"{settings.corpus} has no batch {name!r}; it has {listed}")
+    return list(dict.fromkeys(names or found.names)), found
 
 
 def show_settings(
@@ -158,9 +135,6 @@ def show_settings(
     Values come from --set, environment variables, the settings file, the profile and the defaults, in this
     order. Secrets are masked.
     """
-    from qa_pipeline.cli.console import show
-    from qa_pipeline.settings.tree import settings_in_force
-
     rows = [
         row
         for row in settings_in_force(read_changes(change))

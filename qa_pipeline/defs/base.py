@@ -20,7 +20,6 @@ PARTITION = "dagster/partition"
 
 ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 UNENDED = [status for status in dg.DagsterRunStatus if status not in ENDED]
-"""States of runs that have not ended."""
 
 
 def partitioned_check(

@@ -29,10 +29,10 @@ def check_specs(asset: str) -> list[dg.AssetCheckSpec]:
     """Return the gates of an asset as checks of its partitions."""
     return [
         partitioned_check(
-            check_name(gate),
-            asset,
-            document_batches,
-            f"{'Blocks' if gate.blocking else 'Warns'}. {gate.description}",
+            name=check_name(gate),
+            asset=asset,
+            partitions=document_batches,
+            description=f"{'Blocks' if gate.blocking else 'Warns'}. {gate.description}",
             blocking=gate.blocking,
         )
         for gate in gates_of(asset)
@@ -64,13 +64,9 @@ def evaluate(
 
 
 def refuse_blocked(resources: Resources, batch: str) -> None:
-    """Refuse to publish a batch while a gate of another asset fails, even in a run of this asset alone.
-
-    Raises:
-        dg.Failure: with the failed gates.
-    """
-    stone = tombstone_of(resources.layout, batch)
-    its_gates = {gate.name for gate in gates_of(TRAINING_EXAMPLES.name)}
-    if stone and stone.reason == "gate_failed" and set(stone.details) - its_gates:
-        message = f"batch {batch} is withdrawn: {stone.message()}; run job build_batch for the whole batch"
-        raise dg.Failure(message, allow_retries=False)
+    """Refuse to publish a batch while a gate of another asset fails, even in a run of this asset alone."""
+    tombstone = tombstone_of(resources.layout, batch)
+    own_gates = {gate.name for gate in gates_of(TRAINING_EXAMPLES.name)}
+    if tombstone and tombstone.reason == "gate_failed" and set(tombstone.details) - own_gates:
+        problem = f"batch {batch} is withdrawn: {tombstone.message()}"
+        raise dg.Failure(f"{problem}; run job build_batch for the whole batch", allow_retries=False)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -28,8 +28,8 @@ LISTING = "qa_pipeline/listing"
 """Tag of a report: a hash of names, sizes and times of the batch's files. Unchanged batches are not read."""
 VANISHED = "gone"
 """The listing of a batch whose folder was removed."""
-NEVER = ("", 0)
-"""The last report of a batch without reports."""
+NO_REPORT = ("", 0)
+"""Listing and number of the last report of a batch without reports."""
 DATA_VERSION = "dagster/data_version"
 UNENDED_BACKFILLS = ("REQUESTED", "CANCELING", "FAILING")
 """States of a backfill that has not ended; like the tag above, they lack a constant in Dagster."""
@@ -62,34 +62,23 @@ def corpus_sensor(
         return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {'; '.join(problems)}")
     present = {*batches.names, *batches.refused}
     withdraw_missing(layout, resources.settings.corpus, present)
-    vanished = {name for name, stone in withdrawn_batches(layout).items() if stone.reason == "batch_gone"}
+    withdrawn = withdrawn_batches(layout)
+    vanished = {name for name, tombstone in withdrawn.items() if tombstone.reason == "batch_gone"}
 
     reported = last_reports(instance)
     changed = {
         batch: listing
         for batch, listing in listings_of(corpus, layout, batches.names).items()
-        if listing != reported.get(batch, NEVER)[0]
+        if listing != reported.get(batch, NO_REPORT)[0]
     }
-    seen = json.loads(context.cursor or "{}")
-    settled = [batch for batch, listing in changed.items() if listing == seen.get(batch)]
-    events: list[CorpusEvent] = []
-    requests: list[dg.RunRequest] = []
-    until = time.monotonic() + TICK_SECONDS
-    for batch in settled[:BATCHES_A_TICK]:
-        if requests and time.monotonic() > until:
-            break
-        try:
-            version = corpus.batch(batch).fingerprint()
-        except CorpusError as error:
-            problems.append(str(error))
-            continue
-        listing = changed.pop(batch)
-        events += report(batch, listing, version)
-        # the number of the previous report makes restored content run again
-        run_key = f"{batch}:{listing}:{reported.get(batch, NEVER)[1]}"
-        requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
+    last_tick = json.loads(context.cursor or "{}")
+    settled = {batch: listing for batch, listing in changed.items() if listing == last_tick.get(batch)}
+    events, requests, unread = _request_runs(corpus, settled, reported)
+    problems += unread
+    requested = {request.partition_key for request in requests}
+    waiting = {batch: listing for batch, listing in changed.items() if batch not in requested}
     for batch in sorted(vanished - present):
-        if reported.get(batch, NEVER)[0] not in ("", VANISHED):
+        if reported.get(batch, NO_REPORT)[0] not in ("", VANISHED):
             events += report(batch, VANISHED, VANISHED)
 
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
@@ -97,17 +86,40 @@ def corpus_sensor(
     removed = _removable(instance, layout, registered - present, vanished)
     for problem in problems:
         context.log.warning(problem)
-    counts = f"{len(batches.names)} batches, {len(changed)} changed; removed: {', '.join(removed) or 'none'}"
+    counts = f"{len(batches.names)} batches, {len(waiting)} changed; removed: {', '.join(removed) or 'none'}"
     return dg.SensorResult(
         run_requests=requests,
         dynamic_partitions_requests=[
-            *map(document_batches.build_add_request, _parts(new)),
+            *map(document_batches.build_add_request, _chunked(new)),
             *([document_batches.build_delete_request(removed)] if removed else []),
         ],
         asset_events=events,
-        cursor=json.dumps(changed),
+        cursor=json.dumps(waiting),
         skip_reason=None if requests else "; ".join([counts, *problems]),
     )
+
+
+def _request_runs(
+    corpus: Corpus, settled: Mapping[str, str], reported: Mapping[str, tuple[str, int]]
+) -> tuple[list[CorpusEvent], list[dg.RunRequest], list[str]]:
+    """Return reports and run requests of batches by listing, and the problems of unreadable batches."""
+    events: list[CorpusEvent] = []
+    requests: list[dg.RunRequest] = []
+    problems: list[str] = []
+    deadline = time.monotonic() + TICK_SECONDS
+    for batch, listing in list(settled.items())[:BATCHES_A_TICK]:
+        if requests and time.monotonic() > deadline:
+            break
+        try:
+            version = corpus.batch(batch).fingerprint()
+        except CorpusError as error:
+            problems.append(str(error))
+            continue
+        events += report(batch, listing, version)
+        # the number of the previous report makes restored content run again
+        run_key = f"{batch}:{listing}:{reported.get(batch, NO_REPORT)[1]}"
+        requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
+    return events, requests, problems
 
 
 def listings_of(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> dict[str, str]:
@@ -130,9 +142,9 @@ def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
         corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
     reports = {}
-    for ids in _parts(list(latest.values())):
-        records = dg.AssetRecordsFilter(corpus.key, storage_ids=ids)
-        for record in instance.fetch_materializations(records, limit=len(ids)).records:
+    for ids in _chunked(list(latest.values())):
+        wanted = dg.AssetRecordsFilter(corpus.key, storage_ids=ids)
+        for record in instance.fetch_materializations(wanted, limit=len(ids)).records:
             if record.asset_materialization is not None:
                 tags = record.asset_materialization.tags or {}
                 reports[str(record.partition_key)] = tags.get(LISTING, ""), record.storage_id
@@ -142,15 +154,14 @@ def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
 def report(batch: str, listing: str, version: str) -> list[CorpusEvent]:
     """Return the events for new content of a batch.
 
-    Dagster 1.13 reads the inputs of a run from materializations, and the staleness of assets from
-    observations. So both are needed.
+    Both are needed: Dagster 1.13 reads inputs of runs from materializations, staleness from observations.
     """
     tags = {DATA_VERSION: version, LISTING: listing}
     kinds = (dg.AssetObservation, dg.AssetMaterialization)
     return [kind(corpus.key, partition=batch, tags=tags) for kind in kinds]
 
 
-def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+def _chunked(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for start in range(0, len(items), BATCHES_A_QUERY):
         yield items[start : start + BATCHES_A_QUERY]
 
@@ -162,10 +173,12 @@ def _removable(
 
     Batches that were read from another corpus are kept.
     """
-    if not missing or any(
-        backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()
-    ):
+    if not missing:
+        return []
+    if any(backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()):
         return []
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
-    unread = {name for name in missing if not layout.origin(name).is_file()}
-    return sorted(set(missing) & ({*vanished} | unread) - running)
+    never_read = {name for name in missing if not layout.origin(name).is_file()}
+    return [
+        name for name in sorted(missing) if name not in running and (name in vanished or name in never_read)
+    ]

@@ -31,23 +31,23 @@ def nightly(
     """Request a run of each missing or failed batch, with lower priority than runs of people."""
     batches = context.instance.get_dynamic_partitions(PARTITIONS_NAME)
     status = context.instance.get_status_by_partition(training_examples.key, batches, document_batches) or {}
-    stones = withdrawn_batches(resources.layout)
-    blocked = {name for name, stone in stones.items() if stone.reason == "gate_failed"}
+    withdrawn = withdrawn_batches(resources.layout)
+    blocked = {name for name, tombstone in withdrawn.items() if tombstone.reason == "gate_failed"}
     night = context.scheduled_execution_time.date().isoformat()
     requests = [
         dg.RunRequest(partition_key=batch, run_key=f"{batch} {night}", tags={"dagster/priority": "-10"})
         for batch in batches
         if status.get(batch) in (None, dg.AssetPartitionStatus.FAILED) and batch not in blocked
     ]
-    skipped = dg.SkipReason(f"no batch is missing or failed; {len(blocked)} are blocked by a gate")
-    return requests or skipped
+    if not requests:
+        return dg.SkipReason(f"no batch is missing or failed; {len(blocked)} are blocked by a gate")
+    return requests
 
 
 class Retention(dg.Config):
-    """The time for which runs are kept."""
+    """The time for which replaced runs are kept."""
 
     days: float = 30
-    """Days after which a replaced run is deleted."""
 
 
 @dg.op
@@ -56,18 +56,24 @@ def purge_old_runs(context: dg.OpExecutionContext, config: Retention) -> None:
 
     Other runs are kept, since they record the origin of the present tables.
     """
-    instance, before = context.instance, datetime.now(UTC) - timedelta(days=config.days)
-    old = set(instance.get_run_ids(dg.RunsFilter(statuses=ENDED, updated_before=before)))
-    assets = {asset.key for asset in BATCH_ASSETS}
+    instance, latest = context.instance, datetime.now(UTC) - timedelta(days=config.days)
+    old = set(instance.get_run_ids(dg.RunsFilter(statuses=ENDED, updated_before=latest)))
     rebuilt: set[str] = set()
     for run in instance.get_runs(dg.RunsFilter(statuses=ENDED)):  # the latest first
         batch = run.tags.get(PARTITION)
         if batch in rebuilt and run.run_id in old:
             instance.delete_run(run.run_id)
-        makes_all = assets <= run.asset_selection if run.asset_selection else run.job_name == build_batch.name
-        is_whole = run.root_run_id is None and makes_all and run.status == dg.DagsterRunStatus.SUCCESS
-        if batch and is_whole:
+        if batch and _builds_whole_batch(run):
             rebuilt.add(batch)
+
+
+def _builds_whole_batch(run: dg.DagsterRun) -> bool:
+    """Return True if a run succeeded and made all assets itself, without those of an earlier run."""
+    if run.root_run_id is not None or run.status != dg.DagsterRunStatus.SUCCESS:
+        return False
+    if run.asset_selection:
+        return {asset.key for asset in BATCH_ASSETS} <= run.asset_selection
+    return run.job_name == build_batch.name
 
 
 @dg.job(description="Deletes runs that ended more than 30 days ago and whose batch was built whole since.")

@@ -33,11 +33,11 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     for name in table.counted:
         counts = frame.group_by(pl.col(name).fill_null("(none)")).len("rows")
         metadata[f"rows by {name}"] = frame_table(counts.sort(["rows", name], descending=[True, False]))
-    first_rows = frame.head(PREVIEW_ROWS)
-    lists = [name for name in ("evidence", "citations") if name in frame.columns]
-    first_quotes = (pl.col(name).list.first().struct.field("quote").alias("quote") for name in lists)
-    quoted = first_rows.with_columns(first_quotes)
-    preview = quoted.select(name for name in table.preview if name in quoted.columns)
+    preview = frame.head(PREVIEW_ROWS)
+    for name in ("evidence", "citations"):
+        if name in frame.columns:
+            preview = preview.with_columns(quote=pl.col(name).list.first().struct.field("quote"))
+    preview = preview.select(name for name in table.preview if name in preview.columns)
     return {**metadata, "preview": frame_table(preview)}
 
 
@@ -51,6 +51,7 @@ def frame_table(frame: pl.DataFrame) -> dg.TableMetadataValue:
 
 
 def _cell(value: object) -> str | int | float | bool:
+    """Return a number rounded, and other values as text of limited length."""
     if value is None:
         return ""
     if isinstance(value, float):

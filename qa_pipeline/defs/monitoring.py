@@ -26,7 +26,7 @@ MOST_SHOWN = 50
 monitor_day = dg.define_asset_job(
     "monitor_day",
     selection=dg.AssetSelection.assets(QUALITY),
-    description="Scores what the logs of production have of one day, and looks for alerts.",
+    description="Scores the answers of one day from the logs of production, and looks for alerts.",
 )
 
 
@@ -45,7 +45,7 @@ def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
     """Return the asset that scores these logs."""
     days = dg.DailyPartitionsDefinition(start_date=settings.monitoring.first_day.isoformat())
     limits = "No mean of the day is beyond its limit by more than chance."
-    drift = "Every metric of the day is what it was in the reference, as far as noise allows."
+    drift = "No metric of the day differs from the reference by more than chance."
 
     @dg.asset(
         group_name="monitoring",
@@ -65,18 +65,19 @@ def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
         """Score each day of production from its logs; texts stay in the logs."""
         day, folder = date.fromisoformat(context.partition_key), resources.layout.monitoring
         try:
-            made = score_day(Logs(logs), day, metric_scores(resources.settings), folder)
+            scored = score_day(Logs(logs), day, metric_scores(resources.settings), folder)
             levels = find_levels(read_days(folder, day, day), resources.settings.monitoring)
             drifts = find_drift(read_days(folder, last=day)).filter(pl.col("day") == day)
         except QAPipelineError as error:
             raise dg.Failure(str(error), allow_retries=False) from error
-        means = made.items.select(metrics_of(made.items)).mean().to_dicts()[0] if made.items.height else {}
+        answers = scored.items
+        means = answers.select(metrics_of(answers)).mean().to_dicts()[0] if answers.height else {}
         return dg.MaterializeResult(
-            data_version=dg.DataVersion(frame_hash(made.items)),
+            data_version=dg.DataVersion(frame_hash(answers)),
             metadata={
                 "file": dg.MetadataValue.path(str(day_file(folder, day))),
-                "dagster/partition_row_count": made.items.height,
-                "left out of the logs": frame_table(made.left_out.head(MOST_SHOWN)),
+                "dagster/partition_row_count": answers.height,
+                "left out of the logs": frame_table(scored.left_out.head(MOST_SHOWN)),
                 **plotted({f"mean {name}": mean for name, mean in means.items()}),
             },
             check_results=[
@@ -111,8 +112,10 @@ def alerts(context: dg.RunFailureSensorContext, resources: ResourcesParam) -> No
     run, batch = context.dagster_run, context.dagster_run.tags.get(PARTITION, "")
     if run.tags.get("dagster/will_retry") == "true":
         return  # the last try sends the message
-    stone = tombstone_of(resources.layout, batch) if batch else None
-    gates = f", blocked by {', '.join(stone.details)}" if stone and stone.reason == "gate_failed" else ""
+    tombstone = tombstone_of(resources.layout, batch) if batch else None
+    gates = ""
+    if tombstone and tombstone.reason == "gate_failed":
+        gates = f", blocked by {', '.join(tombstone.details)}"
     steps = ", ".join(str(event.step_key) for event in context.get_step_failure_events())
     message = f"{batch or run.job_name}: failed at {steps or 'its start'}{gates} (run {run.run_id[:8]})"
     urls = resources.settings.monitoring.alerts.urls

@@ -19,10 +19,9 @@ MOST_SHOWN = 200
 
 
 class Publication(dg.Config):
-    """Protects against publishing by "Materialize all"."""
+    """Protects against publishing by "Materialize all"; the job publish_release sets it."""
 
     publish: bool = False
-    """Publish the release; the job publish_release sets this."""
 
 
 @dg.asset(
@@ -44,15 +43,15 @@ def release(
         context.log.warning("nothing is published; run the job publish_release, or set publish: true")
         return
     try:
-        made = publish_release(resources)
+        published = publish_release(resources)
     except QAPipelineError as error:
         raise dg.Failure(str(error), allow_retries=False) from error
-    manifest = made.manifest
+    manifest = published.manifest
     yield dg.MaterializeResult(
         data_version=dg.DataVersion(manifest.content),
         metadata={
-            "version": str(manifest.version) + ("" if made.made else ", as before"),
-            "folder": dg.MetadataValue.path(str(made.folder)),
+            "version": f"{manifest.version}{'' if published.made else ', as before'}",
+            "folder": dg.MetadataValue.path(str(published.folder)),
             "dagster/row_count": sum(manifest.splits.values()),
             "rows by split": _counts(manifest.splits),
             "rows by batch": _counts(manifest.batches),
@@ -70,13 +69,13 @@ def _counts(entries: Mapping[str, int | str]) -> dg.TableMetadataValue:
 @dg.asset_check(
     asset=release,
     blocking=True,
-    description="Blocks. Every promise of the release holds, checked from its folder.",
+    description="Blocks. The release passes all checks of its own files.",
 )
 def release_verifies(resources: ResourcesParam) -> dg.AssetCheckResult:
     """Verify the latest release, as `qa-pipeline verify` does."""
     folder = latest_release(resources.layout.releases)
     if folder is None:
-        raise dg.Failure(f"{resources.layout.releases} holds no release", allow_retries=False)
+        raise dg.Failure(f"{resources.layout.releases} has no release", allow_retries=False)
     checks = verify_release(folder)
     problems = [f"{check.name}: {problem}" for check in checks for problem in check.problems]
     return dg.AssetCheckResult(
@@ -97,5 +96,5 @@ nightly_release = dg.ScheduleDefinition(
     name="nightly_release",
     job=publish_job,
     cron_schedule="0 5 * * *",
-    description="Publishes what has changed since the last release; else that one stays the latest.",
+    description="Publishes changed rows; without changes the last release stays the latest.",
 )

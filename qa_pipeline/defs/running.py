@@ -33,11 +33,7 @@ def run_batches(
 ) -> list[BatchOutcome]:
     """Run batches one after another, even if some fail.
 
-    Args:
-        resources: settings and models.
-        batches: batches of the corpus.
-        instance: the instance that records the runs, and whose UI shows them.
-        recorded: without `instance`, use DAGSTER_HOME instead of a temporary instance.
+    Without `instance`, the runs are `recorded` at DAGSTER_HOME or in a temporary instance.
 
     Raises:
         PermanentModelError: the model cannot answer any further request. Earlier replies are stored.
@@ -55,9 +51,11 @@ def run_batches(
         except QAPipelineError as error:
             outcomes.append(BatchOutcome(batch, "failed", str(error)))
             continue
-        outcomes.append(_outcome(_execute(job, instance, resources, batch), resources, batch))
+        result = _execute(job, instance, resources, batch)
+        outcome = _outcome(result, resources, batch)
+        outcomes.append(outcome)
         if fingerprint is not None:
-            note_finished(resources.layout, outcomes[-1], fingerprint)
+            note_finished(resources.layout, outcome, fingerprint)
     return outcomes
 
 
@@ -66,8 +64,7 @@ def _execute(
 ) -> dg.ExecuteInProcessResult:
     """Execute the job in a thread, since in the main thread Dagster handles signals itself.
 
-    Raises:
-        KeyboardInterrupt: a signal arrived. The run is recorded as failed, and its thread stops.
+    At a signal, the run is recorded as failed and its thread stops.
     """
     resources.stopping.clear()
     resources.error = None
@@ -103,27 +100,27 @@ def _execute(
 
 
 def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str) -> BatchOutcome:
-    """Return the outcome of a run.
-
-    Raises:
-        PermanentModelError: the model error that stopped the run; the next batch would fail too.
-    """
+    """Return the outcome of a run; raise an error of the model, since the next batch would fail too."""
     if isinstance(resources.error, PermanentModelError):
         raise resources.error
-    evaluations = [check for check in result.get_asset_check_evaluations() if not check.passed]
-    gates = tuple(map(_gate_message, evaluations))
+    failed_checks = [check for check in result.get_asset_check_evaluations() if not check.passed]
+    gates = tuple(map(_gate_message, failed_checks))
     if result.success:
         verdicts = read_table(resources.layout.table(VERDICTS.name, batch), VERDICTS)
         return passed_outcome(batch, verdicts, gates)
-    if any(check.blocking and check.severity == dg.AssetCheckSeverity.ERROR for check in evaluations):
+    if any(check.blocking and check.severity == dg.AssetCheckSeverity.ERROR for check in failed_checks):
         return BatchOutcome(batch, "failed", BLOCKED, gates)
     failure = next(event for event in result.all_events if event.is_step_failure or event.is_failure)
     error = failure.step_failure_data.error if failure.is_step_failure else None
-    reason = resources.error or (error and (error.cause or error).message.strip()) or failure.message
-    return BatchOutcome(batch, "failed", f"{failure.step_key}: {reason}", gates)
+    reason = None
+    if resources.error is not None:
+        reason = str(resources.error)
+    elif error is not None:
+        reason = (error.cause or error).message.strip()
+    return BatchOutcome(batch, "failed", f"{failure.step_key}: {reason or failure.message}", gates)
 
 
-def _gate_message(evaluation: dg.AssetCheckEvaluation) -> str:
-    is_error = evaluation.severity == dg.AssetCheckSeverity.ERROR
-    gate = f"{evaluation.asset_key.to_user_string()} {evaluation.check_name.removeprefix(WARNS)}"
-    return f"{'' if is_error else WARNING}{gate}: {evaluation.description}"
+def _gate_message(check: dg.AssetCheckEvaluation) -> str:
+    prefix = "" if check.severity == dg.AssetCheckSeverity.ERROR else WARNING
+    gate = f"{check.asset_key.to_user_string()} {check.check_name.removeprefix(WARNS)}"
+    return f"{prefix}{gate}: {check.description}"

@@ -1,6 +1,6 @@
 """A step of a run: it reads the inputs of an asset, stores its table and evaluates its gates."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from time import monotonic
@@ -24,11 +24,7 @@ from qa_pipeline.storage.tables import LLM_CALLS, STORED
 
 @contextmanager
 def stage_span(settings: Settings, batch: str, stage: str) -> Iterator[None]:
-    """Wrap the stage of a batch in a span, which records errors.
-
-    Raises:
-        SettingsError: spans are enabled and the package is not installed.
-    """
+    """Wrap the stage of a batch in a span, which records errors."""
     if not settings.monitoring.spans:
         yield
         return
@@ -78,7 +74,8 @@ class Step:
     def inputs(self, *others: Table) -> dict[str, pl.DataFrame]:
         """Return the tables that the asset depends on, and other tables, by name."""
         names = [dep.asset_key.to_user_string() for dep in self.asset.get_asset_spec().deps]
-        return self._read(*(name for name in names if name in STORED), *(table.name for table in others))
+        tables = [name for name in names if name in STORED]  # corpus and index are no tables
+        return self._read([*tables, *(table.name for table in others)])
 
     def store(self, frame: pl.DataFrame, **metadata: Any) -> dg.MaterializeResult:
         """Store the asset's table, and evaluate its gates on this and other tables that they read."""
@@ -86,7 +83,7 @@ class Step:
         self.store_beside(table, frame)
         gates = gates_of(self.name)
         others = {name for gate in gates for name in gate.reads} - {self.name}
-        frames = {**self._read(*others), self.name: frame}
+        frames = {**self._read(others), self.name: frame}
         path = dg.MetadataValue.path(str(self.resources.layout.table(self.name, self.batch)))
         return dg.MaterializeResult(
             metadata={**frame_metadata(frame, table), **metadata, "path": path},
@@ -104,19 +101,21 @@ class Step:
         if self.resources.stopping.is_set():
             raise dg.DagsterExecutionInterruptedError
 
-    def _read(self, *names: str) -> dict[str, pl.DataFrame]:
+    def _read(self, names: Iterable[str]) -> dict[str, pl.DataFrame]:
         layout = self.resources.layout
         return {name: read_table(layout.table(name, self.batch), STORED[name]) for name in names}
 
     def _notify(self, log: Callable[[str], None]) -> Callable[[int, int], None]:
-        watch, due = self.resources.watch(self.batch, self.name), monotonic() + SECONDS_A_LINE
+        """Return a callback that shows the progress, logs it now and then, and ends a stopped step."""
+        show_progress = self.resources.watch(self.batch, self.name)
+        next_line = monotonic() + SECONDS_A_LINE
 
         def notify(done: int, total: int) -> None:
-            nonlocal due
+            nonlocal next_line
             self.refuse_stopped()
-            watch(done, total)
-            if monotonic() >= due:
-                due = monotonic() + SECONDS_A_LINE
+            show_progress(done, total)
+            if monotonic() >= next_line:
+                next_line = monotonic() + SECONDS_A_LINE
                 log(f"{self.name}: {done} of {total}")
 
         return notify
@@ -126,26 +125,26 @@ class Step:
 def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator[Step]:
     """Yield the step with a lock on its batch; another run of the batch waits.
 
-    Raises:
-        dg.Failure: an error of this package, without retries, since another try would fail again.
+    Errors of this package become failures without retries, since another try would fail again.
     """
     step = Step(context, resources)
-    asks_a_model = step.asset.op.pool == MODEL_POOL
     lock = resources.layout.batch_lock(step.batch)
     try:
-        with ExitStack() as alone:
+        with ExitStack() as stack:
             try:
-                alone.enter_context(locked(lock))
+                stack.enter_context(locked(lock))
             except StorageError:
                 context.log.warning(f"another run is at work on batch {step.batch}; this step waits for it")
-                alone.enter_context(locked(lock, wait=True))
-            alone.enter_context(stage_span(resources.settings, step.batch, step.name))
+                stack.enter_context(locked(lock, wait=True))
+            stack.enter_context(stage_span(resources.settings, step.batch, step.name))
             step.refuse_stopped()
             try:
                 yield step
             finally:  # a failed run has costs too
-                if asks_a_model and (calls := resources.calls(step.batch)).height:
-                    step.store_beside(LLM_CALLS, calls)
+                if step.asset.op.pool == MODEL_POOL:
+                    calls = resources.calls(step.batch)
+                    if calls.height:
+                        step.store_beside(LLM_CALLS, calls)
     except QAPipelineError as error:
         resources.error = error
         raise dg.Failure(str(error), allow_retries=False) from error

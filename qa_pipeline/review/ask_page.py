@@ -2,7 +2,7 @@
 
 import asyncio
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -11,45 +11,46 @@ from starlette.routing import Route
 
 from qa_pipeline.curation.ledger import SCORES
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.asking import Answer, add_pair, answer_question, checked_question
+from qa_pipeline.review.asking import Answer, AskedBatch, add_pair, answer_question, checked_question
 from qa_pipeline.review.bibliography import as_bibtex, as_markdown
 from qa_pipeline.review.jobs import Job
 from qa_pipeline.review.responses import Upload, form_token, page, posted, review_of, uploaded, who_of
-from qa_pipeline.review.uploads import place_of, places, read_document
+from qa_pipeline.review.uploads import batch_of, read_document, searchable_batches
 
 PATIENCE = 20.0
 """Seconds that a request waits for news; proxies end silent requests after 30 or more."""
 _PULSE = 0.1
 """Seconds between two checks for news."""
+_ALL_STEPS = 10**9
+"""More steps than a job has, to wait for its end."""
 
 
 def show_ask(request: Request) -> Response:
     """Show the forms for questions and documents."""
-    return _ask_form(request, None, 200)
+    return _ask_form(request, {"place": request.query_params.get("place", "")})
 
 
-def _ask_form(
-    request: Request, problem: str | None, status: int, question: str = "", place: str = ""
-) -> Response:
-    review = review_of(request)
+def _ask_form(request: Request, fields: Mapping[str, str], problem: str | None = None) -> Response:
+    """Show the forms again, with the problem and the fields of a refused form."""
+    layout = review_of(request).layout
     return page(
         request,
         "ask.html.j2",
-        status=status,
-        places=places(review.layout),
-        chosen=place or request.query_params.get("place", ""),
+        status=422 if problem else 200,
+        batches=searchable_batches(layout),
+        chosen=fields.get("place", ""),
         problem=problem,
-        question=question,
-        out=review.layout.out,
+        question=fields.get("question", ""),
+        out=layout.out,
     )
 
 
 def _start(request: Request, fields: Mapping[str, str]) -> Job:
     """Start to answer a question."""
     review = review_of(request)
-    text = checked_question(fields.get("question", ""))
-    place = place_of(review.layout, fields.get("place", ""))
-    return review.asking.jobs.start(text, lambda _: answer_question(review.asking, place, text))
+    question = checked_question(fields.get("question", ""))
+    batch = batch_of(review.layout, fields.get("place", ""))
+    return review.asking.jobs.start(question, lambda _: answer_question(review.asking, batch, question))
 
 
 @posted
@@ -58,26 +59,24 @@ def ask(request: Request, fields: Mapping[str, str]) -> Response:
     try:
         job = _start(request, fields)
     except InputError as error:
-        return _ask_form(request, str(error), 422, fields.get("question", ""), fields.get("place", ""))
+        return _ask_form(request, fields, str(error))
     return RedirectResponse(f"/ask/answer/{job.job_id}", status_code=303)
 
 
 @uploaded
 def add_document(request: Request, fields: Mapping[str, str], upload: Upload) -> Response:
     """Start to read an uploaded document."""
-    del fields
-    review = review_of(request)
     if not upload.content:
-        return _ask_form(request, "the file is empty, or none was chosen; choose one", 422)
+        return _ask_form(request, fields, "the file is empty, or none was chosen; choose one")
+    layout, asking = review_of(request).layout, review_of(request).asking
+
+    def read(job: Job) -> Iterator[AskedBatch]:
+        return read_document(asking.resources, layout, upload.name, upload.content, job)
+
     try:
-        job = review.asking.jobs.start(
-            upload.name,
-            lambda job: read_document(
-                review.asking.resources, review.layout, upload.name, upload.content, job
-            ),
-        )
+        job = asking.jobs.start(upload.name, read)
     except InputError as error:
-        return _ask_form(request, str(error), 422)
+        return _ask_form(request, fields, str(error))
     return RedirectResponse(f"/ask/document/{job.job_id}", status_code=303)
 
 
@@ -85,9 +84,8 @@ async def show_job(request: Request) -> Response:
     """Show a job; with `seen`, wait for news and send only the part of the page that changes."""
     kind = request.url.path.split("/")[2]
     job = review_of(request).asking.jobs.get(request.path_params["job_id"])
-    seen = request.query_params.get("seen", "")
-    is_part = seen.isdecimal()
-    job = await _news(job, int(seen[:9]) if is_part else -1)
+    seen = _seen_steps(request)
+    job = await _news(job, -1 if seen is None else seen)
     return page(
         request,
         f"asked_{kind}.html.j2",
@@ -95,8 +93,14 @@ async def show_job(request: Request) -> Response:
         value=job.value,
         steps=job.steps,
         added=request.query_params.get("added"),
-        layout="part.html.j2" if is_part else "base.html.j2",
+        layout="base.html.j2" if seen is None else "part.html.j2",
     )
+
+
+def _seen_steps(request: Request) -> int | None:
+    """Return the number of steps of the job that the client has seen, as the address states it."""
+    seen = request.query_params.get("seen", "")
+    return int(seen[:9]) if seen.isdecimal() else None
 
 
 async def _news(job: Job, steps: int) -> Job:
@@ -109,6 +113,7 @@ async def _news(job: Job, steps: int) -> Job:
 
 
 def _answer_of(request: Request) -> Answer:
+    """Return the answer of a job, or raise InputError if it is not drafted yet."""
     value = review_of(request).asking.jobs.get(request.path_params["job_id"]).value
     if not isinstance(value, Answer) or value.pair["answer"] is None:
         raise InputError("there is no answer yet; load its page again")
@@ -118,31 +123,28 @@ def _answer_of(request: Request) -> Answer:
 def download(request: Request) -> Response:
     """Send an answer with its bibliography."""
     answer, suffix = _answer_of(request), request.path_params["suffix"]
-    if suffix == "md":
-        pair = answer.pair
-        text = as_markdown(pair["question"] or "", pair["answer"] or "", answer.sources)
-        media_type = "text/markdown"
-    elif suffix == "bib":
-        text, media_type = as_bibtex(answer.sources), "application/x-bibtex"
-    else:
-        raise InputError("an answer is downloaded as .md or .bib")
     headers = {"Content-Disposition": f'attachment; filename="answer.{suffix}"'}
-    return Response(text, media_type=media_type, headers=headers)
+    if suffix == "md":
+        text = as_markdown(answer.pair["question"] or "", answer.pair["answer"] or "", answer.sources)
+        return Response(text, media_type="text/markdown", headers=headers)
+    if suffix == "bib":
+        return Response(as_bibtex(answer.sources), media_type="application/x-bibtex", headers=headers)
+    raise InputError("an answer is downloaded as .md or .bib")
 
 
 @posted
-def keep_pair(request: Request, fields: Mapping[str, str]) -> Response:
+def keep_pair(request: Request, _fields: Mapping[str, str]) -> Response:
     """Add an answer to the pairs of its batch."""
-    del fields
     is_new = add_pair(_answer_of(request), who_of(request))
     address = f"/ask/answer/{request.path_params['job_id']}?added={'now' if is_new else 'before'}"
     return RedirectResponse(address, status_code=303)
 
 
-def show_places(request: Request) -> Response:
+def send_batches(request: Request) -> Response:
     """Send the batches, and the form token that questions need."""
-    batches = [{"place": place.key, "title": place.title} for place in places(review_of(request).layout)]
-    return JSONResponse({"form_token": form_token(request), "places": batches})
+    batches = searchable_batches(review_of(request).layout)
+    listed = [{"place": batch.key, "title": batch.title} for batch in batches]
+    return JSONResponse({"form_token": form_token(request), "places": listed})
 
 
 @posted
@@ -156,14 +158,14 @@ def ask_json(request: Request, fields: Mapping[str, str]) -> Response:
     return JSONResponse({"answer": address}, 202, {"Location": address})
 
 
-async def show_answer(request: Request) -> Response:
+async def send_answer(request: Request) -> Response:
     """Send an answer once it is verified or `PATIENCE` is over; with `seen`, once it has more steps."""
     try:
         job = review_of(request).asking.jobs.get(request.path_params["job_id"])
     except InputError as error:
         return JSONResponse({"problem": str(error)}, 404)
-    seen = request.query_params.get("seen", "")
-    job = await _news(job, int(seen[:9]) if seen.isdecimal() else 10**9)
+    seen = _seen_steps(request)
+    job = await _news(job, _ALL_STEPS if seen is None else seen)
     answer = job.value if isinstance(job.value, Answer) else None
     state: dict[str, Any] = {
         "question": job.title,
@@ -183,8 +185,9 @@ def _answer_document(answer: Answer) -> dict[str, Any]:
     ledger = answer.verdict or {}
     support = answer.support
     names = ("number", "text", "start", "end", "verdict", "decided_by", "reason", "differences")
+    badge = {"level": support.level, "supported": support.supported, "claims": support.claims}
     return {
-        "place": answer.place.key,
+        "place": answer.batch.key,
         "draft": answer.pair["answer"],
         "is_refusal": answer.is_refusal,
         "nearest": answer.nearest,
@@ -197,9 +200,7 @@ def _answer_document(answer: Answer) -> dict[str, Any]:
             }
             for claim in answer.claims
         ],
-        "badge": {"level": support.level, "supported": support.supported, "claims": support.claims}
-        if ledger or answer.is_refusal
-        else None,
+        "badge": badge if ledger or answer.is_refusal else None,
         "confidence": answer.confidence,
         "unsupported_spans": answer.unsupported_spans,
         "verdict": ledger.get("verdict"),
@@ -210,9 +211,9 @@ def _answer_document(answer: Answer) -> dict[str, Any]:
 
 
 ROUTES = (
-    Route("/ask.json", show_places),
+    Route("/ask.json", send_batches),
     Route("/ask.json", ask_json, methods=["POST"]),
-    Route("/ask/answer/{job_id}.json", show_answer),  # before the page, whose job_id would match .json
+    Route("/ask/answer/{job_id}.json", send_answer),  # before the page, whose job_id would match .json
     Route("/ask", show_ask),
     Route("/ask", ask, methods=["POST"]),
     Route("/ask/document", add_document, methods=["POST"]),

@@ -6,7 +6,7 @@ passages that source verification accepts, or of the refusal text.
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,21 +34,12 @@ from qa_pipeline.review.bibliography import sources_of
 from qa_pipeline.review.jobs import Jobs
 from qa_pipeline.review.pair import AnswerSpan, ClaimView, Support, answer_spans, claim_views, support_of
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import rewrite, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import ChunkRow, PairRow, typed_rows
-from qa_pipeline.storage.tables import (
-    ASSESSMENTS,
-    CHUNKS,
-    DECISIONS,
-    DOCUMENTS,
-    EMBEDDINGS,
-    PAIRS,
-    QUESTIONS,
-    STORED,
-)
 from qa_pipeline.text.language import segment_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_verifier import verify_claims
@@ -71,56 +62,35 @@ _NEARLY = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A batch that can be asked.
+class AskedBatch:
+    """A batch that can be asked; an uploaded document is a batch in an output folder of its own."""
 
-    Args:
-        key: its key in forms and addresses.
-        batch: its name.
-        layout: the output folder of its tables.
-        title: its name, or that of an uploaded document.
-    """
-
-    key: str
-    batch: str
+    key: str  # in forms and addresses, such as batch:manuals
+    name: str
     layout: Layout
-    title: str
+    title: str  # name of the batch or of the uploaded file
 
     @property
     def is_upload(self) -> bool:
         """Return True for an uploaded document."""
-        return self.key != f"batch:{self.batch}"
+        return self.key != f"batch:{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer with its verification so far.
+    """An answer with its verification so far: claims, verdict and assessment follow one after another."""
 
-    Args:
-        place: the batch that was asked.
-        pair: question and answer.
-        passages: the passages behind the answer, best first.
-        documents: the documents of the passages.
-        claims: the claims, once they are verified.
-        spans: the answer, split where claims begin and end.
-        verdict: the row of verdicts the pair would get, once claims are verified.
-        nearest: the sentence closest to an answer, for a refusal in doubt.
-        assessment: the judge's scores, once it was asked.
-        sources: the chunks that prove its claims.
-        similarity: cosine of question and answer.
-    """
-
-    place: Place
+    batch: AskedBatch
     pair: PairRow
-    passages: list[ChunkRow]
-    documents: pl.DataFrame
+    passages: list[ChunkRow]  # the passages behind the answer, best first
+    documents: pl.DataFrame  # the documents of the passages
     claims: list[ClaimView]
     spans: list[AnswerSpan]
-    verdict: dict[str, Any] | None = None
-    nearest: str | None = None
+    verdict: dict[str, Any] | None = None  # the row of verdicts that the pair would get
+    nearest: str | None = None  # for a refusal in doubt, the sentence closest to an answer
     assessment: dict[str, Any] | None = None
-    sources: Sequence[dict[str, Any]] = ()
-    similarity: float = 0.0
+    sources: Sequence[dict[str, Any]] = ()  # the chunks that prove the claims
+    similarity: float = 0.0  # cosine of question and answer
 
     @property
     def is_refusal(self) -> bool:
@@ -133,10 +103,9 @@ class Answer:
         support = support_of(self.claims, is_refusal=self.is_refusal)
         if self.is_refusal:
             return replace(support, level="refused")
-        is_judged = (self.assessment or {}).get("relevance") is not None
-        if support.level == "well_supported" and not is_judged:
-            return replace(support, level="unjudged")
-        is_rejected = is_judged and (self.verdict or {}).get("verdict") == "rejected"
+        if self._relevance is None:
+            return replace(support, level="unjudged") if support.level == "well_supported" else support
+        is_rejected = self.verdict is not None and self.verdict["verdict"] == "rejected"
         return replace(support, level="weak") if is_rejected else support
 
     @property
@@ -144,9 +113,13 @@ class Answer:
         """Return the supported share times the judge's relevance, or times the cosine without a judge."""
         if not self.claims:
             return 0.0
-        relevance = (self.assessment or {}).get("relevance")
         share = self.support.supported / len(self.claims)
-        return round(share * (self.similarity if relevance is None else relevance), 3)
+        return round(share * (self.similarity if self._relevance is None else self._relevance), 3)
+
+    @property
+    def _relevance(self) -> float | None:
+        relevance: float | None = self.assessment["relevance"] if self.assessment else None
+        return relevance
 
     @property
     def unsupported_spans(self) -> list[dict[str, str]]:
@@ -171,7 +144,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenBatch:
     """A batch in memory, with the versions of its files."""
 
     versions: tuple[object, ...]
@@ -187,34 +160,35 @@ class Asking:
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
         self.jobs = Jobs()
-        self._open: OrderedDict[tuple[Layout, str], _Open] = OrderedDict()
+        self._open: OrderedDict[tuple[Layout, str], _OpenBatch] = OrderedDict()
 
-    def open(self, place: Place) -> _Open:
+    def open(self, batch: AskedBatch) -> _OpenBatch:
         """Return the tables and the search index of a batch."""
-        layout, batch = place.layout, place.batch
-        index = layout.index(batch)
-        versions = version_of(index), version_of(layout.table(CHUNKS.name, batch))
-        entry = self._open.pop((layout, batch), None)
-        if entry is None or entry.versions != versions:
-            embedder = self.resources.embedder
-            try:
-                documents, chunks, embeddings = (
-                    read_table(layout.table(table.name, batch), table)
-                    for table in (DOCUMENTS, CHUNKS, EMBEDDINGS)
-                )
-                shard = load_index(index.read_bytes(), embeddings, embedder, str(index))
-            except (TableError, OSError) as error:
-                raise InputError(
-                    f"{layout.out} holds no batch {batch!r} that can be searched ({error}); run qa-pipeline "
-                    "run first"
-                ) from error
-            retrieval = self.resources.settings.retrieval
-            retriever = Retriever(chunks, shard, embedder, retrieval)
-            entry = _Open(versions, documents, chunks, embeddings, retriever)
-        self._open[layout, batch] = entry
+        layout, name = batch.layout, batch.name
+        versions = version_of(layout.index(name)), version_of(layout.table(tables.CHUNKS.name, name))
+        opened = self._open.pop((layout, name), None)
+        if opened is None or opened.versions != versions:
+            opened = self._read(layout, name, versions)
+        self._open[layout, name] = opened
         while len(self._open) > _MOST_OPEN:
             self._open.popitem(last=False)
-        return entry
+        return opened
+
+    def _read(self, layout: Layout, batch: str, versions: tuple[object, ...]) -> _OpenBatch:
+        """Read the tables and the index of a batch."""
+        index, embedder = layout.index(batch), self.resources.embedder
+        try:
+            documents, chunks, embeddings = (
+                read_table(layout.table(table.name, batch), table)
+                for table in (tables.DOCUMENTS, tables.CHUNKS, tables.EMBEDDINGS)
+            )
+            shard = load_index(index.read_bytes(), embeddings, embedder, str(index))
+        except (TableError, OSError) as error:
+            raise InputError(
+                f"batch {batch!r} of {layout.out} cannot be searched ({error}); run qa-pipeline run first"
+            ) from error
+        retriever = Retriever(chunks, shard, embedder, self.resources.settings.retrieval)
+        return _OpenBatch(versions, documents, chunks, embeddings, retriever)
 
 
 def impatient(settings: Settings) -> Settings:
@@ -224,11 +198,7 @@ def impatient(settings: Settings) -> Settings:
 
 
 def checked_question(text: str) -> str:
-    """Return a question on one line.
-
-    Raises:
-        InputError: it is empty or too long.
-    """
+    """Return a question on one line, or raise InputError if it is empty or too long."""
     question = " ".join(text.split())
     if not question:
         raise InputError("the question is empty; write one")
@@ -240,49 +210,20 @@ def checked_question(text: str) -> str:
     return question
 
 
-def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Answer]:
+def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterator[Answer]:
     """Yield a draft answer, then the answer after local verification, the verifying model, and the judge."""
-    from qa_pipeline.generation.offline.provider import ExtractiveModel
-
     resources, settings = asking.resources, asking.resources.settings
-    searched = asking.open(place)
-    main = searched.documents["language"].drop_nulls().mode().sort()
-    detected = segment_language(question, main[0] if main.len() else "en")
-    language = detected if detected in LANGUAGES else "en"
-    (retrieved,) = searched.retriever.retrieve([question], [language])
-    names = [name for name, _ in retrieved]
-    chosen = searched.chunks.filter(pl.col("chunk_id").is_in(names))["document_id"].unique()
+    searched = asking.open(batch)
+    row = _searched_question(searched, question)
+    is_passage = pl.col("chunk_id").is_in(row["passage_ids"])
+    document_ids = searched.chunks.filter(is_passage)["document_id"].unique()
     documents, chunks = (
-        frame.filter(pl.col("document_id").is_in(chosen.implode()))
+        frame.filter(pl.col("document_id").is_in(document_ids.implode()))
         for frame in (searched.documents, searched.chunks)
     )
     vectors = searched.embeddings.join(chunks, on="chunk_id", how="semi", maintain_order="left")
-    near = _Near(resources, place, documents, chunks, vectors)
-    rules = ExtractiveModel()
-    model = resources.generator or rules
-    asked = {
-        "question_id": "0",
-        "batch": ASKED,
-        "question": question,
-        "question_type": "imported",
-        "target_chunk_ids": names[:1],
-        "passage_ids": names,
-        "passage_scores": [score for _, score in retrieved],
-        "language": language,
-        "status": "kept",
-        "prompt_hash": "",
-        "model": ASKED,
-    }
-    pair = draft_answers(
-        QUESTIONS.frame([asked]),
-        searched.chunks,
-        model,
-        settings.generation.model_copy(update={"drafts_per_question": 1}),
-        settings.llm,
-        **drafting_rules(resources),
-    )
-    if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
-        pair = _from_sentences(near, pair, names)
+    near = _Near(resources, batch, documents, chunks, vectors)
+    pair = _draft(near, searched.chunks, row)
     yield near.answer(pair)
     if pair["status"][0] != "drafted":
         return
@@ -296,44 +237,82 @@ def answer_question(asking: Asking, place: Place, question: str) -> Iterator[Ans
     decided = verify_claims(claims, pair, documents, chunks, settings.verification)
     yield near.answer(pair, claims, decided)
     if "undecided" in decided["verdict"] and resources.reviewer("verifier") is not None:
-        decided = decide_claims(near.run, claims, pair, DECISIONS.empty(), documents=documents, chunks=chunks)
+        decided = decide_claims(
+            near.run, claims, pair, tables.DECISIONS.empty(), documents=documents, chunks=chunks
+        )
         yield near.answer(pair, claims, decided)
     judged = judge_pairs(near.run, pairs=pair, claims=claims, claim_verdicts=decided, chunks=chunks)
     yield near.answer(pair, claims, decided, judged)
 
 
-def add_pair(answer: Answer, who: str) -> bool:
-    """Add an answer to the pairs of its batch for the next run.
+def _searched_question(searched: _OpenBatch, question: str) -> dict[str, Any]:
+    """Return a question as a row of questions, with its language and the retrieved passages."""
+    commonest = searched.documents["language"].drop_nulls().mode().sort()
+    detected = segment_language(question, commonest[0] if commonest.len() else "en")
+    language = detected if detected in LANGUAGES else "en"
+    (retrieved,) = searched.retriever.retrieve([question], [language])
+    chunk_ids = [chunk_id for chunk_id, _ in retrieved]
+    return {
+        "question_id": "0",
+        "batch": ASKED,
+        "question": question,
+        "question_type": "imported",
+        "target_chunk_ids": chunk_ids[:1],
+        "passage_ids": chunk_ids,
+        "passage_scores": [score for _, score in retrieved],
+        "language": language,
+        "status": "kept",
+        "prompt_hash": "",
+        "model": ASKED,
+    }
 
-    Returns:
-        False if it was added before.
-    """
-    place, pair = answer.place, answer.pair
+
+def _draft(near: "_Near", chunks: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
+    """Draft the answer of a question, offline from sentences of its passages if the rules refuse."""
+    from qa_pipeline.generation.offline.provider import ExtractiveModel
+
+    settings, rules = near.resources.settings, ExtractiveModel()
+    model = near.resources.generator or rules
+    pair = draft_answers(
+        tables.QUESTIONS.frame([row]),
+        chunks,
+        model,
+        settings.generation.model_copy(update={"drafts_per_question": 1}),
+        settings.llm,
+        **drafting_rules(near.resources),
+    )
+    if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
+        return _from_sentences(near, pair, row["passage_ids"])
+    return pair
+
+
+def add_pair(answer: Answer, who: str) -> bool:
+    """Add an answer to the pairs of its batch for the next run; return False if it was added before."""
+    batch, pair = answer.batch, answer.pair
     paths = dict(answer.documents.select("document_id", "path").iter_rows())
-    cited = {citation["document_id"] for citation in pair["citations"]} - {None}
-    of_cited = answer.documents.filter(pl.col("document_id").is_in([*cited]))
-    name = hash_parts(pair["question"] or "", pair["answer"] or "")[:32]
+    citations = [citation for citation in pair["citations"] if citation["document_id"] is not None]
+    cited_ids = list({citation["document_id"] for citation in citations})
+    cited = answer.documents.filter(pl.col("document_id").is_in(cited_ids))
+    added_id = hash_parts(pair["question"] or "", pair["answer"] or "")[:32]
     fields = {
-        "id": name,
+        "id": added_id,
         **{column: dict(pair)[column] for column in ("question", "answer", "language", "coverage")},
         "citations": [
-            {"document": paths[citation["document_id"]], "quote": citation["quote"]}
-            for citation in pair["citations"]
-            if citation["document_id"] is not None
+            {"document": paths[citation["document_id"]], "quote": citation["quote"]} for citation in citations
         ],
         "added_by": who,
-        # finds the pairs of a document to forget
-        "cited_contents": of_cited["content_sha256"].drop_nulls().to_list(),
+        # qa-pipeline forget finds the pairs of a document by this hash
+        "cited_contents": cited["content_sha256"].drop_nulls().to_list(),
     }
-    added = json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+    line = json.dumps(fields, ensure_ascii=False).encode() + b"\n"
     is_new = True
 
-    def with_pair(written: bytes) -> bytes:
-        nonlocal is_new
-        is_new = f'"id": "{name}"'.encode() not in written
-        return written + added if is_new else written
+    def with_pair(content: bytes) -> bytes:
+        nonlocal is_new  # the file is read under its lock, so only this function knows its content
+        is_new = f'"id": "{added_id}"'.encode() not in content
+        return content + line if is_new else content
 
-    rewrite(place.layout.added_pairs(place.batch), with_pair)
+    rewrite(batch.layout.added_pairs(batch.name), with_pair)
     return is_new
 
 
@@ -342,7 +321,7 @@ class _Near:
     """The documents of retrieved passages, and their tables."""
 
     resources: Resources
-    place: Place
+    batch: AskedBatch
     documents: pl.DataFrame
     chunks: pl.DataFrame
     embeddings: pl.DataFrame
@@ -375,19 +354,19 @@ class _Near:
                 pairs=pair,
                 claims=claims,
                 claim_verdicts=verdicts,
-                assessments=ASSESSMENTS.empty() if judged is None else judged,
-                **{name: STORED[name].empty() for name in others},
+                assessments=tables.ASSESSMENTS.empty() if judged is None else judged,
+                **{name: tables.STORED[name].empty() for name in others},
                 verification=self.resources.settings.verification,
                 judging=self.resources.settings.judging,
             ).row(0, named=True)
-        upload = self.place.title if self.place.is_upload else None
+        upload = self.batch.title if self.batch.is_upload else None
         question, answer = self.resources.embedder.encode([row["question"] or "", row["answer"] or ""])
         return Answer(
             sources=sources_of(views, self.documents, by_id, row, upload=upload),
             similarity=max(float(question @ answer), 0.0),
-            place=self.place,
+            batch=self.batch,
             pair=row,
-            passages=[by_id[name] for name in row["passage_ids"]],
+            passages=[by_id[chunk_id] for chunk_id in row["passage_ids"]],
             documents=self.documents,
             claims=views,
             spans=list(answer_spans(row["answer"] or "", views)),
@@ -403,61 +382,67 @@ def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]
     least `generation.guard.similarity`.
     """
     row = next(typed_rows(refused, PairRow))
-    settings, every = near.resources.settings, passages_by_id(near.chunks)
-    passages = {name: every[name] for name in retrieved}
-    candidates = [
-        (name, line)
-        for name, passage in passages.items()
-        for unit in units_of(passage.text)
-        if unit.kind in ("prose", "item")
-        for line in sentences_of(unit, passage)
-        if line.text[0].isupper() or line.text[0].isdigit()  # not the rest of a sentence
-    ]
-    vectors = near.resources.embedder.encode([row["question"] or "", *(line.text for _, line in candidates)])
+    settings, passages_of_batch = near.resources.settings, passages_by_id(near.chunks)
+    passages = {chunk_id: passages_of_batch[chunk_id] for chunk_id in retrieved}
+    candidates = list(_sentences(passages))
+    texts = [row["question"] or "", *(sentence.text for _, sentence in candidates)]
+    vectors = near.resources.embedder.encode(texts)
     similarity = vectors[1:] @ vectors[0]
-    likely = [
-        index
-        for index in np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
-        if similarity[index] >= settings.generation.guard.similarity
-    ]
-    owners = dict(near.chunks.select("chunk_id", "document_id").iter_rows())
-    tried = PAIRS.frame([_quoting(row, [candidates[index]], passages, owners) for index in likely])
+    most_similar = np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
+    likely = [index for index in most_similar if similarity[index] >= settings.generation.guard.similarity]
+    documents = dict(near.chunks.select("chunk_id", "document_id").iter_rows())
+    tried = tables.PAIRS.frame([_quoting(row, [candidates[index]], passages, documents) for index in likely])
     # a person's question is answered as it is; only the sentences are checked
     tried = mark_flawed(tried, near.chunks, ignore=("not_standalone", "copied_passage"))
     claims = near.claims(tried)
     verdicts = verify_claims(claims, tried, near.documents, near.chunks, settings.verification)
-    decided = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id")
     is_proved = (pl.col("verdict") == "supported").all()
-    proved = set(decided.group_by("pair_id").agg(is_proved).filter("verdict")["pair_id"])
+    by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
+    proved = set(by_pair.agg(is_proved).filter("verdict")["pair_id"])
     chosen = [index for index, pair_id in zip(likely, tried["pair_id"], strict=True) if pair_id in proved]
     if not chosen:
         return refused
     best = [index for index in chosen if similarity[index] >= similarity[chosen[0]] - _NEARLY]
     sentences = [candidates[index] for index in best[:_MOST_SENTENCES]]
-    return PAIRS.frame([_quoting(row, sentences, passages, owners)])
+    return tables.PAIRS.frame([_quoting(row, sentences, passages, documents)])
+
+
+def _sentences(passages: Mapping[str, Passage]) -> Iterator[tuple[str, Unit]]:
+    """Yield the whole sentences of passages with the ids of their chunks."""
+    for chunk_id, passage in passages.items():
+        for unit in units_of(passage.text):
+            if unit.kind not in ("prose", "item"):
+                continue
+            for sentence in sentences_of(unit, passage):
+                # another beginning means the rest of a sentence
+                if sentence.text[0].isupper() or sentence.text[0].isdigit():
+                    yield chunk_id, sentence
 
 
 def _quoting(
-    row: PairRow, sentences: list[tuple[str, Unit]], passages: dict[str, Passage], owners: dict[str, str]
+    row: PairRow,
+    sentences: Sequence[tuple[str, Unit]],
+    passages: Mapping[str, Passage],
+    documents: Mapping[str, str],
 ) -> PairRow:
-    """Return a pair whose answer consists of sentences of passages."""
-    numbers = {name: number for number, name in enumerate(passages, start=1)}
-    answer = " ".join(dict.fromkeys(line.text for _, line in sentences))
+    """Return a pair whose answer consists of sentences; `documents` are the document ids by chunk."""
+    numbers = {chunk_id: number for number, chunk_id in enumerate(passages, start=1)}
+    answer = " ".join(dict.fromkeys(sentence.text for _, sentence in sentences))
     return {
         **row,
         "pair_id": hash_parts(ASKED, row["question"] or "", answer)[:32],
         "answer": answer,
         "coverage": "full",
-        "used_chunk_ids": list(dict.fromkeys(name for name, _ in sentences)),
+        "used_chunk_ids": list(dict.fromkeys(chunk_id for chunk_id, _ in sentences)),
         "citations": [
             {
-                "raw": f"[c{numbers[name]}]",
-                "document_id": owners[name],
-                "chunk_id": name,
-                "quote": passages[name].text[line.start : line.end],
+                "raw": f"[c{numbers[chunk_id]}]",
+                "document_id": documents[chunk_id],
+                "chunk_id": chunk_id,
+                "quote": passages[chunk_id].text[sentence.start : sentence.end],
                 "number": None,
                 "resolution": "chunk",
             }
-            for name, line in sentences
+            for chunk_id, sentence in sentences
         ],
     }

@@ -7,7 +7,7 @@ import polars as pl
 
 from qa_pipeline.review.pair import ClaimView
 from qa_pipeline.storage.table_schema import ChunkRow, PairRow
-from qa_pipeline.text.rendering import render_markdown, visible
+from qa_pipeline.text.rendering import render_markdown, shorten
 
 _LATEX = str.maketrans(
     {
@@ -29,13 +29,14 @@ def sources_of(
 ) -> list[dict[str, Any]]:
     """Return the chunks that prove the claims, each with its document and the numbers of its claims.
 
-    `upload` is the title of an uploaded document, whose path is a hash.
+    `upload` is the title of an uploaded document, which replaces its path, a hash.
     """
     rows = {row["document_id"]: row for row in documents.iter_rows(named=True)}
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
     sources: dict[str, dict[str, Any]] = {}
     for claim in claims:
-        if (quote := claim.evidence) is None:
+        quote = claim.evidence
+        if quote is None:
             continue
         document = rows[quote.document_id]
         source = {
@@ -73,10 +74,7 @@ def as_bibtex(sources: Sequence[Mapping[str, Any]]) -> str:
     entries = []
     for source in sources:
         values = {name: source[column] for name, column in names.items()}
-        lines = [
-            f"  {name} = {{{' '.join(visible(str(value)).split()).translate(_LATEX)}}},"
-            for name, value in values.items()
-            if value is not None
-        ]
+        texts = {name: shorten(str(value), None) for name, value in values.items() if value is not None}
+        lines = [f"  {name} = {{{text.translate(_LATEX)}}}," for name, text in texts.items()]
         entries.append("\n".join([f"@misc{{source{source['number']},", *lines, "}\n"]))
     return "\n".join(entries)

@@ -34,13 +34,12 @@ TEMPLATE = (
 OF_SOURCES = ("no_evidence_found", "low_correctness", "wrong_citation", "one_sided")
 """Reasons to reject because of the sources. They count against verification."""
 OF_QUALITY = (
-    *("low_completeness", "low_relevance", "unclear_question"),
-    *("dangling_reference", "low_question_quality"),
-)
+    "low_completeness", "low_relevance", "unclear_question", "dangling_reference", "low_question_quality",
+)  # fmt: skip
 """Reasons to reject a proved pair."""
 REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in (*OF_SOURCES, *OF_QUALITY)}
 """Reason codes on the keys 1 to 9, with their words."""
-_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
 """Beginnings of cells that a spreadsheet reads as a formula, or hides."""
 
 
@@ -49,15 +48,19 @@ def clean_text(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = unicodedata.normalize("NFC", value.replace("\r\n", "\n")).strip()
-    text.encode()  # raises for half a character
+    text.encode()  # raises an error for half of a surrogate pair
     return text or None
 
 
 def _one_line(value: object) -> object:
-    return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", value).split()) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    without_controls = re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", value)
+    return " ".join(without_controls.split())
 
 
 def _utc(value: object) -> object:
+    """Return a time in UTC; a time without a zone is UTC."""
     if not isinstance(value, str):
         return value
     moment = datetime.fromisoformat(value)
@@ -68,6 +71,7 @@ def _small(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
+# the last validator of a type runs first
 _Id = Annotated[str | None, Field(max_length=200), BeforeValidator(clean_text)]
 _Text = Annotated[str | None, Field(max_length=100_000), BeforeValidator(clean_text)]
 _Line = Annotated[
@@ -109,11 +113,7 @@ _ADVICE = {
 
 
 def decision_line(row: Mapping[str, Any]) -> DecisionLine:
-    """Return the decision of a form or a row.
-
-    Raises:
-        InputError: a field cannot be used.
-    """
+    """Return the decision of a form or a row, or raise InputError with the first invalid field."""
     try:
         return DecisionLine.model_validate({name: value for name, value in row.items() if value is not None})
     except ValidationError as error:
@@ -136,29 +136,22 @@ class ReadFile:
 
 
 def read_decision_file(path: Path) -> ReadFile:
-    """Read a file of decisions. Lines without a decision are only counted.
-
-    Raises:
-        InputError: the file as a whole cannot be read.
-    """
+    """Read a file of decisions. Lines without a decision are only counted."""
     file = open_rows(path, LIMITS, SUFFIXES, known_columns=TEMPLATE, short_rows=True)
     unit = unit_of(path.name)
+    is_spreadsheet = unit == "row"
     needed = ("content_sha256", "decision", "who")
-    missing = [name for name in needed if unit == "row" and name not in file.columns]
+    missing = [name for name in needed if is_spreadsheet and name not in file.columns]
     if missing:
         raise InputError(f"{path} has no column {', '.join(missing)}; make one with --template")
     lines, problems, blank = {}, {}, 0
     for row in file.rows():
-        if not isinstance(row.value, dict):
-            problems[row.number] = (
-                row.value.detail if isinstance(row.value, Fault) else "expected a JSON object"
-            )
+        values = row.value
+        if not isinstance(values, dict):
+            problems[row.number] = values.detail if isinstance(values, Fault) else "expected a JSON object"
             continue
-        values = (
-            {name: _as_written(cell or "") for name, cell in row.value.items()}
-            if unit == "row"
-            else row.value
-        )
+        if is_spreadsheet:
+            values = {name: _as_written(cell or "") for name, cell in values.items()}
         if clean_text(values.get("decision")) is None:
             blank += 1
             continue
@@ -187,68 +180,60 @@ def template_bytes(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
     writer.writerow(TEMPLATE)
     for row in rows:
         cells = [row.get(name) or "" for name in TEMPLATE]
-        writer.writerow([f"'{cell}" if cell.startswith(_SIGNS) else cell for cell in cells])
+        # an apostrophe makes a spreadsheet show the cell as text
+        writer.writerow([f"'{cell}" if cell.startswith(_FORMULA_SIGNS) else cell for cell in cells])
     return buffer.getvalue().encode("utf-8-sig")
 
 
 def _as_written(cell: str) -> str:
     """Return a cell without the apostrophe that the template put in front."""
-    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_SIGNS) else cell
+    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_FORMULA_SIGNS) else cell
 
 
 def template_rows(
     layout: Layout, batches: Sequence[str], verdicts_of_rows: Collection[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the pairs of batches with these verdicts as rows of the template.
-
-    Raises:
-        InputError: a batch has no verdicts.
-        TableError: tables cannot be read.
-    """
-    for name in batches:
-        if not layout.table(VERDICTS.name, name).is_file():
-            raise InputError(f"batch {name!r} has no verdicts in {layout.out}")
+    """Yield the pairs of batches with these verdicts as rows of the template."""
+    names = ("batch", "pair_id", "question", "answer", "evidence")
+    for batch in batches:
+        if not layout.table(VERDICTS.name, batch).is_file():
+            raise InputError(f"batch {batch!r} has no verdicts in {layout.out}")
         pairs, claims, verdicts, documents, chunks = (
-            read_table(layout.table(table.name, name), table)
+            read_table(layout.table(table.name, batch), table)
             for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS, CHUNKS)
         )
-        waiting = verdicts.filter(
-            pl.col("verdict").is_in(verdicts_of_rows), pl.col("expected_verdict").is_null()
-        )
-        pairs, claims = (frame.join(waiting, on="pair_id", how="semi") for frame in (pairs, claims))
-        sources = chunks.join(documents.select("document_id", "path"), on="document_id").select(
-            evidence_chunk_id="chunk_id",
-            source=pl.concat_str("path", pl.lit(", "), pl.col("section_path").list.join(" > ")),
-        )
-        proved = claims.sort("position").join(
-            sources, on="evidence_chunk_id", how="left", maintain_order="left"
-        )
-        page = pl.format(", page {}", "evidence_page").fill_null("")
-        quote = pl.format("“{}” ({}{})", "evidence_quote", "source", page).fill_null("none")
-        claim = pl.format("{}. {}: {}", pl.int_range(1, pl.len() + 1).over("pair_id"), "text", quote)
-        evidence = proved.group_by("pair_id").agg(evidence=claim.str.join("\n"))
+        is_wanted = pl.col("verdict").is_in(verdicts_of_rows) & pl.col("expected_verdict").is_null()
+        reasons = verdicts.filter(is_wanted).select("pair_id", verdict_reason="reason")
+        pairs, claims = (frame.join(reasons, on="pair_id", how="semi") for frame in (pairs, claims))
         content = content_hashes(pairs, claims)
-        columns = pairs.join(evidence, on="pair_id", how="left", maintain_order="left").join(
-            waiting.select("pair_id", why_it_waits="reason"), on="pair_id"
-        )
-        for row in columns.iter_rows(named=True):
-            names = ("batch", "pair_id", "question", "answer", "evidence")
-            hashed = {"content_sha256": content[row["pair_id"]], "reason": row["why_it_waits"]}
+        evidence = _evidence_texts(claims, chunks, documents)
+        rows = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
+        for row in rows.join(reasons, on="pair_id").iter_rows(named=True):
+            hashed = {"content_sha256": content[row["pair_id"]], "reason": row["verdict_reason"]}
             yield {name: row[name] for name in names} | hashed
 
 
+def _evidence_texts(claims: pl.DataFrame, chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """Return the claims of each pair with their quotes as text: `1. CLAIM: “QUOTE” (PATH, SECTION)`."""
+    sources = chunks.join(documents.select("document_id", "path"), on="document_id").select(
+        evidence_chunk_id="chunk_id",
+        source=pl.concat_str("path", pl.lit(", "), pl.col("section_path").list.join(" > ")),
+    )
+    located = claims.sort("position").join(sources, on="evidence_chunk_id", how="left", maintain_order="left")
+    page = pl.format(", page {}", "evidence_page").fill_null("")
+    quote = pl.format("“{}” ({}{})", "evidence_quote", "source", page).fill_null("none")
+    claim = pl.format("{}. {}: {}", pl.int_range(1, pl.len() + 1).over("pair_id"), "text", quote)
+    return located.group_by("pair_id").agg(evidence=claim.str.join("\n"))
+
+
 def why_in_words(why: str | None) -> str | None:
-    """Return a reason with the words of its code."""
+    """Return a reason with the words of its code; see `coded_reason` for its form."""
     code, colon, note = (why or "").removeprefix(f"{QUALITY}: ").partition(": ")
     return f"{REJECTIONS[code]}{colon}{note}" if code in REJECTIONS else why
 
 
 def coded_reason(code: str, note: str) -> str:
-    """Return a reason of a code and a note, as decisions store it.
-
-    Raises:
-        InputError: the code is unknown.
-    """
+    """Return a reason of a code and a note, as decisions store it."""
     if code not in REJECTIONS:
         raise InputError(f"{code[:40]!r} is not a reason to reject; choose from {', '.join(REJECTIONS)}")
     return ": ".join(filter(None, [QUALITY if code in OF_QUALITY else "", code, note]))

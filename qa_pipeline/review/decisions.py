@@ -67,9 +67,10 @@ def _line(batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Decisi
     """Return the decision of a form."""
     names = ("content_sha256", "decision", "claim_id", *FIELDS)
     values = {name: form[name] for name in names if form.get(name)}
-    if code := form.get("code"):
-        values |= {"decision": "rejected", "why": coded_reason(code, form.get("why", "").strip())}
-    if form.get("of_claim"):
+    if form.get("code"):  # a button that rejects for a reason
+        values["decision"] = "rejected"
+        values["why"] = coded_reason(form["code"], form.get("why", "").strip())
+    if form.get("of_claim"):  # a button of a claim, such as "accepted 5f3a…"
         values["decision"], _, values["claim_id"] = form["of_claim"].partition(" ")
     signature = {"batch": batch, "pair_id": pair_id, "who": who, "decided_at": datetime.now(UTC).isoformat()}
     return decision_line(values | signature)
@@ -83,16 +84,9 @@ class StatedRow(DecisionRow):
 
 @dataclass(frozen=True, slots=True)
 class DecidedPair:
-    """The decisions about a pair, with the values that a form needs to take one back.
+    """The decisions about a pair, with the values that a form needs to take the last decision back.
 
-    Args:
-        batch: batch of the pair.
-        pair_id: its id.
-        question: its question.
-        content_sha256: hash of the present pair.
-        seen: number of the last decision about it; -1 without decisions.
-        last: the last decision.
-        standing: the decisions that count, the latest last.
+    `seen` is the number of the last decision, or -1. `standing` has the decisions that count, in order.
     """
 
     batch: str
@@ -152,24 +146,19 @@ class _Batch:
     """The state of a batch that decisions are compared with."""
 
     pairs: dict[str, PairRow]
-    claimed: set[str]  # pairs with a claim
-    content: dict[str, str]
-    unproved: set[str]  # claims without evidence, and their pairs
-    fabricated: set[str]
-    standing: dict[tuple[str, str | None], DecisionRow]
-    ids: set[str]  # of recorded decisions
+    with_claims: set[str]  # ids of pairs
+    content: dict[str, str]  # hash by pair
+    unproved: set[str]  # ids of claims without evidence, and of their pairs
+    fabricated: set[str]  # ids of pairs that cite a missing source
+    standing: dict[tuple[str, str | None], DecisionRow]  # the decisions that count, by pair and claim
+    recorded_ids: set[str]
 
 
 def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> Taken:
     """Record the decisions of a file that fit the stored pairs, and report a problem for each other line.
 
-    Args:
-        layout: the output folder.
-        file: the decisions.
-        seen: number of the last decision that a person has seen; None for files.
-
     Raises:
-        DecidedMeanwhileError: a pair was decided after `seen`.
+        DecidedMeanwhileError: a pair was decided after `seen`, the last decision that the person saw.
         TableError: recorded decisions or tables cannot be read.
         StorageError: a decision cannot be recorded.
     """
@@ -177,31 +166,24 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
     taken: dict[str, list[DecisionColumns]] = {}
     for name, lines in _by_batch(layout, file, problems).items():
         batch = _read(layout, name, {line.pair_id or "" for line in lines.values()})
-        fitting: dict[int, DecisionColumns] = {}
-        for number, line in lines.items():
-            pair = batch.pairs[line.pair_id or ""]
-            row = _row(_with_new_texts(line, pair), name)
-            if problem := _unfit(row, batch) or _changed_text(line, pair):
-                problems[number] = about_pair(dict(pair), problem)
-            else:
-                fitting[number] = row
+        fitting = _fitting_rows(name, lines, batch, problems)
         targets = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
-        rows = []
+        rows: list[DecisionColumns] = []
         for number, row in fitting.items():
             target = row["pair_id"], row["claim_id"]
-            before, is_known = batch.standing.get(target), row["decision_id"] in batch.ids
-            if targets[target] > 1:
-                problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
-            elif is_known and _is_repeated(row, before):
+            counting = batch.standing.get(target)
+            is_recorded = row["decision_id"] in batch.recorded_ids
+            if targets[target] == 1 and is_recorded and _is_repeated(row, counting):
                 repeats += 1
                 continue
-            else:
-                problem = _outdated(row, before, is_known=is_known)
+            problem = _outdated(row, counting, is_recorded=is_recorded)
+            if targets[target] > 1:
+                problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
             if problem:
                 problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
-            else:
-                takes_back = before["decision_id"] if before and row["decision"] == REOPENED else None
-                rows.append({**row, "takes_back": takes_back})
+                continue
+            takes_back = counting["decision_id"] if counting and row["decision"] == REOPENED else None
+            rows.append({**row, "takes_back": takes_back})
         if rows:
             taken[name] = rows
     for name, rows in taken.items():
@@ -209,21 +191,37 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
     return Taken(taken, repeats, dict(sorted(problems.items())))
 
 
+def _fitting_rows(
+    name: str, lines: Mapping[int, DecisionLine], batch: _Batch, problems: dict[int, str]
+) -> dict[int, DecisionColumns]:
+    """Return the lines that fit the present pairs as rows, and add a problem for each other line."""
+    fitting: dict[int, DecisionColumns] = {}
+    for number, line in lines.items():
+        pair = batch.pairs[line.pair_id or ""]
+        row = _row(_with_new_texts(line, pair), name)
+        problem = _unfit(row, batch) or _changed_text(line, pair)
+        if problem:
+            problems[number] = about_pair(dict(pair), problem)
+        else:
+            fitting[number] = row
+    return fitting
+
+
 def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[str, dict[int, DecisionLine]]:
-    """Return the lines by batch, with the pair of each. Lines without a batch get a problem."""
+    """Return the lines by batch, with the pair of each, and add a problem for lines without a batch."""
     names = {line.batch for line in file.lines.values()}
     has_claims = any(line.claim_id for line in file.lines.values())
     ids = [*{line.claim_id or line.pair_id for line in file.lines.values()} - {None}]
-    owners: dict[str, dict[str, str]] = defaultdict(dict)  # pair by batch, by id of a pair or claim
+    owners: dict[str, dict[str, str]] = defaultdict(dict)  # id of a pair or claim → batch → id of its pair
     for path in layout.tables(PAIRS.name):
         if None not in names and path.stem not in names:
             continue
-        found = [read_table(path, PAIRS, ["pair_id"]).select("pair_id", target="pair_id")]
+        targets = [read_table(path, PAIRS, ["pair_id"]).select("pair_id", target="pair_id")]
         claims = layout.table(CLAIMS.name, path.stem)
         if has_claims and claims.is_file():
             columns = read_table(claims, CLAIMS, ["pair_id", "claim_id"])
-            found.append(columns.select("pair_id", target="claim_id"))
-        for pair_id, target in pl.concat(found).filter(pl.col("target").is_in(ids)).iter_rows():
+            targets.append(columns.select("pair_id", target="claim_id"))
+        for pair_id, target in pl.concat(targets).filter(pl.col("target").is_in(ids)).iter_rows():
             owners[target][path.stem] = pair_id
     batches: dict[str, dict[int, DecisionLine]] = defaultdict(dict)
     for number, line in file.lines.items():
@@ -247,35 +245,39 @@ def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[
 
 
 def _read(layout: Layout, name: str, pair_ids: set[str]) -> _Batch:
-    is_wanted = pl.col("pair_id").is_in([*pair_ids])
-    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_wanted)
-    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_wanted)
+    """Read these pairs of a batch, their claims, and the recorded decisions."""
+    of_pairs = pl.col("pair_id").is_in([*pair_ids])
+    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(of_pairs)
+    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(of_pairs)
     recorded = read_decisions(layout.decisions(name))
     unproved = claims.filter(pl.col("evidence_quote").is_null())
     counting = typed_rows(standing(recorded), DecisionRow)
     return _Batch(
         pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
-        claimed=set(claims["pair_id"]),
+        with_claims=set(claims["pair_id"]),
         content=content_hashes(pairs, claims),
         unproved={*unproved["pair_id"], *unproved["claim_id"]},
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
         standing={(row["pair_id"], row["claim_id"]): row for row in counting},
-        ids=set(recorded["decision_id"]),
+        recorded_ids=set(recorded["decision_id"]),
     )
 
 
 def _row(line: DecisionLine, batch: str) -> DecisionColumns:
+    """Return a decision as stored, with an id that hashes its columns."""
     row: DecisionColumns = {
         "batch": batch,
         "pair_id": line.pair_id or "",
+        "claim_id": line.claim_id,
+        "content_sha256": line.content_sha256,
+        "decision": line.decision,
         "question": line.edited_question,
         "answer": line.edited_answer,
-        **line.model_dump(
-            include={
-                *("claim_id", "content_sha256", "decision", "evidence_quote"),
-                *("evidence_document_id", "who", "why", "decided_at"),
-            }
-        ),
+        "evidence_quote": line.evidence_quote,
+        "evidence_document_id": line.evidence_document_id,
+        "who": line.who,
+        "why": line.why,
+        "decided_at": line.decided_at,
     }
     content = "\x1f".join(f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
     return {**row, "decision_id": hash_text(content)[:32]}
@@ -300,36 +302,38 @@ def _changed_text(line: DecisionLine, pair: PairRow) -> str | None:
 def _unfit(row: DecisionColumns, batch: _Batch) -> str | None:
     """Return the reason why the decision does not fit the present pair."""
     pair = batch.pairs[row["pair_id"]]
-    new_texts = {
-        "answer": "an edited answer",
-        "question": "an edited question",
-        "evidence_quote": "a quote as evidence",
+    texts = {
+        "an edited answer": row["answer"],
+        "an edited question": row["question"],
+        "a quote as evidence": row["evidence_quote"],
     }
-    new = [words for name, words in new_texts.items() if row[name] is not None]
+    new_texts = [name for name, text in texts.items() if text is not None]
     if pair["expected_verdict"] is not None:
         return "it is a known-answer pair, which takes no decision"
     if batch.content[row["pair_id"]] != row["content_sha256"]:
         return "question, answer or evidence have changed since; decide on the present pair"
     if row["decision"] == EDITED:
-        return _cannot_edit(row, pair, has_new_text=bool(new))
-    if new:
-        return f"it has {new[0]} and the decision {row['decision']}; an edit has the decision edited"
+        return _cannot_edit(row, pair, has_new_text=bool(new_texts))
+    if new_texts:
+        return f"it has {new_texts[0]} and the decision {row['decision']}; an edit has the decision edited"
     return _cannot_accept(row, pair, batch) if row["decision"] == "accepted" else None
 
 
 def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | None:
+    """Return the reason why a pair or claim cannot be accepted."""
     if pair["status"] != "drafted":
         return f"the pair failed ({pair['reason']}): there is no answer to accept"
     if (row["claim_id"] or row["pair_id"]) in batch.unproved:
         return "one of its claims has no evidence in the documents"
     if row["claim_id"] is None and row["pair_id"] in batch.fabricated:
         return "it cites a source that does not exist; edit the answer, which drops that citation"
-    if row["claim_id"] is None and pair["coverage"] != "none" and row["pair_id"] not in batch.claimed:
+    if row["claim_id"] is None and pair["coverage"] != "none" and row["pair_id"] not in batch.with_claims:
         return "the answer makes no claim that can be proved"
     return None
 
 
 def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> str | None:
+    """Return the reason why a pair cannot be edited."""
     if row["claim_id"] is not None:
         return "only a pair can be edited; leave claim_id empty"
     if not has_new_text:
@@ -341,20 +345,20 @@ def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> 
     return None
 
 
-def _is_repeated(row: DecisionColumns, before: DecisionRow | None) -> bool:
+def _is_repeated(row: DecisionColumns, counting: DecisionRow | None) -> bool:
     """Return True if a recorded decision still counts, or took another back."""
-    is_counting = before is not None and before["decision_id"] == row["decision_id"]
-    return is_counting or bool(row["decision"] == REOPENED)
+    still_counts = counting is not None and counting["decision_id"] == row["decision_id"]
+    return still_counts or bool(row["decision"] == REOPENED)
 
 
-def _outdated(row: DecisionColumns, before: DecisionRow | None, *, is_known: bool) -> str | None:
-    """Return the reason why a decision cannot replace the one that counts."""
+def _outdated(row: DecisionColumns, counting: DecisionRow | None, *, is_recorded: bool) -> str | None:
+    """Return the reason why a decision cannot replace the decision that counts."""
     again = "to repeat it, change decided_at or why"
-    if before is None and row["decision"] == REOPENED:
+    if counting is None and row["decision"] == REOPENED:
         return "there is no decision to take back"
-    if before is None:
-        return f"it was taken back; {again}" if is_known else None
-    counting = f"the decision that counts ({before['decision']} by {before['who'][:40]!r})"
-    if row["decided_at"] and before["decided_at"] and row["decided_at"] < before["decided_at"]:
-        return f"it was made before {counting}"
-    return f"it was recorded before {counting}; {again}" if is_known else None
+    if counting is None:
+        return f"it was taken back; {again}" if is_recorded else None
+    other = f"the decision that counts ({counting['decision']} by {counting['who'][:40]!r})"
+    if row["decided_at"] and counting["decided_at"] and row["decided_at"] < counting["decided_at"]:
+        return f"it was made before {other}"
+    return f"it was recorded before {other}; {again}" if is_recorded else None

@@ -49,14 +49,11 @@ class Jobs:
         self._lock = threading.Lock()
 
     def start(self, title: str, work: Callable[[Job], Iterator[Any]]) -> Job:
-        """Start work that yields better and better values.
-
-        Raises:
-            InputError: too many jobs wait.
-        """
+        """Start work that yields better and better values, or raise InputError if too many jobs wait."""
         job = Job(title)
         with self._lock:
-            if sum(not other.is_done for other in self._jobs.values()) >= _MOST_WAITING:
+            unfinished = [other for other in self._jobs.values() if not other.is_done]
+            if len(unfinished) >= _MOST_WAITING:
                 raise InputError(f"{_MOST_WAITING} others wait already; try again in a while")
             self._jobs[job.job_id] = job
             while len(self._jobs) > _MOST_KEPT:
@@ -69,11 +66,7 @@ class Jobs:
         return job
 
     def get(self, job_id: str) -> Job:
-        """Return a job.
-
-        Raises:
-            InputError: it has left the memory.
-        """
+        """Return a job, or raise InputError if it is no longer in memory."""
         with self._lock:
             job = self._jobs.get(job_id)
         if job is None:
@@ -84,6 +77,7 @@ class Jobs:
         return job
 
     def _run(self) -> None:
+        """Run a step of the job that waits longest, and let it wait again unless it is done."""
         while True:
             job, values = self._waiting.get()
             try:
@@ -95,7 +89,8 @@ class Jobs:
             except Exception:  # noqa: BLE001 - other jobs must continue
                 _log.exception("%s failed", job.title)
                 job.problem = "internal error; see the terminal of the server"
-            job.is_done |= job.problem is not None
+            if job.problem is not None:
+                job.is_done = True
             job.steps += 1
             if not job.is_done:
                 self._waiting.put((job, values))

@@ -25,8 +25,7 @@ _PICTURE_SECONDS = 600
 
 def show_queue(request: Request) -> Response:
     """Show a page of the pairs that match the filters."""
-    review = review_of(request)
-    filters = Filters.from_query(request.query_params)
+    review, filters = review_of(request), Filters.from_query(request.query_params)
     view = queue_page(review.queue, filters, number_in(request.query_params, "page") or 1)
     hint = None if view["every"] or view["problems"] else nothing_to_show(review.layout)
     return page(request, "queue.html.j2", view=view, filters=filters, hint=hint)
@@ -35,10 +34,10 @@ def show_queue(request: Request) -> Response:
 def show_overview(request: Request) -> Response:
     """Show the input and output of each stage over all batches."""
     layout = review_of(request).layout
-    counted = report(layout, finished_batches(layout))
+    summary = report(layout, finished_batches(layout))
     stages = []
-    for steps in counted.steps.partition_by("stage", maintain_order=True):
-        total, *parts = steps.to_dicts()
+    for steps in summary.steps.partition_by("stage", maintain_order=True):
+        total, *parts = steps.to_dicts()  # the first row of a stage is its total
         bars = [(_label(part), part["count"]) for part in parts]
         if total["count"]:
             stages.append((total, sorted(bars, key=lambda bar: -bar[1])))
@@ -46,9 +45,9 @@ def show_overview(request: Request) -> Response:
         request,
         "overview.html.j2",
         stages=stages,
-        incomplete=counted.incomplete,
+        incomplete=summary.incomplete,
         hint=nothing_to_show(layout),
-        decisions=counted.decisions.get("recorded since the last run", 0),
+        decisions=summary.decisions.get("recorded since the last run", 0),
         out=layout.out,
     )
 
@@ -72,7 +71,7 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: Outcome) ->
     filters = Filters.from_query(query)
     claim, quote = view.selected(number_in(query, "claim"))
     source, source_problem = _source_of(request, batch, quote)
-    before = None
+    before = None  # the pair that was decided last, to offer undo
     if "decided_in" in query and "decided" in query:
         before = decided_pair(review.tables, query["decided_in"], query["decided"])
     return page(
@@ -123,11 +122,11 @@ def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
     if outcome.problem:
         return _pair_page(request, {name: fields.get(name, "") for name in FIELDS}, outcome)
     filters = Filters.from_query(request.query_params)
-    stays = fields.get("of_claim") or fields.get("decision") == "reopened"
-    after = None if stays else review.queue.position(filters, batch, pair_id).after
-    here = filters.pair_address(batch, pair_id)  # after the last pair, to offer undo
+    address = filters.pair_address(batch, pair_id)  # after the last pair this page offers undo
+    if not fields.get("of_claim") and fields.get("decision") != "reopened":
+        address = review.queue.position(filters, batch, pair_id).after or address
     decided = urlencode({"decided_in": batch, "decided": pair_id})
-    return RedirectResponse(f"{after or here}&{decided}", status_code=303)
+    return RedirectResponse(f"{address}&{decided}", status_code=303)
 
 
 def show_document(request: Request) -> Response:

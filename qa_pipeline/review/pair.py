@@ -109,7 +109,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """The contents of a pair's page. `unshown` claims are left out if there are too many."""
+    """The contents of a pair's page. `unshown` counts the claims that are left out if there are too many."""
 
     pair: PairRow
     content_sha256: str
@@ -136,10 +136,10 @@ class PairView:
 
     def selected(self, number: int | None) -> tuple[ClaimView | None, Quote | None]:
         """Return a claim by its number, by default the first unsupported claim, and its evidence."""
-        by_number = {view.number: view for view in self.claims}
-        still_open = (view for view in self.claims if not view.is_supported)
-        view = by_number.get(number or 0) or next(still_open, by_number.get(1))
-        return view, view.evidence if view else self.closest
+        by_number = {claim.number: claim for claim in self.claims}
+        unsupported = (claim for claim in self.claims if not claim.is_supported)
+        claim = by_number.get(number or 0) or next(unsupported, by_number.get(1))
+        return claim, claim.evidence if claim else self.closest
 
 
 def support_of(claims: Sequence[ClaimView], *, is_refusal: bool = False) -> Support:
@@ -160,11 +160,7 @@ def support_of(claims: Sequence[ClaimView], *, is_refusal: bool = False) -> Supp
 
 
 def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
-    """Gather a pair from the tables of its batch.
-
-    Raises:
-        InputError: the batch lacks the pair.
-    """
+    """Gather a pair from the tables of its batch."""
     of_pair = pl.col("pair_id") == pair_id
     pairs = tables.frame(PAIRS, batch).filter(of_pair)
     if not pairs.height:
@@ -173,34 +169,34 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     claims = tables.frame(CLAIMS, batch).filter(of_pair).sort("position")
     verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(of_pair)
     verdict = tables.frame(VERDICTS, batch).filter(of_pair).row(0, named=True)
-    refusals = REFUSALS.empty()
-    if pair["coverage"] == "none":
-        refusals = tables.optional(REFUSALS, batch).filter(of_pair)
+    is_refusal = pair["coverage"] == "none"
+    refusals = tables.optional(REFUSALS, batch).filter(of_pair) if is_refusal else REFUSALS.empty()
     evidence = [claims["evidence_chunk_id"], refusals["best_chunk_id"]]
     chunk_ids = [*pl.concat(evidence).drop_nulls(), *pair["passage_ids"]]
-    near = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(chunk_ids))
-    chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(near, ChunkRow)}
+    chunk_rows = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(chunk_ids))
+    chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(chunk_rows, ChunkRow)}
     paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())
     views = list(claim_views(claims, verdicts, chunks, paths))
-    listed = sorted(sorted(views, key=attrgetter("is_supported"))[:_MOST_CLAIMS], key=attrgetter("number"))
+    unsupported_first = sorted(views, key=attrgetter("is_supported"))
+    listed = sorted(unsupported_first[:_MOST_CLAIMS], key=attrgetter("number"))
     assessments = tables.optional(ASSESSMENTS, batch).filter(of_pair).to_dicts()
     decisions = decision_states(tables.decisions(batch).filter(of_pair), pairs, claims)
-    is_reason_of_claim = verdict["reason"] in verdicts["reason"]  # which shows its detail itself
+    # the list of claims already shows the detail of a claim's reason
+    detail = None if verdict["reason"] in verdicts["reason"] else verdict["detail"]
+    passages = [chunks[chunk_id] for chunk_id in pair["passage_ids"] if chunk_id in chunks]
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
     return PairView(
         pair=pair,
         content_sha256=content_hashes(pairs, claims)[pair_id],
         verdict=verdict,
-        reason=in_words(verdict["reason"], None if is_reason_of_claim else verdict["detail"]),
-        support=support_of(views, is_refusal=pair["coverage"] == "none"),
+        reason=in_words(verdict["reason"], detail),
+        support=support_of(views, is_refusal=is_refusal),
         claims=listed,
         unshown=len(views) - len(listed),
         answer=list(answer_spans((pair["answer"] or "")[:LONGEST_TEXT], listed)),
         closest=_closest(refusals.row(0, named=True), chunks, paths) if refusals.height else None,
         passages=[
-            (chunks[chunk_id], paths.get(chunks[chunk_id]["document_id"], ""), scores.get(chunk_id))
-            for chunk_id in pair["passage_ids"]
-            if chunk_id in chunks
+            (chunk, paths.get(chunk["document_id"], ""), scores.get(chunk["chunk_id"])) for chunk in passages
         ],
         assessment=assessments[0] if assessments else None,
         history=[{**row, "why": why_in_words(row["why"])} for row in decisions.to_dicts()],
@@ -213,14 +209,14 @@ def claim_views(
     """Yield the claims of a pair with their verdicts and evidence."""
     by_id = {row["claim_id"]: row for row in verdicts.iter_rows(named=True)}
     for number, claim in enumerate(claims.iter_rows(named=True), start=1):
-        decided = by_id.get(claim["claim_id"], {})
-        step = decided.get("decided_by", "no_step")
-        reason, detail = decided.get("reason"), decided.get("detail")
-        if decided.get("verdict") != "failed" and (claim["denied"] or claim["unproved"]):
-            detail = None  # the differences state it
+        row = by_id.get(claim["claim_id"], {})
+        verdict, reason, detail = row.get("verdict", "undecided"), row.get("reason"), row.get("detail")
+        step = row.get("decided_by", "no_step")
+        if verdict != "failed" and (claim["denied"] or claim["unproved"]):
+            detail = None  # the differences contain it
         differences = []
-        if decided.get("verdict") != SUPPORTED:
-            denials = [denial.partition(": ") for denial in claim["denied"] or ()]
+        if verdict != SUPPORTED:
+            denials = [denial.partition(": ") for denial in claim["denied"] or ()]  # "REASON: TEXT"
             denied = [text if code == reason else in_words(code, text) for code, _, text in denials]
             differences = list(map(_cut, dict.fromkeys([*denied, *(claim["unproved"] or ())])))
         scores = {name: claim[name] for name in ("entailment", "contradiction")}
@@ -230,7 +226,7 @@ def claim_views(
             text=_cut(claim["self_contained"] or claim["text"]),
             start=claim["start"],
             end=claim["end"],
-            verdict=decided.get("verdict", "undecided"),
+            verdict=verdict,
             decided_by=STEPS.get(step, step),
             reason=in_words(reason, detail) if reason else detail,
             differences=differences,
@@ -261,14 +257,14 @@ def _evidence(claim: Mapping[str, Any], chunks: Mapping[str, ChunkRow], paths: M
 def _closest(
     refusal: Mapping[str, Any], chunks: Mapping[str, ChunkRow], paths: Mapping[str, str]
 ) -> Quote | None:
-    """Return the sentence that is closest to an answer for a refusal."""
+    """Return the sentence that is closest to an answer for a refusal, or its chunk if it was changed."""
     chunk = chunks.get(refusal["best_chunk_id"])
     if chunk is None:
         return None
     sentence = refusal["best_sentence"] or ""
-    offset = max(chunk["text"].find(sentence), 0)
-    text = sentence if sentence and chunk["text"].startswith(sentence, offset) else chunk["text"]
-    start = chunk["char_start"] + offset
+    offset = chunk["text"].find(sentence) if sentence else -1
+    text = chunk["text"] if offset < 0 else sentence
+    start = chunk["char_start"] + max(offset, 0)
     return Quote(
         document_id=chunk["document_id"],
         path=paths.get(chunk["document_id"], chunk["document_id"]),
@@ -284,13 +280,13 @@ def _closest(
 
 def answer_spans(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerSpan]:
     """Split an answer where claims begin and end. A claim inside another is not split off."""
-    done = 0
+    position = 0
     for claim in sorted(claims, key=lambda claim: (claim.start, claim.end)):
-        if claim.start < done or claim.start >= len(answer):
+        if claim.start < position or claim.start >= len(answer):
             continue
-        if claim.start > done:
-            yield answer[done : claim.start], None
+        if claim.start > position:
+            yield answer[position : claim.start], None
         yield answer[claim.start : claim.end], claim
-        done = claim.end
-    if done < len(answer):
-        yield answer[done:], None
+        position = claim.end
+    if position < len(answer):
+        yield answer[position:], None

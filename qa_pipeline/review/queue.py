@@ -1,7 +1,9 @@
 """The review queue: pairs of all batches in the order of review, lists and filters."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from threading import Lock
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -54,8 +56,6 @@ _MIDDLE = 0.625
 """Cosine between clearly supported (0.75) and clearly unsupported (0.5), where a decision helps most."""
 _GENERATED = pl.col("expected_verdict").is_null()
 """Condition of pairs other than known-answer pairs."""
-
-
 WAITING = "waiting"
 LISTS = {
     WAITING: ("Waiting", _GENERATED & (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()),
@@ -79,7 +79,7 @@ _LABELS: Mapping[str, Callable[[str], str]] = {"reason": in_words, "type": words
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Conditions on the pairs of a list, as the address of a page states them."""
+    """Conditions on the pairs of a list, as the address of a page contains them."""
 
     list: str = WAITING
     batch: str = ""
@@ -92,9 +92,8 @@ class Filters:
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "Filters":
         """Return the filters of an address."""
-        filters = cls(
-            **{field.name: query[field.name].strip() for field in fields(cls) if field.name in query}
-        )
+        names = [field.name for field in fields(cls) if field.name in query]
+        filters = cls(**{name: query[name].strip() for name in names})
         return filters if filters.list in LISTS else replace(filters, list=WAITING)
 
     def address(self, **changes: str | int) -> str:
@@ -107,10 +106,11 @@ class Filters:
         return f"/pair/{quote(batch, safe='')}/{quote(pair_id, safe='')}?{self.address(**changes)}"
 
     def conditions(self) -> dict[str, pl.Expr]:
-        """Return the condition of each filter that is set."""
+        """Return the condition of the list, and of each filter that is set, by name."""
         conditions = {"list": LISTS[self.list][1]}
         for name, column in COLUMNS.items():
-            if value := getattr(self, name):
+            value = getattr(self, name)
+            if value:
                 conditions[name] = pl.col(column) == value
         if self.search:
             text = pl.concat_str("question", pl.lit("\n"), "answer", ignore_nulls=True).str.to_lowercase()
@@ -133,8 +133,11 @@ class Position:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """Rows of a batch with the versions of their files, and the problem with a file."""
+class _BatchRows:
+    """Rows of a batch with the versions of their files, and the problem with a file.
+
+    Two objects are equal only if they are the same object, so a batch that was read again differs.
+    """
 
     versions: tuple[Version | None, ...]
     rows: pl.DataFrame
@@ -146,8 +149,8 @@ class Queue:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._pairs: dict[str, _Part] = {}
-        self._decisions: dict[str, _Part] = {}
+        self._pairs: dict[str, _BatchRows] = {}
+        self._decisions: dict[str, _BatchRows] = {}
         self._sorted = PAIR_COLUMNS.to_frame()
         self._rows = QUEUE.to_frame()
         self._lock = Lock()
@@ -164,33 +167,34 @@ class Queue:
     def position(self, filters: Filters, batch: str, pair_id: str) -> Position:
         """Return the position of a pair in a list, or its earlier position if it has left the list."""
         rows = self.rows()
-        places = matching(rows, filters)
+        listed = matching(rows, filters)  # indices of rows, ascending
         is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
-        here = rows.select(is_pair.arg_true()).to_series()
-        if not len(here):
-            return Position(None, len(places), 1, None, None)
-        index = int(places.search_sorted(here[0]))
-        is_listed = index < len(places) and places[index] == here[0]
+        row_of_pair = rows.select(is_pair.arg_true()).to_series()
+        if not len(row_of_pair):
+            return Position(None, len(listed), 1, None, None)
+        index = int(listed.search_sorted(row_of_pair[0]))
+        is_listed = index < len(listed) and listed[index] == row_of_pair[0]
 
-        def address(at: int) -> str | None:
-            if not 0 <= at < len(places):
+        def address(neighbour: int) -> str | None:
+            if not 0 <= neighbour < len(listed):
                 return None
-            row = rows.row(places[at], named=True)
+            row = rows.row(listed[neighbour], named=True)
             return filters.pair_address(row["batch"], row["pair_id"])
 
         return Position(
-            index + 1 if is_listed else None,
-            len(places),
-            index // PAGE + 1,
-            address(index - 1),
-            address(index + is_listed),
+            number=index + 1 if is_listed else None,
+            total=len(listed),
+            page=index // PAGE + 1,
+            before=address(index - 1),
+            # a pair that has left the list is followed by the pair that took its index
+            after=address(index + 1 if is_listed else index),
         )
 
     @property
     def problems(self) -> dict[str, str]:
         """Return the problem of each batch whose files cannot be read."""
-        parts = [*self._pairs.items(), *self._decisions.items()]
-        return {batch: part.problem for batch, part in parts if part.problem}
+        read = [*self._pairs.items(), *self._decisions.items()]
+        return {batch: rows.problem for batch, rows in read if rows.problem}
 
     def _read_changes(self) -> None:
         """Read batches whose tables or decisions have changed. A decision does not change the order."""
@@ -199,32 +203,43 @@ class Queue:
         pairs, decisions = {}, {}
         for batch in batches:
             files = [layout.table(table.name, batch) for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS)]
-            versions = tuple(map(version_of, files))
-            part = self._pairs.get(batch)
-            if part is None or part.versions != versions:
-                part = _Part(versions, *read_pairs(layout, batch))
-            pairs[batch] = part
-            versions += (version_of(layout.decisions(batch)),)
-            part = self._decisions.get(batch)
-            if part is None or part.versions != versions:
-                part = _Part(versions, *_read_decisions(layout, batch))
-            decisions[batch] = part
+            pairs[batch] = self._current(self._pairs, batch, files, read_pairs)
+            files.append(layout.decisions(batch))
+            decisions[batch] = self._current(self._decisions, batch, files, _read_decisions)
         if pairs != self._pairs:
-            turn = pl.col("turn").cast(pl.UInt64)
-            order = pl.when(pl.col("verdict") == "needs_review").then(turn).otherwise("lot")
-            index = pl.int_range(pl.len()).over("verdict", "expected_verdict")
-            self._sorted = (
-                pl.concat([PAIR_COLUMNS.to_frame(), *(part.rows for part in pairs.values())])
-                .sort(pl.col("verdict") != "needs_review", order, maintain_order=True)
-                .with_columns(is_drawn=_GENERATED & (index < SAMPLE_OF_VERDICT))
+            self._sorted = _in_order(
+                pl.concat([PAIR_COLUMNS.to_frame(), *(read.rows for read in pairs.values())])
             )
         elif decisions == self._decisions:
             return
         self._pairs, self._decisions = pairs, decisions
         key = ("batch", "pair_id")
-        decided = pl.concat([DECIDED.to_frame(), *(part.rows for part in decisions.values())])
+        decided = pl.concat([DECIDED.to_frame(), *(read.rows for read in decisions.values())])
         columns = self._sorted.select(key).join(decided, on=key, how="left", maintain_order="left")
         self._rows = self._sorted.with_columns(columns["decision"], columns["who"])
+
+    def _current(
+        self,
+        remembered: Mapping[str, _BatchRows],
+        batch: str,
+        files: Sequence[Path],
+        read: Callable[[Layout, str], tuple[pl.DataFrame, str | None]],
+    ) -> _BatchRows:
+        """Return the rows of a batch, read again if one of its files has changed."""
+        versions = tuple(map(version_of, files))
+        earlier = remembered.get(batch)
+        if earlier is not None and earlier.versions == versions:
+            return earlier
+        return _BatchRows(versions, *read(self._layout, batch))
+
+
+def _in_order(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Sort pairs for review, undecided first, and mark the first pairs of each verdict as its sample."""
+    is_undecided = pl.col("verdict") == "needs_review"
+    order = pl.when(is_undecided).then(pl.col("turn").cast(pl.UInt64)).otherwise("lot")
+    index = pl.int_range(pl.len()).over("verdict", "expected_verdict")
+    is_drawn = _GENERATED & (index < SAMPLE_OF_VERDICT)
+    return pairs.sort(~is_undecided, order, maintain_order=True).with_columns(is_drawn=is_drawn)
 
 
 def read_pairs(layout: Layout, batch: str, seed: str = "0") -> tuple[pl.DataFrame, str | None]:
@@ -238,21 +253,22 @@ def read_pairs(layout: Layout, batch: str, seed: str = "0") -> tuple[pl.DataFram
         DOCUMENTS: ("document_id", "path"),
     }  # fmt: skip
     try:
-        pairs, verdicts, claims, names = (
+        pairs, verdicts, claims, paths = (
             read_table(layout.table(table.name, batch), table, names) for table, names in columns.items()
         )
     except TableError as error:
         return PAIR_COLUMNS.to_frame(), str(error)
     documents = (
-        claims.join(names, left_on="evidence_document_id", right_on="document_id")
+        claims.join(paths, left_on="evidence_document_id", right_on="document_id")
         .group_by("pair_id")
         .agg(documents=pl.col("path").unique().sort())
     )
+    # a pair is as certain as its least certain claim
     certainty = (pl.col("similarity").fill_null(0.0) - _MIDDLE).abs().min()
-    certain = claims.group_by("pair_id").agg(certainty=certainty)
+    certainties = claims.group_by("pair_id").agg(certainty=certainty)
     lots = [int(hash_parts(seed, pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
     rows = verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()), is_drawn=False)
-    for frame in (pairs, certain, documents):
+    for frame in (pairs, certainties, documents):
         rows = rows.join(frame, on="pair_id", how="left", maintain_order="left")
     turn = pl.col("certainty").fill_null(1.0).rank("ordinal").over("verdict", "reason")
     rows = rows.with_columns(pl.col("documents").fill_null([]), turn=turn)
@@ -282,38 +298,43 @@ def matching(rows: pl.DataFrame, filters: Filters) -> pl.Series:
 def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
     """Return the contents of a page of the queue, at most the last page."""
     rows = queue.rows()
-    places = matching(rows, filters)
-    pages = max(1, -(-len(places) // PAGE))
+    listed = matching(rows, filters)
+    pages = max(1, math.ceil(len(listed) / PAGE))
     number = min(max(number, 1), pages)
-    page_rows = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
-        pl.col("question", "answer").str.head(_LONGEST_TEXT)
-    )
-    lists, facets = _choices(rows, filters)
+    indices = listed.slice((number - 1) * PAGE, PAGE)
+    page_rows = rows[indices].with_columns(pl.col("question", "answer").str.head(_LONGEST_TEXT))
     return {
-        "lists": lists,
-        "facets": facets,
+        "lists": _list_counts(rows, filters),
+        "facets": _facets(rows, filters),
         "rows": [{**row, "reason": in_words(row["reason"] or "")} for row in page_rows.to_dicts()],
         "number": number,
         "first": (number - 1) * PAGE + 1,
         "pages": pages,
-        "total": len(places),
+        "total": len(listed),
         "every": rows.height,
         "problems": queue.problems,
     }
 
 
-def _choices(rows: pl.DataFrame, filters: Filters) -> tuple[list[tuple[str, str, int]], list[dict[str, Any]]]:
-    """Return lists (name, title, matching pairs) and the values of each filter in the list."""
-    conditions = filters.conditions()
-    in_list = rows.filter(conditions.pop("list"))
-    left = rows.filter(*conditions.values())
-    counts = left.select(**{name: condition.sum() for name, (_, condition) in LISTS.items()}).row(0)
-    lists = [(name, LISTS[name][0], count) for name, count in zip(LISTS, counts, strict=True)]
+def _list_counts(rows: pl.DataFrame, filters: Filters) -> list[tuple[str, str, int]]:
+    """Return name, title and number of pairs of each list, under all filters but the list itself."""
+    conditions = [condition for name, condition in filters.conditions().items() if name != "list"]
+    counts = rows.filter(*conditions).select(**{name: pairs.sum() for name, (_, pairs) in LISTS.items()})
+    return [(name, LISTS[name][0], count) for name, count in counts.row(0, named=True).items()]
+
+
+def _facets(rows: pl.DataFrame, filters: Filters) -> list[dict[str, Any]]:
+    """Return the values that each filter offers, with their numbers of pairs in the list.
+
+    Other filters do not reduce the numbers, so that a person can change one filter after another.
+    """
+    in_list = rows.filter(LISTS[filters.list][1])
     facets = []
     for name, column in COLUMNS.items():
         counted = in_list[column].drop_nulls().value_counts().sort("count", column, descending=[True, False])
         offered = dict(counted.head(MOST_CHOICES).iter_rows())
-        if chosen := getattr(filters, name):
+        chosen = getattr(filters, name)
+        if chosen:
             offered.setdefault(chosen, 0)
         label = _LABELS.get(name, str)
         choices = [(value, label(value), count) for value, count in offered.items()]
@@ -325,7 +346,7 @@ def _choices(rows: pl.DataFrame, filters: Filters) -> tuple[list[tuple[str, str,
                 "more": max(0, counted.height - MOST_CHOICES),
             }
         )
-    return lists, facets
+    return facets
 
 
 def nothing_to_show(layout: Layout) -> str:

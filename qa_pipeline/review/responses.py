@@ -30,11 +30,8 @@ class Access:
     """Grant access by token, or to users that a proxy names. A restart signs everybody out.
 
     Scripts cannot read the cookie, and other sites cannot send it. Forms carry a token of their own, because
-    a cookie does not prove that its owner sent the form.
-
-    Args:
-        who: name on decisions, without a proxy.
-        user_header: header in which a proxy names the user; then the token does not work.
+    a cookie does not prove that its owner sent the form. `who` is the name on decisions without a proxy. With
+    `user_header`, the header in which a proxy names the user, the token does not work.
     """
 
     def __init__(self, who: str, user_header: str | None = None) -> None:
@@ -122,19 +119,22 @@ def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler
 
 
 def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], files: int = 1) -> Handler:
-    """Return a handler of a form with a file that requires the form token."""
+    """Return a handler of a form with files that requires the form token."""
 
     @functools.wraps(handler)
     async def checked(request: Request) -> Response:
         async with request.form(max_files=files, max_fields=50) as form:
             fields = {name: value for name, value in form.items() if isinstance(value, str)}
-            sent = [value for value in form.values() if isinstance(value, UploadFile)]
-            if not hmac.compare_digest(fields.get("form_token", "").encode(), form_token(request).encode()):
+            sent_token, token = fields.get("form_token", "").encode(), form_token(request).encode()
+            if not hmac.compare_digest(sent_token, token):
                 text = (
                     "This form was not sent from a page of this session. Load the page again and repeat it."
                 )
                 return message(request, 403, "Not taken", text)
-            upload = Upload(sent[0].filename or "", await sent[0].read()) if sent else Upload("", b"")
+            upload = Upload("", b"")
+            for value in form.values():
+                if isinstance(value, UploadFile):
+                    upload = Upload(value.filename or "", await value.read())
         return await run_in_threadpool(handler, request, fields, upload)
 
     return checked

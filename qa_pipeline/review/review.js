@@ -1,21 +1,21 @@
 "use strict";
 (() => {
-  // The place that an address names, or else a result of the search, or the evidence.
+  // Scroll to the element that the address names, or to the current claim, or to the evidence.
   const show = (address) => {
     const names = [new URL(address).hash.slice(1), "current", "evidence"];
-    const place = names.map((name) => document.getElementById(name)).find((element) => element);
-    if (!place) return;
-    const pane = place.closest("#source");
-    if (pane && place !== pane && getComputedStyle(pane).overflowY === "auto") {
-      // Only the pane scrolls: the page stays where the person reads.
-      const offset = place.getBoundingClientRect().top - pane.getBoundingClientRect().top;
+    const target = names.map((name) => document.getElementById(name)).find((element) => element);
+    if (!target) return;
+    const pane = target.closest("#source");
+    if (pane && target !== pane && getComputedStyle(pane).overflowY === "auto") {
+      // Only the pane scrolls, so that the rest of the page does not move.
+      const offset = target.getBoundingClientRect().top - pane.getBoundingClientRect().top;
       pane.scrollTop += offset - pane.clientHeight / 3;
     } else {
-      place.scrollIntoView({ block: "center" });
+      target.scrollIntoView({ block: "center" });
     }
   };
 
-  // Links that change some parts of the page only: fetch it and swap those.
+  // Links that change only some parts of the page: fetch the page and swap these parts.
   const PARTS = ["answer", "claims", "source"].filter((id) => document.getElementById(id));
   const withoutHash = (address) => address.split("#")[0];
   let currentAddress = withoutHash(location.href);
@@ -43,7 +43,7 @@
     if (withoutHash(location.href) !== currentAddress) swap(location.href).catch(() => location.reload());
   });
 
-  // Filters: choosing a value shows its pairs; what is empty does not stand in the address.
+  // Filters: choosing a value shows its pairs. Empty fields are left out of the address.
   document.querySelector(".filters")?.addEventListener("change", (event) => {
     if (event.target.matches("select")) event.currentTarget.requestSubmit();
   });
@@ -59,7 +59,7 @@
     document.addEventListener(kind, (event) => event.target.closest?.(".tip")?.classList.remove("is-closed"));
   }
 
-  // Keys: an element says in data-key which keys press it. None is taken while somebody writes in a field.
+  // Keys: data-key lists the keys that press an element. They have no effect while a field has the focus.
   let isSent = false;
   document.addEventListener("submit", (event) => { isSent ||= event.target.method === "post"; });
   addEventListener("pageshow", () => { isSent = false; });
@@ -88,7 +88,7 @@
 
 /* asking */
 (() => {
-  // News of a job: the part of its page that changes, until nothing more comes
+  // Follow a job: replace the part of its page that changes until the job is done.
   const follow = async () => {
     let job;
     while ((job = document.getElementById("job"))?.dataset.more !== undefined) {

@@ -27,14 +27,8 @@ def sample_rows(
     """Draw rows with their evidence and empty columns for ratings, spread over `_STRATA`.
 
     The draw is systematic: rows are ordered by stratum, at random within each, and every k-th is taken. So
-    each row is equally likely (Cochran, "Sampling Techniques", 1977, chapter 8).
-
-    Args:
-        layout: the output folder.
-        count: rows to draw.
-        filters: conditions on the rows.
-        document: path of the only document to draw from.
-        seed: change it to draw other rows.
+    each row is equally likely (Cochran, "Sampling Techniques", 1977, chapter 8). With `document`, only rows
+    with evidence in the document at this path are drawn.
 
     Raises:
         InputError: the filters match no row, or the tables of a batch cannot be read.
@@ -43,13 +37,7 @@ def sample_rows(
     conditions = [*filters.conditions().values()]
     if document:
         conditions.append(pl.col("documents").list.first() == document)
-    rating = {
-        "criterion": CRITERION,
-        "categories": [*CATEGORIES],
-        "rating": None,
-        "annotator": None,
-        "why": None,
-    }
+    rating = {"criterion": CRITERION, "categories": [*CATEGORIES], **dict.fromkeys(_RATING)}
     drawn = _draw(layout, batches, conditions, count, seed)
     if not drawn:
         raise InputError(f"{layout.out} has no row that matches; qa-pipeline status lists its contents")
@@ -60,21 +48,23 @@ def draw_rows(
     layout: Layout, batches: Sequence[str], count: int, *, is_accepted: bool
 ) -> list[dict[str, Any]]:
     """Draw accepted or other rows of some batches, known-answer pairs left out."""
-    is_wanted = (pl.col("verdict") == "accepted") == is_accepted
-    return _draw(layout, batches, [*Filters("all").conditions().values(), is_wanted], count, "0")
+    has_verdict = (pl.col("verdict") == "accepted") == is_accepted
+    return _draw(layout, batches, [*Filters("all").conditions().values(), has_verdict], count, "0")
 
 
 def _draw(
     layout: Layout, batches: Sequence[str], conditions: list[pl.Expr], count: int, seed: str
 ) -> list[dict[str, Any]]:
-    parts, tables = [PAIR_COLUMNS.to_frame()], StoredTables(layout)
+    """Draw rows of the batches that meet all conditions."""
+    frames = [PAIR_COLUMNS.to_frame()]
     for batch in batches:
         rows, problem = read_pairs(layout, batch, seed)
         if problem:
             raise InputError(problem)
-        parts.append(rows.filter(*conditions))
-    found = pl.concat(parts).with_columns(document=pl.col("documents").list.first())
-    ordered = found.sort(*_STRATA, "lot", nulls_last=True)
+        frames.append(rows.filter(*conditions))
+    matching = pl.concat(frames).with_columns(document=pl.col("documents").list.first())
+    ordered = matching.sort(*_STRATA, "lot", nulls_last=True)
+    tables = StoredTables(layout)
     return [_sample_row(tables, row) for row in every_kth(ordered, count, seed).iter_rows(named=True)]
 
 
@@ -82,11 +72,12 @@ def every_kth(rows: pl.DataFrame, count: int, seed: str) -> pl.DataFrame:
     """Return rows at equal distances from a random start."""
     if count >= rows.height:
         return rows
-    start = int(hash_parts(seed, "start")[:12], 16) / 16**12
+    start = int(hash_parts(seed, "start")[:12], 16) / 16**12  # 0 to 1
     return rows[[int((index + start) * rows.height / count) for index in range(count)]]
 
 
 def _sample_row(tables: StoredTables, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a pair with its proved claims, and the document of its first evidence or best passage."""
     view = pair_view(tables, row["batch"], row["pair_id"])
     documents = tables.frame(DOCUMENTS, row["batch"])
     statements = [

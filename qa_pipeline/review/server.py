@@ -7,7 +7,7 @@ loading whole pages.
 import functools
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib import resources
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -68,14 +68,10 @@ def build_app(
         yield
         files.close()
 
+    own_routes = (Route("/enter", enter), Route("/static/{name}", send_static))
     app = Starlette(
         lifespan=lifespan,
-        routes=[
-            Route("/enter", enter),
-            Route("/static/{name}", send_static),
-            *pages.ROUTES,
-            *ask_page.ROUTES,
-        ],
+        routes=[*own_routes, *pages.ROUTES, *ask_page.ROUTES],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
         exception_handlers={QAPipelineError: show_error, 404: show_missing, 500: show_fault},
     )
@@ -86,16 +82,10 @@ def build_app(
 
 
 def check_reachable(host: str, url: str | None) -> str | None:
-    """Return a warning if other machines can reach an address.
-
-    Raises:
-        InputError: the address is a wildcard and `url` is missing.
-    """
-    try:
+    """Return a warning if other machines can reach an address, and refuse a wildcard without `url`."""
+    with suppress(ValueError):  # a name of a machine
         if host == "localhost" or ip_address(host).is_loopback:
             return None
-    except ValueError:
-        pass
     if host in ("0.0.0.0", "::") and url is None:  # noqa: S104
         raise InputError(f"--host {host} is no address to open: give the one that people open as review.url")
     return (
@@ -105,11 +95,7 @@ def check_reachable(host: str, url: str | None) -> str | None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address.
-
-    Raises:
-        InputError: the address cannot be used.
-    """
+    """Return a socket that listens on an address, or raise InputError if the address cannot be used."""
     opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -152,6 +138,7 @@ class Guard:
         await (self._refusal(Request(scope)) or self._app)(scope, receive, send_guarded)
 
     def _refusal(self, request: Request) -> Response | None:
+        """Return the response to a request with a foreign host, a bad form or no signed-in user."""
         host = request.headers.get("host", "")
         if _name_of(host) not in self._hosts:
             text = (
@@ -159,16 +146,18 @@ class Guard:
                 "give this one as the setting review.url."
             )
             return message(request, 400, "Another server's name", text)
-        if request.method not in ("GET", "HEAD"):
-            refusal = self._refusal_of_form(request, host)
-            if refusal is not None:
-                return refusal
+        is_form = request.method not in ("GET", "HEAD")
+        refusal = self._refusal_of_form(request, host) if is_form else None
+        if refusal is not None:
+            return refusal
         path = request.url.path
-        if path == "/enter" or path.startswith("/static/"):
+        is_public = path == "/enter" or path.startswith("/static/")
+        if is_public or review_of(request).access.who_sent(request):
             return None
-        return None if review_of(request).access.who_sent(request) else _signed_out(request, 401)
+        return _signed_out(request, 401)
 
     def _refusal_of_form(self, request: Request, host: str) -> Response | None:
+        """Return the response to a form of another site, or of unknown or excessive size."""
         origin = request.headers.get("origin")
         site = request.headers.get("sec-fetch-site", "same-origin")
         if site != "same-origin" or origin not in (None, f"http://{host}", self._url):
@@ -181,8 +170,8 @@ class Guard:
         is_upload = request.headers.get("content-type", "").startswith("multipart/form-data")
         most = _LARGEST_UPLOAD if is_upload else _LARGEST_FORM
         if int(size) > most:
-            text = f"What was sent has {int(size):,} bytes, and at most {most:,} are read"
-            return message(request, 413, "Too large", text + ".")
+            text = f"The form has {int(size):,} bytes; at most {most:,} are read."
+            return message(request, 413, "Too large", text)
         return None
 
 
@@ -216,9 +205,8 @@ def show_fault(request: Request, error: Exception) -> Response:
     return reply
 
 
-def show_missing(request: Request, error: Exception) -> Response:
+def show_missing(request: Request, _error: Exception) -> Response:
     """Show that the page is missing."""
-    del error
     return message(request, 404, "No such page", "There is no such page. See the queue for pairs.")
 
 

@@ -6,7 +6,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from threading import Lock
 from urllib.parse import quote, urlencode
 
@@ -52,20 +51,16 @@ class PageFiles:
         self._lock = Lock()
 
     def check(self, document: DocumentRow, number: int) -> None:
-        """Check that the file of a document is unchanged and has this page.
-
-        Raises:
-            InputError: it has changed, is gone, or lacks the page.
-        """
+        """Check that the file of a document is unchanged and has this page, or raise InputError."""
         _span_of(document, number)
         with self._lock:
             self._content(document)
 
     def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
         """Return a page as PNG, with a span of its text highlighted."""
-        first, last = _span_of(document, number)
-        span = None if evidence is None else [place - first for place in evidence]
-        text = (document["text"] or "")[first:last]
+        start, end = _span_of(document, number)
+        span = None if evidence is None else [offset - start for offset in evidence]
+        text = (document["text"] or "")[start:end]
         head = {"number": number, "text": text, "evidence": span}
         if not self._lock.acquire(timeout=2 * SECONDS):
             raise InputError(f"{document['path']}: other pages are still being drawn; load this one again")
@@ -88,6 +83,7 @@ class PageFiles:
         self._pool.close()
 
     def _content(self, document: DocumentRow) -> bytes:
+        """Return the content of a document's file; the latest file is remembered."""
         content_sha256 = document["content_sha256"] or ""
         if self._latest[0] != content_sha256:
             self._latest = content_sha256, self._read(document)
@@ -99,14 +95,16 @@ class PageFiles:
         if not origin.is_file():
             raise InputError(f"it is not recorded where {document['path']} was read from")
         files = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
-        for file in sorted(files.list(), key=lambda file: file.path != document["path"]):
-            if file.failure is None and file.size in (document["size"], None):
-                try:
-                    content = read_bytes(file, self._limits.max_bytes)
-                except DocumentFailure as failure:
-                    raise InputError(f"{document['path']}: {failure.detail}") from failure
-                if hashlib.sha256(content).hexdigest() == document["content_sha256"]:
-                    return content
+        same_path_first = sorted(files.list(), key=lambda file: file.path != document["path"])
+        for file in same_path_first:
+            if file.failure is not None or file.size not in (document["size"], None):
+                continue
+            try:
+                content = read_bytes(file, self._limits.max_bytes)
+            except DocumentFailure as failure:
+                raise InputError(f"{document['path']}: {failure.detail}") from failure
+            if hashlib.sha256(content).hexdigest() == document["content_sha256"]:
+                return content
         raise InputError(
             f"no file of {files.name} has the content of {document['path']}; run the batch again"
         )
@@ -128,32 +126,18 @@ def _span_of(document: DocumentRow, number: int) -> Span:
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A document on the screen: the page at the address `picture`, or a part of the text.
-
-    Args:
-        document: the document.
-        part: number of the part, from 1.
-        parts: number of parts.
-        spans: the text of the part, with True for the evidence.
-        page: number of the page, if it is shown.
-        pages: numbers of all pages.
-        picture: address of the page.
-        has_evidence: True if the address names evidence.
-        goes_on: True if the evidence ends on a later page.
-        problem: why the page cannot be shown.
-        query: fields of the address.
-    """
+    """A document on the screen: the page at the address `picture`, or a part of the text."""
 
     document: DocumentRow
-    part: int
+    part: int  # number of the part, from 1
     parts: int
-    spans: list[tuple[str, bool]]
-    page: int | None
+    spans: list[tuple[str, bool]]  # text of the part; True marks the evidence
+    page: int | None  # number of the page, if its picture is shown
     pages: list[int]
     picture: str | None
     has_evidence: bool
-    goes_on: bool
-    problem: str | None
+    goes_on: bool  # the evidence ends on a later page
+    problem: str | None  # why the picture cannot be shown
     query: Mapping[str, str]
 
     def link(self, **changes: object) -> str:
@@ -163,8 +147,8 @@ class SourceView:
 
     def other_page(self, step: int) -> int | None:
         """Return the page this many steps away, if there is one."""
-        at = self.pages.index(self.page) + step if self.page in self.pages else -1
-        return self.pages[at] if 0 <= at < len(self.pages) else None
+        index = self.pages.index(self.page) + step if self.page in self.pages else -1
+        return self.pages[index] if 0 <= index < len(self.pages) else None
 
 
 def source_view(
@@ -175,15 +159,9 @@ def source_view(
     evidence: Span | None,
     query: Mapping[str, str],
 ) -> SourceView:
-    """Return a document as its address selects it.
+    """Return a document as its address selects it, with the evidence marked.
 
-    Args:
-        tables: tables of the output folder.
-        files: files of PDF documents.
-        batch: batch of the document.
-        document_id: id of the document.
-        evidence: span to mark.
-        query: a `part`, a `page` or `view=text`; by default the document opens at the evidence.
+    `query` has a `part`, a `page` or `view=text`; by default the document opens at the evidence.
 
     Raises:
         InputError: the document or the span is missing.
@@ -196,35 +174,37 @@ def source_view(
             "since the claim"
         )
     first, last = evidence or (0, 0)
-    starts = [page["start"] for page in document["pages"]] if document["format"] == "pdf" else []
-    pages = [page["number"] for page in document["pages"]] if starts else []
-    page, picture, problem, goes_on = None, None, None, False
+    pages = document["pages"] if document["format"] == "pdf" else []
+    numbers = [page["number"] for page in pages]
+    number, picture, problem, goes_on = None, None, None, False
     if pages and query.get("view") != "text":
-        page = number_in(query, "page") or pages[max(bisect_right(starts, first) - 1, 0)]
+        page_of_evidence = bisect_right([page["start"] for page in pages], first) - 1
+        number = number_in(query, "page") or numbers[max(page_of_evidence, 0)]
         try:
-            files.check(document, page)
+            files.check(document, number)
         except InputError as error:
-            page, problem = None, str(error)
+            number, problem = None, str(error)
         else:
-            path = f"/page/{quote(batch, safe='')}/{quote(document_id, safe='')}/{page}.png"
+            path = f"/page/{quote(batch, safe='')}/{quote(document_id, safe='')}/{number}.png"
             span = {"start": first, "end": last} if evidence else {}
             picture = f"{path}?{urlencode({'of': document['content_sha256'] or '', **span})}"
-            goes_on = last > document["pages"][pages.index(page)]["end"]
-    cuts = _cuts(text)
-    part = min(number_in(query, "part") or bisect_right(cuts, first), len(cuts))
-    start, end = cuts[part - 1], [*cuts, len(text)][part]
-    borders = [start, min(max(first, start), end), min(max(last, start), end), end]
+            goes_on = last > pages[numbers.index(number)]["end"]
+    starts = _part_starts(text)
+    part = min(number_in(query, "part") or bisect_right(starts, first), len(starts))
+    start, end = starts[part - 1], [*starts, len(text)][part]
+    marked_start, marked_end = (min(max(offset, start), end) for offset in (first, last))
+    spans = [
+        (text[start:marked_start], False),
+        (text[marked_start:marked_end], True),
+        (text[marked_end:end], False),
+    ]
     return SourceView(
         document=document,
         part=part,
-        parts=len(cuts),
-        spans=[
-            (text[begin:stop], number == 1)
-            for number, (begin, stop) in enumerate(pairwise(borders))
-            if begin < stop
-        ],
-        page=page,
-        pages=pages,
+        parts=len(starts),
+        spans=[(words, is_evidence) for words, is_evidence in spans if words],
+        page=number,
+        pages=numbers,
         picture=picture,
         has_evidence=evidence is not None,
         goes_on=goes_on,
@@ -240,11 +220,7 @@ def span_in(query: Mapping[str, str]) -> Span | None:
 
 
 def find_document(tables: StoredTables, batch: str, document_id: str) -> DocumentRow:
-    """Return a document of a batch.
-
-    Raises:
-        InputError: the batch lacks it.
-    """
+    """Return a document of a batch, or raise InputError if the batch lacks it."""
     rows = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)
     if not rows.height:
         raise InputError(f"batch {batch!r} has no document {document_id!r}; it may have been removed since")
@@ -257,21 +233,18 @@ def number_in(query: Mapping[str, str], name: str) -> int | None:
     return int(value) if _OFFSET.fullmatch(value) and int(value) >= 1 else None
 
 
-def _cuts(text: str) -> list[int]:
-    """Return the first characters of the parts of a text, if possible at the start of lines."""
-    cuts = [0]
-    while len(text) - cuts[-1] > LONGEST_PART:
-        most = cuts[-1] + LONGEST_PART
-        cuts.append(text.rfind("\n", cuts[-1] + LONGEST_PART // 2, most) + 1 or most)
-    return cuts
+def _part_starts(text: str) -> list[int]:
+    """Return the offsets of the parts of a text, if possible at the start of lines."""
+    starts = [0]
+    while len(text) - starts[-1] > LONGEST_PART:
+        latest = starts[-1] + LONGEST_PART
+        newline = text.rfind("\n", starts[-1] + LONGEST_PART // 2, latest)
+        starts.append(latest if newline < 0 else newline + 1)
+    return starts
 
 
 def find_by_name(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow]]:
-    """Find a document with its chunks by its path, BATCH/PATH, id or the beginning of its id.
-
-    Raises:
-        InputError: several documents match, or the document is missing.
-    """
+    """Find the only document with this path, BATCH/PATH, id or beginning of its id, and its chunks."""
     by_id = pl.col("document_id").str.starts_with(name) if len(name) >= _SHORTEST_ID else pl.lit(value=False)
     full_path = pl.concat_str("batch", pl.lit("/"), "path")
     tables = (read_table(path, DOCUMENTS) for path in layout.tables(DOCUMENTS.name))
@@ -282,10 +255,8 @@ def find_by_name(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow]
     if not rows:
         raise unknown_document(documents.select("batch", "path"), name)
     if len(rows) > 1:
-        places = ", ".join(f"{row['batch']}/{row['path']}" for row in rows[:_MOST_NAMED])
-        raise InputError(
-            f"{len(rows)} documents are called {name!r}: {places}; give batch and path, or an id"
-        )
+        paths = ", ".join(f"{row['batch']}/{row['path']}" for row in rows[:_MOST_NAMED])
+        raise InputError(f"{len(rows)} documents are called {name!r}: {paths}; give batch and path, or an id")
     path, chunks = layout.table(CHUNKS.name, rows[0]["batch"]), CHUNKS.empty()
     if path.is_file():  # a run may stop before it is written
         chunks = read_table(path, CHUNKS).filter(document_id=rows[0]["document_id"]).sort("position")
@@ -293,7 +264,10 @@ def find_by_name(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow]
 
 
 def split_at_borders(document: DocumentRow, chunks: Sequence[ChunkRow]) -> Iterator[tuple[str, str]]:
-    """Yield the text split at its borders: a kind (`page`, `section`, `chunk` or `text`) and the words."""
+    """Yield kind and text of each border and of the text between borders.
+
+    A kind is `page`, `section`, `chunk` or `text`. At the same offset pages come first and chunks last.
+    """
     borders = [(page["start"], 0, "page", f"page {page['number']}") for page in document["pages"]]
     borders += [
         (section["start"], 1, "section", " > ".join(section["heading_path"]) or "(before the first heading)")
@@ -301,17 +275,17 @@ def split_at_borders(document: DocumentRow, chunks: Sequence[ChunkRow]) -> Itera
     ]
     for chunk in chunks:
         span = f"[{chunk['char_start']}:{chunk['char_end']}]"
-        parts = [f"chunk {chunk['position']} {chunk['chunk_id']} {span}", f"{chunk['tokens']} tokens"]
-        parts += [part for part in (chunk["language"], chunk["passed_over"]) if part]
-        borders.append((chunk["char_start"], 2, "chunk", ", ".join(parts)))
-    text, done = document["text"] or "", 0
-    for start, _, kind, words in sorted(borders):
-        if start > done:
-            yield "text", text[done:start]
-            done = start
-        yield kind, words
-    if done < len(text):
-        yield "text", text[done:]
+        facts = [f"chunk {chunk['position']} {chunk['chunk_id']} {span}", f"{chunk['tokens']} tokens"]
+        facts += [fact for fact in (chunk["language"], chunk["passed_over"]) if fact]
+        borders.append((chunk["char_start"], 2, "chunk", ", ".join(facts)))
+    text, position = document["text"] or "", 0
+    for start, _, kind, title in sorted(borders):
+        if start > position:
+            yield "text", text[position:start]
+            position = start
+        yield kind, title
+    if position < len(text):
+        yield "text", text[position:]
 
 
 def describe(row: DocumentRow, chunks: Sequence[ChunkRow]) -> list[tuple[str, str]]:

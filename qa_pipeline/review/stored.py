@@ -28,11 +28,7 @@ class StoredTables:
         self._lock = Lock()
 
     def frame(self, table: Table, batch: str) -> pl.DataFrame:
-        """Return a table of a batch.
-
-        Raises:
-            InputError: the table is missing.
-        """
+        """Return a table of a batch, or raise InputError if it is missing."""
         path = self.layout.table(table.name, batch)
         if not path.is_file():
             raise InputError(f"{self.layout.out} has no table {table.name} of a batch {batch[:40]!r}")

@@ -17,7 +17,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun, cut_documents, read_batch
 from qa_pipeline.records import ProgressCallback
 from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
-from qa_pipeline.review.asking import Place
+from qa_pipeline.review.asking import AskedBatch
 from qa_pipeline.review.jobs import Job
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.layout import Layout
@@ -33,29 +33,24 @@ _FOLDER = re.compile(r"[0-9a-f]{64}\.[a-z0-9_+-]{1,16}")
 """Hash of the content and suffix of its format."""
 
 
-def places(layout: Layout) -> list[Place]:
+def searchable_batches(layout: Layout) -> list[AskedBatch]:
     """Return the batches by name, then uploads, the latest first."""
     batches = sorted(path.stem for path in (layout.out / "indexes").glob("*.faiss"))
     uploads = sorted(_uploads(layout).glob("*/name.txt"), key=lambda path: -path.stat().st_mtime_ns)
     return [
-        *(Place(f"batch:{name}", name, layout, name) for name in batches),
-        *(upload for path in uploads if (upload := _upload(path.parent)) is not None),
+        *(AskedBatch(f"batch:{name}", name, layout, name) for name in batches),
+        *filter(None, (_upload(path.parent) for path in uploads)),
     ]
 
 
-def place_of(layout: Layout, key: str) -> Place:
-    """Return the batch or upload of a key.
-
-    Raises:
-        InputError: it cannot be searched.
-    """
+def batch_of(layout: Layout, key: str) -> AskedBatch:
+    """Return the batch or upload of a key, or raise InputError if it cannot be searched."""
     kind, _, name = key.partition(":")
     if kind == "batch" and layout.index(name).is_file():
-        return Place(key, name, layout, name)
-    if kind == "upload" and _FOLDER.fullmatch(name):
-        upload = _upload(_uploads(layout) / name)
-        if upload is not None:
-            return upload
+        return AskedBatch(key, name, layout, name)
+    upload = _upload(_uploads(layout) / name) if kind == "upload" and _FOLDER.fullmatch(name) else None
+    if upload is not None:
+        return upload
     raise InputError(
         f"{shorten(name) or '–'} cannot be searched: run qa-pipeline run CORPUS --out {layout.out} first, or "
         "upload a document"
@@ -66,26 +61,19 @@ def _uploads(layout: Layout) -> Path:
     return layout.uploads / "documents"
 
 
-def _upload(folder: Path) -> Place | None:
-    """Return the upload of a folder, if it was fully read."""
+def _upload(folder: Path) -> AskedBatch | None:
+    """Return the upload of a folder, if it was fully read: the index is written last."""
     layout = Layout(folder)
-    try:
-        title = (folder / "name.txt").read_text("utf-8")
-    except FileNotFoundError:
+    if not layout.index(DOCUMENT).is_file():
         return None
-    return (
-        Place(f"upload:{folder.name}", DOCUMENT, layout, title) if layout.index(DOCUMENT).is_file() else None
-    )
+    title = (folder / "name.txt").read_text("utf-8")
+    return AskedBatch(f"upload:{folder.name}", DOCUMENT, layout, title)
 
 
 def read_document(
     resources: Resources, layout: Layout, name: str, content: bytes, job: Job
-) -> Iterator[Place]:
-    """Read an uploaded document and yield its batch.
-
-    Raises:
-        InputError: it cannot be read, or was forgotten.
-    """
+) -> Iterator[AskedBatch]:
+    """Read an uploaded document and yield its batch, the only value of this job."""
     suffix = PurePosixPath(name.lower()).suffix
     if format_of(f"a{suffix}", readers=resources.settings.documents.readers) is None:
         raise InputError(f"no format ends in {shorten(suffix) or '–'}; upload one of {' '.join(SUFFIXES)}")
@@ -93,14 +81,14 @@ def read_document(
     if content_sha256 in forgotten_documents(layout):
         raise InputError("this document was deleted with qa-pipeline forget")
     folder = _uploads(layout) / f"{content_sha256}{suffix}"
-    done = _upload(folder)
-    if done is not None:
-        yield done
+    earlier = _upload(folder)
+    if earlier is not None:
+        yield earlier
         return
+    title = shorten(name.replace("\\", "/").rpartition("/")[2], _MOST_NAME)
     with locked(layout.out, shared=True):
         write_bytes(folder / "corpus" / DOCUMENT / f"{DOCUMENT}{suffix}", content)
-        shown = shorten(name.replace("\\", "/").rpartition("/")[2], _MOST_NAME)
-        write_bytes(folder / "name.txt", shown.encode())
+        write_bytes(folder / "name.txt", title.encode())
         # an output folder of its own that shares settings, models, stores and caps
         settings = resources.settings.model_copy(update={"corpus": str(folder / "corpus"), "out": folder})
         shared = resources.layout.shared or resources.layout.out
@@ -117,7 +105,7 @@ def read_document(
         for table, frame in ((DOCUMENTS, documents), (CHUNKS, chunks), (EMBEDDINGS, embeddings)):
             write_table(alone.layout.table(table.name, DOCUMENT), frame, table)
         write_bytes(alone.layout.index(DOCUMENT), dump_index(build_index(embeddings)))
-    yield Place(f"upload:{folder.name}", DOCUMENT, alone.layout, shown)
+    yield AskedBatch(f"upload:{folder.name}", DOCUMENT, alone.layout, title)
 
 
 def _progress(job: Job, stage: str) -> ProgressCallback:

@@ -13,11 +13,9 @@ from yaml import SafeLoader
 from qa_pipeline.errors import SettingsError
 
 MOST_LEVELS = 50
-"""Most nested levels. PyYAML's compiled reader recurses without a limit: 40,000 open brackets ended the
-process."""
+"""Most nested levels. PyYAML's compiled reader recurses: 40,000 open brackets ended the process."""
 MOST_ALIASES = 16
-"""Most aliases, since they multiply: 9 levels of 9 merged aliases give 387 million entries, and 16 aliases a
-factor of 350."""
+"""Most aliases. They multiply: 9 levels of 9 merged aliases give 387 million entries."""
 LONGEST_NUMBER = 400
 """Most characters of a number; Python refuses to print integers above 4,300 digits."""
 
@@ -48,11 +46,7 @@ for _kind in ("int", "float"):
 
 
 def read_yaml(text: str, loader: Any = PlainLoader) -> Any:
-    """Return the value of a YAML text.
-
-    Args:
-        text: the text; callers limit its length.
-        loader: PyYAML's loader class; with `BaseLoader` all values are strings, lists and mappings.
+    """Return the value of a YAML text of limited length, levels and aliases.
 
     Raises:
         yaml.YAMLError: the text is not YAML or exceeds a limit; a `MarkedYAMLError` names the line.
@@ -60,9 +54,12 @@ def read_yaml(text: str, loader: Any = PlainLoader) -> Any:
     levels = aliases = 0
     try:
         for event in yaml.parse(text, Loader=loader):
-            levels += isinstance(event, yaml.CollectionStartEvent)
-            levels -= isinstance(event, yaml.CollectionEndEvent)
-            aliases += isinstance(event, yaml.AliasEvent)
+            if isinstance(event, yaml.CollectionStartEvent):
+                levels += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                levels -= 1
+            elif isinstance(event, yaml.AliasEvent):
+                aliases += 1
             if levels > MOST_LEVELS:
                 raise _yaml_problem(f"nested deeper than {MOST_LEVELS} levels", event.start_mark)
             if aliases > MOST_ALIASES:
@@ -99,19 +96,14 @@ class Group(BaseModel):
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """Read a YAML file of settings; a missing or empty file gives an empty mapping.
-
-    Raises:
-        SettingsError: the file cannot be read, is not YAML, or does not contain names and values.
-    """
+    """Read a YAML file of settings; a missing or empty file gives an empty mapping."""
     try:
         values = read_yaml(path.read_text(encoding="utf-8")) or {}
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SettingsError(
-            f"settings file {path} is not plain YAML: {' '.join(f'{error}'.split())}"
-        ) from error
+        problem = " ".join(str(error).split())
+        raise SettingsError(f"settings file {path} is not plain YAML: {problem}") from error
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):
         raise SettingsError(f"settings file {path} must contain names and values, such as `out: data`")
     return values
@@ -125,30 +117,23 @@ FOREIGN_NAMES = {
 """Environment variables named in the specification, and their names after the prefix."""
 
 
-def check_environment(environ: Iterable[str], prefix: str, names: Collection[str]) -> None:
-    """Refuse variables with the prefix that match no setting, so that a typing error is not ignored.
-
-    Raises:
-        SettingsError: with the first such variable.
-    """
+def check_environment(environ: Iterable[str], names: Collection[str]) -> None:
+    """Refuse variables with the prefix that match no setting, so that a typing error is not ignored."""
     for name in sorted(environ):
-        if (our_name := FOREIGN_NAMES.get(name.upper())) is not None:
-            raise SettingsError(f"environment variable {name} is not read; set {prefix}{our_name} instead")
-        if not name.upper().startswith(prefix):
-            continue
-        if name[len(prefix) :].lower().split("__")[0] not in names:
+        upper = name.upper()
+        if upper in FOREIGN_NAMES:
+            raise SettingsError(
+                f"environment variable {name} is not read; set {PREFIX}{FOREIGN_NAMES[upper]} instead"
+            )
+        group = upper.removeprefix(PREFIX).split("__")[0].lower()
+        if upper.startswith(PREFIX) and group not in names:
             raise SettingsError(f"environment variable {name} names no setting; known: {', '.join(names)}")
 
 
 def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Parse `path=value` texts, as for `--set`, into a tree of settings.
+    """Parse `path=value` texts, as for `--set`, into a tree of settings such as {llm: {workers: 20}}.
 
-    Args:
-        texts: the texts; the value `none` means null, and lists are written as JSON.
-        named_values: further values by path, which take precedence.
-
-    Raises:
-        SettingsError: a text has another form.
+    The value `none` means null, and lists are written as JSON. `named_values` by path take precedence.
     """
     values: dict[str, Any] = {}
     for text in texts:
@@ -160,15 +145,16 @@ def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | Non
     for path, value in {**values, **(named_values or {})}.items():
         *groups, name = path.split(".")
         group = tree
-        for part in groups:
-            group = group.setdefault(part, {})
+        for group_name in groups:
+            group = group.setdefault(group_name, {})
             if not isinstance(group, dict):
-                raise SettingsError(f"--set {path}: {part} has a value of its own already")
+                raise SettingsError(f"--set {path}: {group_name} has a value of its own already")
         group[name] = value
     return tree
 
 
 def _value(path: str, text: str) -> Any:
+    """Parse null, a list or a mapping; other texts are converted by the type of the setting."""
     if text.lower() in ("none", "null"):
         return None
     if not text.startswith(("[", "{")):

@@ -27,11 +27,9 @@ class MaskingSettings(Group):
     """Personal data in documents and in files of pairs."""
 
     action: MaskingAction = "off"
-    """How to treat an item. flag counts it. mask replaces it with a token such as [EMAIL-1f2e3d4c], the same
-    at every occurrence. drop replaces it with [removed]."""
+    """flag counts an item. mask replaces it by a token such as [EMAIL-1f2e3d4c], drop by [removed]."""
     key: SecretStr | None = None
-    """Secret of at least 16 characters from which tokens are derived. Another key gives other tokens; without
-    the key a token cannot be traced back."""
+    """Secret of at least 16 characters from which tokens are derived, so that they cannot be traced back."""
     kinds: tuple[MaskedKind, ...] = MASKED_KINDS
     """Kinds of items to find; steuer_id and rvnr are German tax and pension numbers."""
     phone_regions: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ("SE", "DE", "GB", "US")
@@ -41,11 +39,11 @@ class MaskingSettings(Group):
 
     @field_validator("action", mode="before")
     @classmethod
-    def _off_is_a_word(cls, value: object) -> object:
+    def _off_from_yaml(cls, value: object) -> object:
         return "off" if value is False else value  # YAML reads `off` as false
 
     @model_validator(mode="after")
-    def _can_be_done(self) -> "MaskingSettings":
+    def _check_key_and_kinds(self) -> "MaskingSettings":
         if self.key is not None and len(self.key.get_secret_value()) < SHORTEST_MASKING_KEY:
             raise ValueError(f"the key is too short; {MASKING_KEY_NEEDED}")
         if self.action == "mask" and self.key is None:
@@ -55,7 +53,7 @@ class MaskingSettings(Group):
         return self
 
     @field_serializer("key", when_used="json")
-    def _key_unread(self, key: SecretStr | None) -> str | None:
+    def _key_fingerprint(self, key: SecretStr | None) -> str | None:
         """Return a fingerprint for the stored settings, which distinguishes keys without revealing them."""
         if key is None:
             return None
@@ -67,8 +65,7 @@ class DocumentSettings(Group):
     """Reading files."""
 
     readers: dict[Annotated[str, Field(pattern=r"^\.[a-z0-9_+-]+$")], ReaderName] = Field({})
-    """Readers for more suffixes, such as {.log: text}; reader names are those in the column format of
-    documents."""
+    """Readers for more suffixes, such as {.log: text}; the column format of documents has the names."""
     max_bytes: int = Field(50_000_000, gt=0)
     """Most bytes of a file; larger files fail."""
     max_characters: int = Field(10_000_000, gt=0)
@@ -88,8 +85,7 @@ class DocumentSettings(Group):
     parse_seconds: float = Field(120.0, gt=0, le=86_400)
     """Time limit for parsing a file; slower files fail, and OCR needs more time."""
     parse_memory: int = Field(2_500_000_000, ge=800_000_000)
-    """Memory limit in bytes of a parsing process, including 500 MB for its libraries; files that need more
-    fail."""
+    """Memory limit in bytes of a parsing process, including 500 MB for its libraries."""
     masking: MaskingSettings = MaskingSettings()
 
 
@@ -102,7 +98,7 @@ class ChunkingSettings(Group):
     """Most tokens that a chunk repeats from the previous chunk, in whole sentences or rows."""
 
     @model_validator(mode="after")
-    def _overlap_leaves_room(self) -> "ChunkingSettings":
+    def _check_overlap(self) -> "ChunkingSettings":
         if self.overlap_tokens > self.max_tokens // 2:
             raise ValueError(
                 f"chunking.overlap_tokens is {self.overlap_tokens}, more than half of chunking.max_tokens "

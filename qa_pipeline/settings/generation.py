@@ -20,11 +20,9 @@ class EmbeddingSettings(Group):
     revision: str | None = None
     """Commit on the hub; required for a hub name."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Arithmetic of the embedding and entailment models. auto uses bfloat16 if the CPU supports it natively,
-    and float32 on a GPU."""
+    """Arithmetic of local models. auto is bfloat16 if the CPU supports it natively, and float32 on a GPU."""
     device: Literal["cpu", "cuda"] = "cpu"
-    """Device of all local models. cuda needs an NVIDIA GPU; its vectors and logits are stored separately from
-    a CPU's."""
+    """Device of all local models; vectors and logits of each device are stored separately."""
 
 
 class RetrievalSettings(Group):
@@ -56,8 +54,7 @@ class GuardSettings(Group):
 
     mode: Literal["prompt", "embedding", "hybrid", "llm", "embedding_then_llm"] = "prompt"
     """prompt: the answer's own prompt refuses. embedding and hybrid: the mean cosine of the three best
-    passages decides, strictly or loosely. llm: a model decides. embedding_then_llm: a model decides on
-    questions that pass the embedding check."""
+    passages decides. llm: a model decides. embedding_then_llm: a model decides on questions that pass."""
     similarity: float = Field(0.4, ge=-1, le=1)
     """embedding: a question below this cosine is refused."""
     hybrid_similarity: float = Field(0.3, ge=-1, le=1)
@@ -84,35 +81,29 @@ class GenerationSettings(Group):
     max_questions: int | None = Field(None, gt=0)
     """Most questions planned for a batch, spread over its sections; null for no limit."""
     max_chunks: int | None = Field(None, gt=0)
-    """Most chunks of a batch to ask about, sampled at random across its documents; existing pairs are left
-    out. null asks about all chunks."""
+    """Most chunks of a batch to ask about, sampled at random across its documents; null for all."""
     mix: dict[QuestionType, Annotated[float, Field(ge=0)]] = MIX
-    """Relative share of each question type, such as {fact_single: 0.8, procedure: 0.2}. Types that are left
-    out are not asked."""
+    """Shares of the question types to ask, such as {fact_single: 0.8, procedure: 0.2}."""
     guard: GuardSettings = GuardSettings()
     enable_reference_validation: bool = False
     """Check that each retrieved passage helps with the question before an answer is drafted."""
     validation_strategy: Literal["noop", "embedding", "llm"] = "llm"
-    """Method of validation: llm asks a model, embedding compares cosines; noop is invalid if validation is
-    enabled."""
+    """llm asks a model, embedding compares cosines; noop is invalid if validation is enabled."""
     validation_model: str | None = None
     """Model for validation, from the verifier's provider; null uses the verifier's model."""
     validation_max_refs_per_item: int = Field(2, gt=0)
     """Most accepted passages per question; the best search results are used."""
     guidance: str | None = Field(None, min_length=1, max_length=4000)
-    """Your wishes for the questions, in your own words, added to the prompt: who asks, about which subjects,
-    and how."""
+    """Wishes for the questions, added to the prompt: who asks, about which subjects, and how."""
     answers: Literal["with_questions", "from_passages", "quoted"] = "with_questions"
-    """with_questions: a hosted model writes question and answer in the same call, its quotes first. Doubtful
-    answers are drafted again from the retrieved passages. from_passages: every answer is a separate call.
-    quoted: a hosted model picks the sentence that answers its question as the answer, the default of the
-    small profile."""
+    """with_questions: a hosted model writes question and answer in a call; doubtful answers are drafted again
+    from the retrieved passages. from_passages: every answer is a separate call. quoted: the answer is the
+    sentence that a hosted model picks, the default of the small profile."""
     answer_style: AnswerStyle | Literal["by_type"] = "by_type"
-    """short: only the value or name. sentence: one or two sentences. long_form: one or two paragraphs. steps:
-    a numbered list. by_type: long_form for summary, reasoning and comparison, steps for procedure, else
-    sentence."""
+    """short: only the value or name. long_form: one or two paragraphs. steps: a numbered list. by_type:
+    long_form for summary, reasoning and comparison, steps for procedure, else sentence."""
     drafts_per_question: int = Field(1, gt=0, le=10)
-    """Answers drafted per question; the best accepted answer is kept, and the others stay as alternatives."""
+    """Answers drafted per question; the best accepted answer is kept, the others are alternatives."""
     temperature: float = Field(0.3, ge=0)
     """Temperature of questions and drafts."""
     require_round_trip: bool = True
@@ -126,7 +117,7 @@ class GenerationSettings(Group):
 
     @field_validator("mix")
     @classmethod
-    def _asks_something(cls, mix: dict[QuestionType, float]) -> dict[QuestionType, float]:
+    def _check_mix(cls, mix: dict[QuestionType, float]) -> dict[QuestionType, float]:
         if not any(mix.values()):
             raise ValueError("generation.mix gives every type the share 0; leave one of them above 0")
         return {kind: mix[kind] for kind in MIX if kind in mix}  # the order does not depend on the file
@@ -137,7 +128,7 @@ class GenerationSettings(Group):
         return sum(self.mix.get(kind, 0.0) for kind in HOP_SCOPES) / sum(self.mix.values())
 
     @model_validator(mode="after")
-    def _validates_something(self) -> "GenerationSettings":
+    def _check_validation(self) -> "GenerationSettings":
         if self.enable_reference_validation and self.validation_strategy == "noop":
             raise ValueError(
                 "generation.enable_reference_validation is true and generation.validation_strategy is noop, "

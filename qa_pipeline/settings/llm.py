@@ -23,10 +23,7 @@ SERVERS: dict[str, dict[str, Any]] = {
     "llama.cpp": {"base_url": "http://127.0.0.1:8080/v1", "workers": 1},
     "vllm": {"base_url": "http://127.0.0.1:8000/v1", "workers": 32},
 }
-"""Chat completion servers that `provider` may name, with their default settings.
-
-Ollama and llama.cpp process a single call at a time unless they are started with more slots.
-"""
+"""Servers with their default settings. Ollama and llama.cpp process a single call at a time by default."""
 SMALL_BELOW = 4.0
 """Billions of weights below which a model gets the small profile, if its name contains its size."""
 _WEIGHTS = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d{1,2})?)([bm])(?![^\W_])", re.IGNORECASE)
@@ -35,18 +32,20 @@ HOSTED_SECONDS, LOCAL_SECONDS = 120.0, 600.0
 
 
 def with_server(values: Any, fields: Collection[str]) -> Any:
-    """Return settings with the defaults of a named server and of a small model."""
+    """Return settings with the defaults of a named server and of a small model, for a group with `fields`."""
     if not isinstance(values, dict):  # validation reports it
         return values
-    providers = {*get_args(Provider), *SERVERS, None}
-    if values.get("provider") not in providers:
-        name = "llm.provider" if "profile" in fields else "the provider of a role below llm"
-        raise ValueError(f"{name} has to be one of {', '.join(sorted(providers - {None}))}")
+    is_main = "profile" in fields  # llm itself, not a role below it
+    provider = values.get("provider")
+    providers = (*get_args(Provider), *SERVERS)
+    if provider is not None and provider not in providers:
+        name = "llm.provider" if is_main else "the provider of a role below llm"
+        raise ValueError(f"{name} has to be one of {', '.join(sorted(providers))}")
     filled = dict(values)
-    if server := SERVERS.get(str(values.get("provider"))):
-        filled = {**{name: value for name, value in server.items() if name in fields}, **values}
-        filled["provider"] = "openai"
-    if "profile" in fields and is_small(str(values.get("model", ""))):
+    if provider in SERVERS:
+        defaults = {name: value for name, value in SERVERS[provider].items() if name in fields}
+        filled = {**defaults, **values, "provider": "openai"}
+    if is_main and is_small(str(values.get("model", ""))):
         filled.setdefault("profile", "small")
     return filled
 
@@ -125,15 +124,14 @@ class StoreSettings(Group):
     """The store of replies."""
 
     url: str | None = None
-    """postgresql://user@host/database for many machines; null is a SQLite file below `out`. A password
-    belongs in PGPASSWORD or a .pgpass file."""
+    """postgresql://user@host/database for many machines; null is a SQLite file below `out`."""
 
     @field_validator("url")
     @classmethod
     def _without_password(cls, url: str | None) -> str | None:
         if url is not None and urlsplit(url).password:
             raise ValueError(
-                "the address of the store holds a password, which settings show to anybody who reads them; "
+                "the address of the store contains a password, which settings show to every reader; "
                 "put it into PGPASSWORD or a .pgpass file"
             )
         return url
@@ -143,25 +141,21 @@ class LLMSettings(ModelSettings):
     """The language models."""
 
     profile: Profile = "standard"
-    """How much is asked of the writing model. small: short prompts with an example, and one question a call,
-    for models of a few billion weights or fewer. It is the default if the model's name contains a size below
-    4 billion, such as qwen2.5:1.5b. quality: each answer is drafted twice from the retrieved passages, and
-    solved again from its quotes."""
+    """small: short prompts with an example, and one question a call. It is the default if the model's name
+    contains a size below 4 billion weights, such as qwen2.5:1.5b. quality: each answer is drafted twice from
+    the retrieved passages, and solved again from its quotes."""
     prompts: Path | None = None
-    """Folder of prompts that replace the package's: LANGUAGE/NAME.md, with the same names and
-    placeholders."""
+    """Folder of own prompts: LANGUAGE/NAME.md, with the names and placeholders of the package."""
     verifier: RoleSettings = RoleSettings()
     judge: RoleSettings = RoleSettings()
     workers: int = Field(5, gt=0)
     """Most concurrent calls."""
     timeout_seconds: float | None = Field(None, gt=0)
-    """Time limit of a try, from sending to the last byte; null means 120, and 600 for a server on this
-    machine."""
+    """Time limit of a try; null means 120, and 600 for a server on this machine."""
     max_tries: int = Field(5, gt=0)
     """Most tries of a call after transient errors, while the server answers other calls."""
     wait_minutes: float = Field(10.0, ge=0)
-    """Minutes to wait for a server that loads, restarts or refuses connections. Then the run stops with exit
-    code 3, and a later run resumes it."""
+    """Minutes to wait for a server that refuses connections. Then the run stops with exit code 3."""
     requests_per_minute: int | None = Field(None, gt=0)
     """Rate limit per model and process; calls that a server refuses are retried later."""
     budget: BudgetSettings = BudgetSettings()

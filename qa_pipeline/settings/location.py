@@ -25,8 +25,8 @@ def location_of(value: object) -> str:
         ValueError: the scheme is unknown, its package is missing, or the address contains credentials.
     """
     text = str(value)
-    scheme, mark, path = text.partition(_ADDRESS)
-    if not mark:
+    scheme, separator, path = text.partition(_ADDRESS)
+    if not separator:
         return text
     scheme = scheme.lower()
     if scheme in _LOCAL:
@@ -37,22 +37,14 @@ def location_of(value: object) -> str:
 
 
 def local_folder(value: object) -> object:
-    """Return a local folder unchanged.
-
-    Raises:
-        ValueError: it is an address; a `Path` of it would silently be a folder named `s3:`.
-    """
+    """Return a local folder unchanged, and refuse an address: its `Path` would be a folder named `s3:`."""
     if isinstance(value, str | Path) and _SCHEME.match(str(value)):
         raise ValueError(f"{value} is an address; name a local folder")
     return value
 
 
 def output_folder(value: object) -> Path:
-    """Return a folder for results, on disk or in an object store.
-
-    Raises:
-        ValueError: the address is not writable, or contains credentials.
-    """
+    """Return a folder for results, on disk or in an object store; refuse other addresses."""
     if not isinstance(value, str):
         if isinstance(value, Path) or store_of(cast("Path", value)) is not None:
             return cast("Path", local_folder(value))
@@ -73,16 +65,18 @@ def is_remote(location: str) -> bool:
 
 
 def _check_path(scheme: str, path: str) -> None:
+    """Refuse credentials and chained addresses."""
     user, at, _ = path.partition("/")[0].rpartition("@")
     if at and (":" in user or scheme in _NO_USERS):
-        raise ValueError("it holds a password or token; leave it out and set it in the environment instead")
+        raise ValueError("it has a password or token; leave it out and set it in the environment instead")
     if "?" in path and scheme in _NO_USERS:
-        raise ValueError("it holds a query, which may be a token; name a folder that can be listed without")
+        raise ValueError("it has a query, which may be a token; name a folder that can be listed without")
     if "::" in path:
         raise ValueError("chained addresses are not read; copy the files to one folder")
 
 
 def _check_scheme(scheme: str) -> None:
+    """Refuse a scheme that fsspec does not know, or whose package is missing."""
     from fsspec import get_filesystem_class
 
     try:

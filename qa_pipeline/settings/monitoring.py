@@ -22,10 +22,10 @@ class AlertSettings(Group):
     """Metrics that are tested per hour (UTC) instead of per day."""
     urls: tuple[SecretStr, ...] = ()
     """Apprise addresses for messages of the sensor `alerts`, such as mailto://user:password@host or
-    slack://tokens; needs the alerts extra. Without addresses no messages are sent."""
+    slack://tokens; needs the alerts extra."""
 
     @model_validator(mode="after")
-    def _hours_of_known_limits(self) -> "AlertSettings":
+    def _check_hourly(self) -> "AlertSettings":
         unknown = set(self.hourly) - {*self.below, *self.above}
         if unknown:
             raise ValueError(f"hourly names {', '.join(sorted(unknown))}, which have no limit below or above")

@@ -27,8 +27,7 @@ class Band(Part):
     """Scores at which entailment decides a claim; claims in between go to the next step.
 
     A claim is supported from an entailment score of `accept`, unsupported up to `reject`, and contradicted
-    from a contradiction score of `contradict`. A threshold is null if no value met the target. The model then
-    never decides in that way.
+    from a contradiction score of `contradict`. A null threshold never decides: no value met the target.
     """
 
     accept: Share | None = None
@@ -44,7 +43,7 @@ class Band(Part):
     @property
     def decides(self) -> bool:
         """Return True if any threshold was fitted."""
-        return any(value is not None for value in (self.accept, self.reject, self.contradict))
+        return (self.accept, self.reject, self.contradict) != (None, None, None)
 
 
 class DataFile(Part):
@@ -119,16 +118,10 @@ UNFITTED = Thresholds(
 """Used without a file of thresholds; a model's scores then have no effect."""
 _LARGEST = 2_000_000
 """Most bytes of a file; each data file adds only a few hundred."""
-_MOST_NAMED = 5
-"""Most faults of a file that an error lists."""
 
 
 def read_thresholds(file: Path | None) -> Thresholds:
-    """Return the thresholds of a file, or `UNFITTED`; an unchanged file is read once.
-
-    Raises:
-        SettingsError: the file is missing or invalid, or its content does not match its id.
-    """
+    """Return the thresholds of a file, or `UNFITTED`; an unchanged file is read once."""
     if file is None:
         return UNFITTED
     try:
@@ -141,27 +134,22 @@ def read_thresholds(file: Path | None) -> Thresholds:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, _changed: int, size: int) -> Thresholds:
+    """Read a file again only if its time or size differs; refuse content that does not match its id."""
     if size > _LARGEST:
         raise SettingsError(f"thresholds file {path} is larger than {_LARGEST} bytes, so it is none")
     try:
         thresholds = Thresholds.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise SettingsError(f"thresholds file {path}: {_explained(error)}") from None
-    if thresholds.id != (actual_id := content_id(thresholds)):
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        field = ".".join(map(str, problem["loc"]))
+        raise SettingsError(f"thresholds file {path}: {field}: {problem['msg']}") from None
+    actual_id = content_id(thresholds)
+    if thresholds.id != actual_id:
         raise SettingsError(
             f"thresholds file {path} has the id {thresholds.id}, but its content that of {actual_id}: it was "
             "changed by hand; fit it again (qa-pipeline calibrate)"
         )
     return thresholds
-
-
-def _explained(error: ValidationError) -> str:
-    problems = error.errors(include_url=False, include_input=False, include_context=False)
-    listed = [
-        (".".join(str(part) for part in problem["loc"]), problem["msg"]) for problem in problems[:_MOST_NAMED]
-    ]
-    more = f"; and {len(problems) - _MOST_NAMED} more" if len(problems) > _MOST_NAMED else ""
-    return "; ".join(f"{name}: {message}" if name else message for name, message in listed) + more
 
 
 def thresholds_bytes(thresholds: Thresholds) -> bytes:
@@ -170,26 +158,20 @@ def thresholds_bytes(thresholds: Thresholds) -> bytes:
 
 
 def check_models(path: Path | None, *, entailment: str | None = None) -> str | None:
-    """Check that the thresholds were fitted for the configured model.
-
-    Args:
-        path: the configured file of thresholds, if any.
-        entailment: the configured cross-encoder, if any.
-
-    Returns:
-        A note if the model's scores, or the file, have no effect.
+    """Return a note if the thresholds or the model's scores have no effect.
 
     Raises:
-        SettingsError: with both models, if they differ.
+        SettingsError: the thresholds were fitted for another model than the configured `entailment`.
     """
     thresholds = read_thresholds(path)
     fitted, has_band = thresholds.model, thresholds.band.decides
     if entailment is None:
-        unused = f"{path} is not used: verification.entailment.model names no model, and it is of {fitted}"
-        return unused if path is not None and has_band else None
+        if path is None or not has_band:
+            return None
+        return f"{path} is not used: verification.entailment.model names no model, and it is of {fitted}"
     folder = Path(entailment).expanduser()
     name = folder.resolve().name if folder.is_dir() else entailment  # the name in scores
-    is_of_model = fitted is not None and name == (fitted.rpartition("@")[0] or fitted)
+    is_of_model = fitted is not None and name == (fitted.rpartition("@")[0] or fitted)  # MODEL@REVISION
     if path is not None and fitted is not None and not is_of_model:
         raise SettingsError(
             f"verification.thresholds: {path} was fitted for the entailment model {fitted}, and {name} is "

@@ -52,7 +52,7 @@ from qa_pipeline.settings.verification import (
 from qa_pipeline.storage.object_stores import store_of
 
 Profile = Literal["embedded", "hosted"]
-PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
+PROFILES: dict[str, dict[str, dict[str, Any]]] = {
     "embedded": {
         "generation": {
             "questions_per_chunk": 3,
@@ -69,7 +69,6 @@ PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
 Its rules are free, but find little in most chunks. So they may ask three times, and only question types that
 they can write.
 """
-
 MODEL_PROFILES: dict[str, dict[str, dict[str, Any]]] = {
     "small": {
         "generation": {
@@ -84,9 +83,8 @@ MODEL_PROFILES: dict[str, dict[str, dict[str, Any]]] = {
         "verification": {"round_trip": True},
     },
 }
-"""Defaults of each `llm.profile`, with lower precedence than `profile`. A small model copies a sentence and
-asks for it, and works better with three passages than with five."""
-
+"""Defaults of each `llm.profile`, with higher precedence than those of `profile`. A small model copies a
+sentence and asks for it, and works better with three passages than with five."""
 PRIVATE_UMASK = 0o077  # files 0600 and folders 0700, for the owner only
 
 
@@ -109,11 +107,9 @@ class Settings(BaseSettings):
     out: Annotated[Path, PlainValidator(output_folder), PlainSerializer(str)] = Path("data")
     """Folder for tables, indexes, exports and releases, or an address such as s3://bucket/x."""
     cache: Annotated[Path | None, BeforeValidator(local_folder)] = None
-    """Local folder for stored replies, vectors and logits; by default `cache` in `out`. Required if out is an
-    address."""
+    """Local folder for stored replies, vectors and logits; by default `cache` in `out`."""
     private: bool = True
-    """Create files and folders for their owner only (0600, 0700), releases included; false follows the
-    umask."""
+    """Create files and folders for their owner only (0600, 0700); false follows the umask."""
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -132,20 +128,19 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Fill in the defaults of both profiles; the values are not validated yet."""
         llm = with_server(values.get("llm"), LLMSettings.model_fields)
-        of_model = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
-        profile = values.get("profile", "embedded")  # not validated yet
-        for chosen, profiles in ((of_model, MODEL_PROFILES), (profile, PROFILES)):
-            groups_of_profile = next((groups for name, groups in profiles.items() if name == chosen), {})
-            filled = {
-                group: _filled(values.get(group, {}), defaults)
-                for group, defaults in groups_of_profile.items()
-            }
-            values = {**values, **filled}
-        return values
+        model_profile = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
+        model_defaults = MODEL_PROFILES.get(str(model_profile), {})
+        defaults = PROFILES.get(str(values.get("profile", "embedded")), {})
+        filled = dict(values)
+        # settings that are filled in first are kept, so the model's defaults take precedence
+        for group, group_defaults in (*model_defaults.items(), *defaults.items()):
+            filled[group] = _filled(filled.get(group, {}), group_defaults)
+        return filled
 
     @model_validator(mode="after")
-    def _cached_locally(self) -> "Settings":
+    def _check_cache(self) -> "Settings":
         if self.cache is None and store_of(self.out) is not None:
             raise ValueError(
                 f"out is an address, and stores of replies and vectors are local: set {PREFIX}CACHE (or "
@@ -154,7 +149,7 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _capped_when_paid(self) -> "Settings":
+    def _check_cap(self) -> "Settings":
         paid = [model.provider for model in self.llm.hosted_models if not model.is_local]
         if paid and not self.llm.budget.caps_a_run:
             raise ValueError(
@@ -174,7 +169,7 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _thresholds_of_the_models(self) -> "Settings":
+    def _check_thresholds(self) -> "Settings":
         if self.verification.thresholds is not None:
             check_models(self.verification.thresholds, entailment=self.verification.entailment.model)
         return self
@@ -208,15 +203,12 @@ def load_settings(**overrides: Any) -> Settings:
     """Load the settings from all sources; `overrides` take precedence.
 
     With `private` this sets the umask of the process, since SQLite, Parquet writers and child processes take
-    no file mode.
-
-    Raises:
-        SettingsError: with each setting that is unknown, of the wrong type or contradictory.
+    no file mode. A SettingsError lists every setting that is unknown or invalid.
     """
     file_name = os.environ.get(FILE_NAME)
     if file_name and not Path(file_name).is_file():
         raise SettingsError(f"{FILE_NAME} names {file_name}, which is not a file")
-    check_environment(os.environ, PREFIX, [*Settings.model_fields, FILE_NAME.removeprefix(PREFIX).lower()])
+    check_environment(os.environ, [*Settings.model_fields, FILE_NAME.removeprefix(PREFIX).lower()])
     try:
         settings = Settings(**overrides)
     except ValidationError as error:
@@ -230,11 +222,7 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def check_model(settings: Settings, model: str | None) -> None:
-    """Refuse a model on the command line that the configured provider would ignore.
-
-    Raises:
-        SettingsError: the provider is not hosted.
-    """
+    """Refuse a model on the command line that the configured provider would ignore."""
     if model is not None and not settings.llm.hosted_models:
         raise SettingsError(
             f"--model {model} would not be asked: the provider is {settings.llm.provider}; "
@@ -243,15 +231,11 @@ def check_model(settings: Settings, model: str | None) -> None:
 
 
 def notes(settings: Settings) -> list[str]:
-    """Return a sentence for each setting with a surprising effect.
-
-    Raises:
-        SettingsError: the thresholds are invalid.
-    """
-    judged = same_model_warning(settings.llm) if settings.judging.enabled else None
+    """Return a sentence for each setting with a surprising effect."""
+    same_model = same_model_warning(settings.llm) if settings.judging.enabled else None
     verification = settings.verification
-    idle = check_models(verification.thresholds, entailment=verification.entailment.model)
-    return [note for note in (judged, idle) if note is not None]
+    unused = check_models(verification.thresholds, entailment=verification.entailment.model)
+    return [note for note in (same_model, unused) if note is not None]
 
 
 MASK = "********"
@@ -269,14 +253,7 @@ class SettingInForce:
 
 
 def settings_in_force(overrides: Mapping[str, Any]) -> list[SettingInForce]:
-    """Return every setting with its value, in the order of the tree.
-
-    Args:
-        overrides: the settings changed on the command line.
-
-    Raises:
-        SettingsError: the settings are invalid.
-    """
+    """Return every setting with its value, in the order of the tree."""
     settings = load_settings(**overrides)
     values = settings.model_dump(mode="json")
     rows = []
@@ -299,5 +276,5 @@ def setting_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[s
             nested.append((name, field.annotation))
         else:
             yield f"{prefix}{name}", field
-    for name, below in nested:
-        yield from setting_fields(below, f"{prefix}{name}.")
+    for name, group in nested:
+        yield from setting_fields(group, f"{prefix}{name}.")

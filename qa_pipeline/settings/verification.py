@@ -34,21 +34,19 @@ class VerificationSettings(Group):
     similarity_fail: Decides[float] = 0.50
     """similarity_only: a pair fails below this cosine."""
     thresholds: Decides[Path | None] = None
-    """Cascade: file of thresholds from qa-pipeline calibrate; without it the entailment model's scores do not
-    decide."""
+    """Cascade: file of thresholds from qa-pipeline calibrate; without it entailment scores do not decide."""
     split_claims: Literal["auto", "model", "rules"] = "auto"
     """How to split answers into claims. rules: by sentence, list item and table row. model: the verifier
     splits every answer further. auto: it does so only for joined clauses, pronouns and table rows that are
-    not quoted word for word from the cited passages. Evaluations use this setting with --scorer model, unless
-    --statements overrides it; without a model, and for answers in production, the rules split."""
+    not quoted word for word. Evaluations without --scorer model, and monitoring, split by rules."""
     unsure: Decides[Literal["unsupported", "undecided"]] = "unsupported"
     """Verdict of a claim about which the verifying model is unsure."""
     round_trip: bool = False
-    """Have the verifying model answer each question again from the quotes of its proof alone, unless rules
-    proved the answer word for word. Questions of several hops are always asked again."""
+    """Have the verifying model answer each question again from its quotes, unless rules proved the answer.
+    Questions of several hops are always asked again."""
     accept_grounding: Decides[float] = Field(1.0, gt=0, le=1)
-    """Share of claims that must be supported. Below 1, answers with unproved statements are judged, and
-    accepted as partially_supported if judging.floor_source and the composite score allow it."""
+    """Share of claims that must be supported. Below 1, other answers can be accepted by the judge as
+    partially_supported."""
     temperature: float = Field(0.0, ge=0)
     """Temperature of the verifying model."""
 
@@ -56,11 +54,7 @@ class VerificationSettings(Group):
 
     @property
     def fitted(self) -> Thresholds:
-        """Return the fitted thresholds.
-
-        Raises:
-            SettingsError: the file is invalid.
-        """
+        """Return the fitted thresholds, or raise SettingsError if their file is invalid."""
         return read_thresholds(self.thresholds)
 
     @property
@@ -70,16 +64,11 @@ class VerificationSettings(Group):
 
     def thresholds_named(self, fitted: Thresholds) -> str:
         """Return `thresholds_id` for other fitted thresholds."""
-        return f"{fitted.full_id}-{self.values_id}"
-
-    @property
-    def values_id(self) -> str:
-        """Hash all deciding settings, without the fitted thresholds."""
         values = self.model_dump_json(exclude={"thresholds", "entailment"})
-        return hash_text(values)[:12]
+        return f"{fitted.full_id}-{hash_text(values)[:12]}"
 
     def deciding_values(self) -> dict[str, Any]:
-        """Return the settings behind `values_id`, as JSON values."""
+        """Return the settings behind `thresholds_id`, without the fitted thresholds, as JSON values."""
         return self.model_dump(mode="json", exclude={"thresholds", "entailment"})
 
 
@@ -87,8 +76,7 @@ class CanarySettings(Group):
     """Rows with known verdicts that test the verifier and judge in each batch."""
 
     enabled: bool = True
-    """Create canaries. Per batch they cost a verifying model 4 calls and a judge 6; local steps need no
-    calls."""
+    """Create canaries. Per batch they cost a verifying model 4 calls and a judge 6."""
 
 
 class JudgingSettings(Group):
@@ -97,8 +85,8 @@ class JudgingSettings(Group):
     enabled: bool = True
     """Judge verified pairs with a model, if a model that can judge is configured."""
     accept_unjudged: Decides[bool | None] = None
-    """Accept fully supported pairs without a judgement. none accepts them in the embedded profile while no
-    hosted model is configured, and sends them to review otherwise."""
+    """Accept fully supported pairs without a judgement. none accepts them only in the embedded profile
+    without a hosted model; otherwise they go to review."""
     temperature: float = Field(0.0, ge=0)
     """Temperature of the judge."""
     weight_source: Decides[float] = Field(0.3, ge=0)
@@ -112,8 +100,7 @@ class JudgingSettings(Group):
     threshold: Decides[float] = 0.7
     """Composite score (weighted mean) from which a pair is accepted."""
     floor_source: Decides[float] = 0.5
-    """Share of supported claims below which a pair is rejected; only matters if verification.accept_grounding
-    is lower."""
+    """Share of supported claims below which a pair is rejected, if verification.accept_grounding is lower."""
     floor_relevance: Decides[float] = 0.5
     """Relevance below which a pair is rejected."""
     floor_correctness: Decides[float] = 0.7
@@ -124,14 +111,11 @@ class JudgingSettings(Group):
     """Question quality below which a pair is rejected; 0 never rejects."""
 
     @model_validator(mode="after")
-    def _some_weight(self) -> "JudgingSettings":
-        weights = (
-            self.weight_source,
-            self.weight_relevance,
-            self.weight_correctness,
-            self.weight_completeness,
+    def _check_weights(self) -> "JudgingSettings":
+        total = (
+            self.weight_source + self.weight_relevance + self.weight_correctness + self.weight_completeness
         )
-        if not any(weights):
+        if total == 0:
             raise ValueError("the judging weights are all 0, so no composite score exists; set at least one")
         return self
 
@@ -150,8 +134,8 @@ class TrainingSettings(Group):
     """Training examples."""
 
     layout: Literal["closed_book", "with_context", "with_distractors"] = "closed_book"
-    """Layout of the messages. closed_book shows no passages, so that a model learns the documents by heart.
-    with_context and with_distractors teach it to answer from search results."""
+    """closed_book shows no passages, so that a model learns the documents by heart. with_context and
+    with_distractors teach it to answer from search results."""
     system_prompt: str | None = None
     """System prompt of every example; none uses the prompt file of the pair's language."""
     max_tokens: int = Field(4096, gt=0)
@@ -166,18 +150,16 @@ class QualitySettings(Group):
     """Gates of a batch."""
 
     min_pass_rate: float = 0.5
-    """Blocking: accepted ÷ (accepted + rejected). It blocks if the 95 % interval is below it; a batch too
-    small to decide gets a warning."""
+    """Blocking if the 95 % interval of accepted ÷ (accepted + rejected) is below it; else a warning."""
 
 
 class ReleaseSettings(Group):
     """Publishing rows for training."""
 
     splits: dict[str, float] = Field({"train": 0.8, "validation": 0.1, "test": 0.1})
-    """Splits and their relative shares; rows that share a document, a question or an answer stay together."""
+    """Relative shares of the splits; rows that share a document, a question or an answer stay together."""
     with_sources: bool = True
-    """Include the texts of the documents in a release; without them its quotes cannot be checked from the
-    release alone."""
+    """Include the texts of the documents in a release, so that it proves its own quotes."""
     formats: list[Literal["messages", "prompt_completion", "alpaca", "preference"]] = Field(["messages"])
     """Files in trainer formats, next to the Parquet files."""
     min_faithfulness: float = 0.95
@@ -189,12 +171,11 @@ class ReleaseSettings(Group):
 
     @field_validator("splits")
     @classmethod
-    def _has_shares(cls, splits: dict[str, float]) -> dict[str, float]:
-        wrong = [name for name, share in splits.items() if not SPLIT_NAME.fullmatch(name) or not share > 0]
-        if wrong or not splits:
+    def _check_splits(cls, splits: dict[str, float]) -> dict[str, float]:
+        valid = [name for name, share in splits.items() if SPLIT_NAME.fullmatch(name) and share > 0]
+        if not splits or len(valid) < len(splits):
             raise ValueError(
-                "splits need names of small letters, digits and _, and shares above 0"
-                + (f"; change {', '.join(wrong)}" if wrong else "")
+                f"splits need names of small letters, digits and _, and shares above 0, not {splits}"
             )
         if len(splits) > MOST_SPLITS:
             raise ValueError(f"at most {MOST_SPLITS} splits are possible, not {len(splits)}")

@@ -86,7 +86,7 @@ def test_what_is_published_verifies(published: Workspace) -> None:
 
 
 def test_without_sources_nobody_can_check_the_quotes(republished: Workspace) -> None:
-    assert release(republished, "--without-sources").code == OK
+    assert release(republished, "--set", "release.with_sources=false").code == OK
     folder = republished.out / "releases" / "2"
     texts = pl.read_parquet(folder / "sources.parquet")
     assert texts["text"].null_count() == texts.height > 0

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from qa_pipeline.review.asking import Answer, Place
+from qa_pipeline.review.asking import Answer, AskedBatch
 from qa_pipeline.review.bibliography import as_bibtex, as_markdown, sources_of
 from qa_pipeline.review.pair import ClaimView, Quote
 from qa_pipeline.storage.layout import Layout
@@ -23,12 +23,12 @@ def answer(*claims: ClaimView, is_upload: bool = False) -> Answer:
     origin = {"licence": "CC-BY-4.0", "source_uri": "https://example.org/a?b=1&c=2"}
     documents = rows.documents(rows.document("d1", path="guide.md", title=HOSTILE, **origin))
     pair = rows.pairs(rows.pair("p", question=f"Why? {HOSTILE}", answer=HOSTILE))
-    place = Place("upload:x.md" if is_upload else "batch:b", "b", Layout.__new__(Layout), "mine.md")
+    batch = AskedBatch("upload:x.md" if is_upload else "batch:b", "b", Layout.__new__(Layout), "mine.md")
     row = pair.row(0, named=True)
     chunks: Any = {name: {"text": f"The text of {name}."} for name in ("c1", "c2")}
     upload = "mine.md" if is_upload else None
     sources = sources_of(claims, documents, chunks, row, upload=upload)  # type: ignore[arg-type]
-    return Answer(place, row, [], documents, list(claims), [(HOSTILE, None)], sources=sources)  # type: ignore[arg-type]
+    return Answer(batch, row, [], documents, list(claims), [(HOSTILE, None)], sources=sources)  # type: ignore[arg-type]
 
 
 def test_a_chunk_that_two_claims_rest_on_is_one_source() -> None:
