@@ -53,6 +53,7 @@ def show_outcomes(
         return code
     _show_samples(summary, layout, "Accepted", VERDICT_WORDS[:1])
     _show_samples(summary, layout, "Not accepted", VERDICT_WORDS[1:])
+    _show_known_error(summary, layout)
     _show_sentences(summary, outcomes)
     if whole is not None:
         if whole["calls"]:
@@ -71,12 +72,23 @@ def _show_samples(summary: Report, layout: Layout, title: str, verdicts: Sequenc
     batches = [batch for batch, count in counts.items() if count]
     if not batches:
         return
-    rows = draw_rows(layout, batches[:SAMPLES], SAMPLES, is_accepted="accepted" in verdicts)
+    rows = draw_rows(layout, batches[:SAMPLES], SAMPLES, verdicts)
     total = sum(counts.values())
     of_all = "" if len(rows) == total else f" of {total}"
     print_line(f"{title}, {len(rows)}{of_all}\n", "bold cyan")
     for row in rows:
         show_row(row)
+
+
+def _show_known_error(summary: Report, layout: Layout) -> None:
+    """Print a rejected pair that the author of the corpus planted as wrong."""
+    is_rejected = (pl.col("expected_verdict") == "rejected") & (pl.col("verdict") == "rejected")
+    count = int(summary.known_answers.filter(is_rejected)["pairs"].sum())
+    if count:
+        batches = summary.batches["batch"].to_list()
+        print_line(f"Known wrong pairs that were rejected, 1 of {count}\n", "bold cyan")
+        for row in draw_rows(layout, batches[:SAMPLES], 1, ["rejected"], known=True):
+            show_row(row)
 
 
 def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:

@@ -45,11 +45,11 @@ def sample_rows(
 
 
 def draw_rows(
-    layout: Layout, batches: Sequence[str], count: int, *, is_accepted: bool
+    layout: Layout, batches: Sequence[str], count: int, verdicts: Sequence[str], *, known: bool = False
 ) -> list[dict[str, Any]]:
-    """Draw accepted or other rows of some batches, known-answer pairs left out."""
-    has_verdict = (pl.col("verdict") == "accepted") == is_accepted
-    return _draw(layout, batches, [*Filters("all").conditions().values(), has_verdict], count, "0")
+    """Draw rows of some batches that have one of the verdicts: generated or known-answer pairs."""
+    listed = Filters("known" if known else "all").conditions()
+    return _draw(layout, batches, [*listed.values(), pl.col("verdict").is_in(verdicts)], count, "0")
 
 
 def _draw(
