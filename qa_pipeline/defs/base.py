@@ -4,8 +4,8 @@ import warnings
 
 import dagster as dg
 
+from qa_pipeline.pipeline.fingerprint import code_version
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.versions import code_version
 from qa_pipeline.settings.tree import Settings
 
 ResourcesParam = dg.ResourceParam[Resources]

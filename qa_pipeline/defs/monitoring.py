@@ -14,7 +14,7 @@ from qa_pipeline.monitoring.alerts import NOT_DECIDED, find_levels, notify
 from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
 from qa_pipeline.monitoring.drift import find_drift
 from qa_pipeline.monitoring.logs import Logs
-from qa_pipeline.pipeline.versions import code_version
+from qa_pipeline.pipeline.fingerprint import code_version
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import frame_hash
 

@@ -11,8 +11,20 @@ from pydantic import SecretStr
 from qa_pipeline.errors import KeyRejectedError, ModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget import plausible
-from qa_pipeline.llm.faults import CAP_ADVICE, line_error, mask_key, one_line, seconds_in, server_error
-from qa_pipeline.llm.provider import PerLoop, Provider, RawReply, read_capped, read_key, server_suffix
+from qa_pipeline.llm.provider import (
+    CAP_ADVICE,
+    PerLoop,
+    Provider,
+    RawReply,
+    line_error,
+    mask_key,
+    one_line,
+    read_capped,
+    read_key,
+    seconds_in,
+    server_error,
+    server_suffix,
+)
 from qa_pipeline.llm.replies import sent_schema
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings

@@ -1,25 +1,106 @@
-"""Fingerprints of batches, to skip unchanged batches before models or Dagster are loaded."""
+"""Fingerprints of batches and code versions of assets: all that decides if a result is up to date.
 
-from collections.abc import Sequence
+Unchanged batches are skipped before models or Dagster are loaded. The UI marks an asset as outdated when its
+code version changes. Settings that only affect speed or duration (workers, time limits, caps) are excluded.
+Otherwise raising a cap would mark everything.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
+from importlib import metadata
+from operator import attrgetter
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.withdrawals import files_of_batch, forgotten_documents, note_origin, tombstone_of
+from qa_pipeline.documents.parsing import ONLY_SPEED
 from qa_pipeline.errors import QAPipelineError, TransientModelError
 from qa_pipeline.pipeline.outcomes import BLOCKED, BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import batch_files
-from qa_pipeline.pipeline.versions import SETTINGS, code_version
+from qa_pipeline.prompts.loading import SYSTEM_PROMPTS, PromptName, load_prompt, system_prompt
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.hashes import hash_file, hash_json
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import SCHEMA_VERSION, STORED
+from qa_pipeline.text.lexicon.languages import LANGUAGES
+
+_WITHOUT_EFFECT = {
+    "documents": set(ONLY_SPEED),
+    "llm": {
+        *("workers", "timeout_seconds", "max_tries", "wait_minutes", "requests_per_minute"),
+        *("budget", "store"),
+        "prompts",  # the text of each prompt counts, not its folder
+    },
+}
+SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "documents": ("documents",),
+    "chunks": ("chunking", "embedding"),
+    "embeddings": ("embedding",),
+    "index": (),
+    "questions": ("generation", "retrieval", "embedding", "llm"),
+    "pairs": ("generation", "llm", "embedding", "documents.masking"),
+    "claims": ("embedding", "verification", "llm"),
+    "claim_verdicts": ("verification", "llm"),
+    "canaries": ("canaries", "embedding", "verification", "judging", "llm"),
+    "assessments": ("judging", "verification", "llm"),
+    "verdicts": ("verification", "judging"),
+    "training_examples": ("training", "embedding", "quality"),  # a gate may pass with another limit
+    "llm_calls": (),
+    "gates": ("quality",),
+    "release": ("quality", "release"),
+    "production_quality": ("embedding", "verification"),
+}
+"""Groups of settings that affect an asset."""
+
+PROMPTS: Mapping[str, tuple[str, ...]] = {
+    "questions": ("questions", "questions_quoted", "standalone"),
+    "pairs": ("validate_reference", "guard", "answer"),
+    "claims": ("split",),
+    "claim_verdicts": ("verify",),
+    "canaries": ("verify", "judge"),
+    "assessments": ("judge", "answer", "compare"),
+    "training_examples": SYSTEM_PROMPTS,
+}
+"""Prompts that affect an asset."""
+
+
+def code_version(asset: str, settings: Settings) -> str:
+    """Return the package version and a hash of the settings and prompts that an asset depends on."""
+    resources = {
+        "settings": {group: _group(settings, group) for group in SETTINGS[asset]},
+        "prompts": {
+            f"{language}/{name}": _wording(language, name, settings)
+            for name in PROMPTS.get(asset, ())
+            for language in LANGUAGES
+        },
+    }
+    try:
+        version = metadata.version("qa-pipeline")
+    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
+        version = "checkout"
+    return f"{version}-{hash_json(resources)[:12]}"
+
+
+def _wording(language: str, name: str, settings: Settings) -> str:
+    if name in SYSTEM_PROMPTS:
+        return system_prompt(language, name)
+    return load_prompt(language, cast("PromptName", name), settings.llm).hash
+
+
+def _group(settings: Settings, group: str) -> dict[str, object]:
+    values: dict[str, object]
+    values = attrgetter(group)(settings).model_dump(mode="json", exclude=_WITHOUT_EFFECT.get(group))
+    if group == "verification":  # the content of a thresholds file counts, not its path
+        values["thresholds"] = settings.verification.fitted.id
+    return values
 
 
 class Finished(BaseModel):

@@ -18,7 +18,6 @@ from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.publishing.card import CardFacts, write_manifest
-from qa_pipeline.publishing.keys import SplitMap, codes, new_documents
 from qa_pipeline.publishing.manifest import (
     DATA,
     FORMAT,
@@ -44,7 +43,7 @@ from qa_pipeline.publishing.rows import (
     with_worse_drafts,
 )
 from qa_pipeline.publishing.selection import Candidates, Selection, gather, read_earlier_release, select_rows
-from qa_pipeline.publishing.splits import shortcomings
+from qa_pipeline.publishing.splits import SplitMap, codes, new_documents, shortcomings
 from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import prepare_folder, publish_folder, work_folder

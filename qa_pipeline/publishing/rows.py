@@ -9,7 +9,7 @@ from qa_pipeline.curation.duplicates import ALTERNATIVE
 from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.curation.training import SCORES, marked_passage, unmarked_answer, user_message
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.publishing.keys import SplitMap, document_keys
+from qa_pipeline.publishing.splits import SplitMap, document_keys
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.table_schema import Table

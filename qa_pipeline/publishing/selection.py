@@ -14,17 +14,18 @@ from qa_pipeline.documents.reading import FORGOTTEN
 from qa_pipeline.errors import CorpusError, ReleaseError, TableError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.publishing.keys import (
+from qa_pipeline.publishing.manifest import DATA, SPLIT_KEYS, Manifest, latest_release, read_manifest
+from qa_pipeline.publishing.rows import OPTIONAL, candidate_rows
+from qa_pipeline.publishing.splits import (
+    ITEM_KEYS,
     KEY_SPLITS,
+    assign_splits,
     codes,
     near_duplicates,
     new_documents,
     row_keys,
     wording_codes,
 )
-from qa_pipeline.publishing.manifest import DATA, SPLIT_KEYS, Manifest, latest_release, read_manifest
-from qa_pipeline.publishing.rows import OPTIONAL, candidate_rows
-from qa_pipeline.publishing.splits import ITEM_KEYS, assign_splits
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import ReleaseSettings
 from qa_pipeline.storage.layout import Layout

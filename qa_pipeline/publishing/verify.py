@@ -18,7 +18,6 @@ from jinja2 import TemplateError
 
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.publishing.card import data_card
-from qa_pipeline.publishing.keys import KEY_SPLITS, SplitMap, codes, document_keys, near_duplicates, row_keys
 from qa_pipeline.publishing.manifest import (
     CARD,
     DATA,
@@ -40,6 +39,14 @@ from qa_pipeline.publishing.rows import (
     released_table,
     row_ids,
     trainer_lines,
+)
+from qa_pipeline.publishing.splits import (
+    KEY_SPLITS,
+    SplitMap,
+    codes,
+    document_keys,
+    near_duplicates,
+    row_keys,
 )
 from qa_pipeline.storage.files import local_copy
 from qa_pipeline.storage.hashes import hash_file, hash_text

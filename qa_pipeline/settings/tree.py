@@ -38,8 +38,7 @@ from qa_pipeline.settings.generation import (
 )
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning, with_server
 from qa_pipeline.settings.location import local_folder, location_of, output_folder
-from qa_pipeline.settings.monitoring import MonitoringSettings
-from qa_pipeline.settings.review import ReviewSettings
+from qa_pipeline.settings.services import MonitoringSettings, ReviewSettings
 from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
     CanarySettings,

@@ -13,7 +13,7 @@ import pytest
 
 from qa_pipeline.curation.batch_gates import GATES
 from qa_pipeline.curation.withdrawals import withdrawn_batches
-from qa_pipeline.pipeline.versions import SETTINGS
+from qa_pipeline.pipeline.fingerprint import SETTINGS
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.curation.withdrawal_corpus import published

@@ -16,10 +16,9 @@ from qa_pipeline.errors import (
     TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.faults import seconds_in
 from qa_pipeline.llm.gemini import GeminiProvider
 from qa_pipeline.llm.openai_compatible import OpenAIProvider
-from qa_pipeline.llm.provider import MOST_REPLY_BYTES, RawReply
+from qa_pipeline.llm.provider import MOST_REPLY_BYTES, RawReply, seconds_in
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline_tests.fake_server import chat, gemini

@@ -16,7 +16,7 @@ from qa_pipeline.monitoring.days import (
     score_day,
 )
 from qa_pipeline.monitoring.logs import Logs
-from qa_pipeline.settings.monitoring import MonitoringSettings
+from qa_pipeline.settings.services import MonitoringSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 

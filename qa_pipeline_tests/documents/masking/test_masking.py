@@ -13,7 +13,7 @@ from qa_pipeline.documents.masking.masking import (
 )
 from qa_pipeline.documents.parsing import parser_version
 from qa_pipeline.errors import CorpusError, SettingsError
-from qa_pipeline.pipeline.versions import code_version
+from qa_pipeline.pipeline.fingerprint import code_version
 from qa_pipeline.settings.documents import DocumentSettings, MaskingAction, MaskingSettings
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.text.references import normalise_path, split_reference

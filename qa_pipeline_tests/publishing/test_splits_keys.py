@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.near_duplicates import jaccard, shingles
-from qa_pipeline.publishing.keys import (
+from qa_pipeline.publishing.splits import (
     LONG_ANSWER,
     codes,
     document_keys,

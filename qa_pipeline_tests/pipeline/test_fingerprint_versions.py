@@ -1,7 +1,7 @@
 from importlib.resources import files
 from pathlib import Path
 
-from qa_pipeline.pipeline.versions import SETTINGS, code_version
+from qa_pipeline.pipeline.fingerprint import SETTINGS, code_version
 from qa_pipeline.settings.tree import Settings, load_settings
 
 
