@@ -119,3 +119,8 @@ class ReaderLimits:
 
 
 LIMITS = ReaderLimits()
+
+
+def too_many_rows(limits: ReaderLimits) -> DocumentFailure:
+    """Return the failure of a file with more rows than allowed."""
+    return DocumentFailure("too_many_rows", f"the file has more than {limits.rows} rows; split it")

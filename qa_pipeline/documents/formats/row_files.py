@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Literal
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits, too_many_rows
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
@@ -158,11 +158,6 @@ def _read_rows(rows: _Rows, settings: DocumentSettings) -> ParsedFile:
         left_out=omissions.record(),
         notes=omissions.notes(),
     )
-
-
-def too_many_rows(limits: ReaderLimits) -> DocumentFailure:
-    """Return the failure of a file with more rows than allowed."""
-    return DocumentFailure("too_many_rows", f"the file has more than {limits.rows} rows; split it")
 
 
 def _find_shared(rows: _Rows, names: Sequence[str]) -> tuple[str, str | None]:
