@@ -53,8 +53,6 @@ class Styles:
     def __init__(self, root: "_Element | None") -> None:
         styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
         self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
-        defaults = None if root is None else root.find(f"{WORD}docDefaults/{WORD}rPrDefault/{WORD}rPr")
-        self._defaults = {} if defaults is None else {str(child.tag): child for child in defaults}
         self._looks: dict[tuple[str, str], dict[str, _Element]] = {}
         self._roles: dict[str, Role] = {}
 
@@ -82,7 +80,7 @@ class Styles:
         """Return the properties of a run with these `rPr` in a paragraph of that style, by their tags."""
         key = paragraph, value_of(run, "rStyle")
         if key not in self._looks:
-            self._looks[key] = dict(self._defaults)
+            self._looks[key] = {}
             for style in key:
                 for element in reversed(list(self.chain(style))):
                     self._looks[key] |= {str(child.tag): child for child in element.iterfind(f"{WORD}rPr/*")}
@@ -196,9 +194,7 @@ class Numbering:
             counts[level] = counts[level] + 1 if level in counts else start(level)
         self._begun.add((number, level))
         for deeper in [other for other in counts if other > level]:
-            again = read_number(value_of(numbered_list.levels.get(str(deeper)), "lvlRestart"), deeper)
-            if level < again:  # by default every level above restarts it; 0 never does
-                del counts[deeper]
+            del counts[deeper]
         plain = is_on(definition.find(f"{WORD}isLgl"))
 
         def format_place(match: re.Match[str]) -> str:
@@ -216,7 +212,4 @@ def format_number(value: int, form: str) -> str:
     if form in ("none", "bullet"):
         return ""
     style = _FORMS.get(form.removeprefix("upper").removeprefix("lower"), "digits")
-    if style == "letters" and value > 0:  # Word goes on with aa, bb, cc
-        letter = chr(ord("a") + (value - 1) % 26) * min((value - 1) // 26 + 1, _LONGEST_CHAIN)
-        return letter.upper() if form.startswith("upper") else letter
     return numeral(value, style, upper=form.startswith("upper"))
