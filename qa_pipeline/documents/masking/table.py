@@ -5,23 +5,14 @@ A telephone number in national form is tried with the plans of `documents.maskin
 
 import re
 from calendar import monthrange
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 
 from phonenumbers import (
     SUPPORTED_REGIONS,
-    NumberParseException,
-    PhoneNumber,
-    PhoneNumberType,
-    is_possible_number,
-    is_valid_number,
-    length_of_national_destination_code,
+    Leniency,
+    PhoneNumberMatcher,
     national_significant_number,
-    number_type,
-    parse,
 )
 
 from qa_pipeline.errors import SettingsError
@@ -126,12 +117,7 @@ _AT_SIGN = rf"\s{{0,2}}[(\[{{<]{any_of(_ATS)}[)\]}}>]\s{{0,2}}"
 _DOT_WORD = any_of_all("labels.dot")
 _DOT = rf"(?:\s{{0,2}}[(\[{{<](?:{_DOT_WORD}|\.)[)\]}}>]\s{{0,2}}|\.|\s{_DOT_WORD}\s)"
 _HIDDEN = re.compile(rf"{_LOCAL}{_AT_SIGN}{_LABEL}(?:{_DOT}{_LABEL}){{0,5}}{_DOT}{_TOP}", re.IGNORECASE)
-_SPOKEN = re.compile(
-    rf"(?<!\w)\w[\w+-]{{0,63}}(?:\sdot\s\w[\w+-]{{0,63}}){{0,3}}\sat\s{_LABEL}(?:\sdot\s{_LABEL}){{0,4}}\sdot\s{_TOP}|"
-    rf"(?<=<){_LOCAL}\sat\s{_LABEL}(?:\.{_LABEL}){{0,5}}\.{_TOP}(?=>)",
-    re.IGNORECASE,
-)
-_SIGN, _DOTS = re.compile(rf"{_AT_SIGN}|%40|\sat\s", re.IGNORECASE), re.compile(_DOT, re.IGNORECASE)
+_SIGN, _DOTS = re.compile(rf"{_AT_SIGN}|%40", re.IGNORECASE), re.compile(_DOT, re.IGNORECASE)
 _FILES = {
     "css", "gif", "html", "jpeg", "jpg", "js", "json", "map", "min", "png", "service", "socket", "svg",
     "target", "tgz", "timer", "webp", "whl",
@@ -216,42 +202,6 @@ def _is_personnummer(match: re.Match[str]) -> bool:
     return is_date and not is_clock and luhn(digits_of(match[0])[-10:])
 
 
-_TAX_ID = re.compile(r"(?<![^\W_])(?<!\d[.,])[1-9]\d[ \n]?\d{3}[ \n]?\d{3}[ \n]?\d{3}(?![^\W_])(?![.,]\d)")
-_PENSION = re.compile(
-    rf"(?<![^\W_])\d\d[ \n]?(?:{_DAY}{_MONTH}\d\d)[ \n]?[A-Z][ \n]?\d\d[ \n]?\d(?![^\W_])", re.IGNORECASE
-)
-
-
-def _is_tax_id(match: re.Match[str]) -> bool:
-    """Check ISO 7064 MOD 11,10, and that a single digit of the first ten is repeated."""
-    digits = digits_of(match[0])
-    repeated = [count for count in Counter(digits[:10]).values() if count > 1]
-    rest = 10
-    for digit in digits[:10]:
-        rest = ((int(digit) + rest) % 10 or 10) * 2 % 11
-    return repeated in ([2], [3]) and (11 - rest) % 10 == int(digits[10])
-
-
-def _is_pension_number(match: re.Match[str]) -> bool:
-    """Check the digit of VKVV, § 2."""
-    number = characters_of(match[0])
-    digits = f"{number[:8]}{ord(number[8]) - 64:02d}{number[9:11]}"
-    weighed = (
-        int(digit) * weight
-        for digit, weight in zip(digits, (2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1), strict=True)
-    )
-    return sum(sum(divmod(product, 10)) for product in weighed) % 10 == int(number[11])
-
-
-_DIGITS = r"\d(?:[ ()./\n-]{0,3}\d){6,18}(?![^\W_])(?![.,:]\d)"
-_BEGINS = r"\+ ?\(?|\(\+?(?=[0+2-9])|(?=0\d|[2-9]\d\d[ .-][2-9]\d\d[.-]\d{4})"
-_UNLABELLED = re.compile(rf"(?<![^\W_])(?<!\d[.,:])(?:{_BEGINS}){_DIGITS}")
-_LABELLED = re.compile(
-    r"(?:tele(?:phone|fax|fon)|\btel|phone|mobile?|\bcell|fax|\bcall|hotline|\bsms|whatsapp|\bring|växel|\bnås"
-    r"|handy|rufnummer|durchwahl)\w{0,8}[^\w\n+(]{0,3}(?:[^\W\d]{1,6}[^\w\n+(]{1,3}){0,3}"
-    rf"((?:\+ ?|\()?\+?{_DIGITS})",
-    re.IGNORECASE,
-)
 # numbers of publications, decimal numbers, ZIP codes and dates
 _OTHER_NUMBER = re.compile(
     r"(?:isbn(?:-1[03])?|issn|orcid|rfc|sfs|§|doi|arxiv)\W{0,5}[\w./-]{0,24}|\b10\.\d{4,9}/[\w./-]{0,24}|"
@@ -260,11 +210,9 @@ _OTHER_NUMBER = re.compile(
     r"(?<!\d)[0-3]?\d([./-])[0-3]?\d\2(?:19|20)\d\d(?!\d)",
     re.IGNORECASE,
 )
-_AMERICAN = re.compile(r"(?:\+?1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[.-]\d{4}")
-_GROUP_END = re.compile(r"\d\)?(?!\d)")
-_FIRST_GROUP = re.compile(r"\(?(\d+)\)?")
-_FEWEST_DIGITS, _MOST_GROUPS = 7, 8
-_MOBILE_CODE = 4  # digits of a mobile code as people part it, where the plan's own code is longer
+_PHONE_START = re.compile(r"\+|\(?0\d|\([2-9]\d\d\)|[2-9]\d\d[ .-][2-9]\d\d[.-]\d{4}")
+"""The start of a telephone number: a country code, an area code, or an American number."""
+_FEWEST_DIGITS = 8  # fewer are file modes and parts of other numbers
 
 
 def _phone_rule(regions: tuple[str, ...]) -> Rule:
@@ -273,49 +221,15 @@ def _phone_rule(regions: tuple[str, ...]) -> Rule:
             raise SettingsError(f"documents.masking.phone_regions: {region} is not a country code")
 
     def find(text: str) -> Iterator[Item]:
-        text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text)
-        for pattern, group in ((_LABELLED, 1), (_UNLABELLED, 0)):
-            end = 0
-            while match := pattern.search(text, end):
-                start, end = match.start(group), match.end()
-                written = match[group].replace("\n", " ")
-                if number := _phone_number(written, regions, is_labelled=group == 1):
-                    length, value = number
-                    end = start + length
-                    yield Item("phone", start, end, value)
+        text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text).replace("\n", " ")
+        for region in regions:
+            for match in PhoneNumberMatcher(text, region, leniency=Leniency.VALID):
+                written = match.raw_string
+                if _PHONE_START.match(written) and len(digits_of(written)) >= _FEWEST_DIGITS:
+                    number = national_significant_number(match.number)
+                    yield Item("phone", match.start, match.end, number)
 
     return Rule("phone", find, digits=_FEWEST_DIGITS)
-
-
-@lru_cache(maxsize=4096)  # tables repeat numbers, and a corpus repeats its letterheads
-def _phone_number(written: str, regions: tuple[str, ...], *, is_labelled: bool) -> tuple[int, str] | None:
-    """Return the length and the national digits of the longest number at the start of a text."""
-    ends = [match.end() for match in _GROUP_END.finditer(written)][:_MOST_GROUPS]
-    is_sure = written[0] == "+" or (is_labelled and not written.isdigit())
-    checks = (is_valid_number, is_possible_number) if is_sure else (is_valid_number,)
-    for is_right in checks:
-        for end in reversed(ends):
-            piece = written[:end]
-            for region in regions if len(digits_of(piece)) >= _FEWEST_DIGITS else ():
-                with suppress(NumberParseException):
-                    number = parse(piece, region)
-                    if is_right(number) and (is_labelled or _is_phone(piece, number, region)):
-                        return end, national_significant_number(number)
-    return None
-
-
-def _is_phone(written: str, number: PhoneNumber, region: str) -> bool:
-    """Return True for a country code, or groups that begin with an area code."""
-    if written.startswith(("+", "00")):
-        return not written.startswith("+ ")
-    if region == "US":
-        return _AMERICAN.fullmatch(written) is not None
-    is_mobile = number_type(number) == PhoneNumberType.MOBILE
-    if written.isdigit():
-        return is_mobile
-    area = "0" + national_significant_number(number)[: length_of_national_destination_code(number)]
-    first = _FIRST_GROUP.match(written)
-    return first is not None and first[1] in (area, area[:_MOBILE_CODE] if is_mobile else area)
 
 
 _PATTERNS = (
@@ -326,12 +240,9 @@ _PATTERNS = (
     _rule(
         "email", _HIDDEN, _address_of, hints=[f"{sign}{at}" for sign in "([{<" for at in of_all("labels.at")]
     ),
-    _rule("email", _SPOKEN, _address_of, hints=[" at "]),
     _rule("iban", _IBAN, characters_of, _is_iban, digits=6),
     _rule("card", _CARD, digits_of, _is_card, digits=13),
     _rule("personnummer", _PERSONNUMMER, lambda text: digits_of(text)[-10:], _is_personnummer, digits=10),
-    _rule("steuer_id", _TAX_ID, digits_of, _is_tax_id, digits=11),
-    _rule("rvnr", _PENSION, characters_of, _is_pension_number, digits=11),
 )
 
 
