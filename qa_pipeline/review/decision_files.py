@@ -141,14 +141,14 @@ def read_decision_file(path: Path) -> ReadFile:
     Raises:
         InputError: the file as a whole cannot be read.
     """
-    file = open_rows(path, LIMITS, SUFFIXES, known_columns=TEMPLATE, short_rows=True)
+    file = open_rows(path, LIMITS, SUFFIXES, known_columns=TEMPLATE)
     unit = unit_of(path.name)
     needed = ("content_sha256", "decision", "who")
     missing = [name for name in needed if unit == "row" and name not in file.columns]
     if missing:
         raise InputError(f"{path} has no column {', '.join(missing)}; make one with --template")
     lines, problems, blank = {}, {}, 0
-    for row in file.rows():
+    for row in file.rows:
         if not isinstance(row.value, dict):
             problems[row.number] = (
                 row.value.detail if isinstance(row.value, Fault) else "expected a JSON object"
