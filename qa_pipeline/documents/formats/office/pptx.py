@@ -4,7 +4,7 @@ Shapes are read in the order of the file, the title first. The notes of a speake
 """
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import chain, zip_longest
@@ -176,7 +176,9 @@ class _Reader:
             opened, closed = "<ul>", "</ul>"
             if line and bullet is not None and bullet.tag == _NUMBERED:
                 counts[level] = counts.get(level, read_number(bullet.get("startAt"), 1) - 1) + 1
-                styles = (style for name, style in _NUMBERS.items() if bullet.get("type").startswith(name))
+                styles = (
+                    style for name, style in _NUMBERS.items() if bullet.get("type", "").startswith(name)
+                )
                 opened, closed = f'<ol type="{next(styles, "1")}" start="{counts[level]}">', "</ol>"
             else:
                 counts.pop(level, None)
@@ -233,7 +235,7 @@ class _Reader:
 
 def _write_run(run: "_Element") -> str:
     properties = run.find(f"{DRAWING}rPr")
-    attributes = {} if properties is None else properties.attrib
+    attributes: Mapping[str, str] = {} if properties is None else properties.attrib
     text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
     if attributes.get("strike", "noStrike") != "noStrike":
         return f"<del>{text}</del>"
@@ -289,8 +291,8 @@ def _is_title(shape: "BaseShape") -> bool:
     return _role_of(shape) in _TITLES and bool(text_of(shape.element, _TEXT).strip())
 
 
-def _paragraphs_of(shape: "BaseShape") -> "Iterable[_Element]":
-    return shape.element.iterfind(f"{SLIDES}txBody/{_PARAGRAPH}")
+def _paragraphs_of(shape: "BaseShape") -> "list[_Element]":
+    return list(shape.element.iterfind(f"{SLIDES}txBody/{_PARAGRAPH}"))
 
 
 def _is_bar(shape: "BaseShape") -> bool:
