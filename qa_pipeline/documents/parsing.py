@@ -157,7 +157,7 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
         ],
         "masked": [{"kind": kind, "count": count} for kind, count in sorted(counts.items())],
         "doubts": text.doubts or None,
-        "detail": mask("; ".join(parsed.notes))[0] or None,
+        "detail": mask("; ".join(parsed.notes)).text or None,
     }
 
 

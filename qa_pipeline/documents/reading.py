@@ -179,7 +179,7 @@ class _Work:
     def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
         base = self.description.base_uri
         address = f"{base}/{quote(file.raw, safe='/')}" if base else None
-        if address and self.bare_mask(address)[0] != address:
+        if address and self.bare_mask(address).text != address:
             address = None
         if declared and (" " in declared or not declared.startswith(("https://", "http://"))):
             declared = None  # not safe to show as a link
