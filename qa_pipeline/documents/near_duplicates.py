@@ -54,11 +54,9 @@ def shingles(text: str) -> Shingles:
     words = _WORD.findall(text.lower())
     if len(words) < _FEWEST_WORDS:
         return np.zeros(0, dtype=np.uint32)
-    codes = np.fromiter(map(zlib.crc32, map(str.encode, words)), dtype=np.uint64, count=len(words))
-    mixed = np.zeros(len(words) - _SHINGLE + 1, dtype=np.uint64)
-    for place in range(_SHINGLE):  # a polynomial in an odd number, modulo 2^64, whose upper half is mixed
-        mixed = (mixed + codes[place : len(codes) - _SHINGLE + 1 + place]) * np.uint64(0x9E3779B97F4A7C15)
-    return np.unique((mixed >> np.uint64(32)).astype(np.uint32))
+    sequences = (" ".join(words[start : start + _SHINGLE]) for start in range(len(words) - _SHINGLE + 1))
+    codes = np.fromiter((zlib.crc32(sequence.encode()) for sequence in sequences), dtype=np.uint32)
+    return np.unique(codes)
 
 
 def _near_duplicates(

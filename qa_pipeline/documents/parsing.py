@@ -185,7 +185,8 @@ def parser_version(settings: DocumentSettings) -> str:
 @cache
 def _hash_code() -> str:
     package = Path(__file__).parents[1]
-    files = [file for folder in ("documents", "text") for file in sorted((package / folder).rglob("*.py"))]
-    sources = [file for file in files if file.parent.name != "corpus"]  # finding a file decides no text
+    files = sorted(file for folder in ("documents", "text") for file in (package / folder).rglob("*.*"))
+    # finding a file decides no text
+    sources = [file for file in files if file.suffix in (".py", ".toml") and file.parent.name != "corpus"]
     hashes = [hashlib.sha256(source.read_bytes()).hexdigest() for source in sources]
     return "\n".join([*hashes, *(f"{name} {metadata.version(name)}" for name in _LIBRARIES)])

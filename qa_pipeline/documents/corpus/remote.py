@@ -24,10 +24,7 @@ from qa_pipeline.storage.hashes import hash_json
 
 Info = Mapping[str, Any]
 
-_VOUCHERS = (
-    "md5Hash", "ContentMD5", "content_md5", "md5", "sha256", "blob_id", "sha", "checksum", "crc32c",
-    "ETag", "etag",
-)  # fmt: skip
+_CONTENT_HASHES = ("md5Hash", "sha256", "blob_id", "checksum", "ETag", "etag")
 """Names of content hashes in the listings of stores, the best first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
@@ -135,14 +132,7 @@ def cause_of(error: Exception) -> str:
 
 
 def _stamp(info: Info) -> str | None:
-    settings = info.get("content_settings")
-    stamp = {**info, **settings} if isinstance(settings, Mapping) else info
-    for name in _VOUCHERS:
-        value = stamp.get(name)
-        value = value.hex() if isinstance(value, bytes | bytearray) else value
-        if isinstance(value, str | int) and value:
-            return f"{name}:{str(value).strip(chr(34))}"
-    return None
+    return next((f"{name}:{info[name]}" for name in _CONTENT_HASHES if info.get(name)), None)
 
 
 def _seen(info: Info) -> str:

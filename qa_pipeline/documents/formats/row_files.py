@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Literal
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
@@ -31,7 +30,6 @@ _BODY = (
 )  # fmt: skip
 _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
-_LONG = 300  # characters of a value that is a text of its own rather than a line about the row
 _DEEPEST = 40  # levels of a value: each adds a name in front of the lines below it
 _ROW_LEVEL = 2  # of the heading of a row: below that of the document
 _SHOWN_PROBLEMS = 5  # of a file: they stand in one cell of the documents table
@@ -185,12 +183,8 @@ def _section(
     if text and text[0].kind == "heading" and text[0].text.strip() == heading:
         omissions.add("repeated_heading", heading)
         text = text[1:]
-    about: list[Block] = []
-    lines = _flatten(fields, "", omissions)
-    # Short fields are lines of one paragraph, long ones paragraphs.
-    for is_long, group in groupby(lines, lambda line: len(line[1]) > _LONG or "\n" in line[1]):
-        written = [f"{name}: {value}" if name else value for name, value in group]
-        about += [Block("paragraph", part) for part in (written if is_long else ["\n".join(written)])]
+    lines = [f"{name}: {value}" if name else value for name, value in _flatten(fields, "", omissions)]
+    about = [Block("paragraph", "\n".join(lines))] if lines else []
     return [Block("heading", heading, _ROW_LEVEL), *about, *text]
 
 

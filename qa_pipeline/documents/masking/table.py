@@ -4,9 +4,11 @@ A telephone number in national form is tried with the plans of `documents.maskin
 """
 
 import re
+import tomllib
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from phonenumbers import (
     SUPPORTED_REGIONS,
@@ -70,38 +72,21 @@ def characters_of(text: str) -> str:
     return "".join(character for character in text.upper() if character.isalnum())
 
 
-# Tokens in the forms that their issuers document, JSON web tokens (RFC 7519) and private keys.
-_ISSUED = (
-    r"A(?:KI|SI|RO|ID)A[A-Z0-9]{16,17}", r"gh[pousr]_\w{30,255}", r"github_pat_\w{40,255}",
-    r"glpat-[\w-]{20,64}", r"xox[abeprs]-[\w-]{10,255}", r"xapp-[\w-]{20,255}",
-    r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,64}", r"AIza[\w-]{35}", r"ya29\.[\w-]{20,512}",
-    r"GOCSPX-[\w-]{20,64}", r"[sr]k_(?:live|test)_\w{16,255}", r"whsec_[\w+/=]{16,255}",
-    r"sk-(?=[\w-]{0,255}\d)(?:[a-z]{2,12}-){0,3}\w[\w-]{30,255}", r"hf_[A-Za-z0-9]{30,64}",
-    r"npm_[A-Za-z0-9]{36}", r"pypi-AgE[\w-]{50,512}", r"SG\.[\w-]{16,32}\.[\w-]{16,64}",
-    r"dop_v1_[0-9a-f]{64}", r"shpat_[0-9a-fA-F]{32}", r"dckr_pat_[\w-]{20,64}",
-    r"AccountKey=[A-Za-z0-9+/]{16,100}={0,2}", r"AGE-SECRET-KEY-1[0-9A-Z]{58}",
-    r"eyJ[\w-]{8,2048}\.eyJ[\w-]{2,8192}\.[\w-]{0,2048}",
-)  # fmt: skip
-_ISSUED_HINTS = (
-    "akia", "asia", "aroa", "aida", "_", "glpat-", "xox", "xapp-", "hooks.slack", "aiza", "ya29.", "gocspx-",
-    "sk-", "pypi-", "sg.", "accountkey=", "age-secret", "eyj",
-)  # fmt: skip
+_DATA = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text(encoding="utf-8"))
+
 _KEY = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PRIVATE_KEY = re.compile(rf"-----BEGIN {_KEY}(?:.*?-----END {_KEY}|.*)", re.DOTALL)
 
+_SECRET = re.compile(rf"(?<!\w)(?:{'|'.join(_DATA['secrets']['forms'])})(?![\w-])")
 _LOGIN = re.compile(r"(?<=://)[^\s/?#@\"'<>\[\]|`\\]{1,256}(?:@[^\s/?#@\"'<>\[\]|`\\:]{1,64})?(?=@[\w\[])")
-_STANDS_FOR = re.compile(r"[$%]?[{(][^{}()]{1,40}[)}]|\$\w+|\*+|\.\.\.|x{3,}", re.IGNORECASE)
-_ANYBODY = {
-    "", "user", "username", "usr", "name", "login", "me", "you", "anonymous", "ftp", "git", "hg", "svn",
-    "root", "admin", "postgres", "mysql", "foo", "bar", "password", "passwd", "pass", "pwd", "pw", "secret",
-    "token", "key", "apikey", *of_all("labels.users"), *of_all("labels.passwords"),
-}  # fmt: skip
+_PLACEHOLDER = re.compile(r"[$%]?[{(][^{}()]{1,40}[)}]|\$\w+|\*+|\.\.\.|x{3,}", re.IGNORECASE)
+_EXAMPLE_LOGINS = {*_DATA["examples"]["logins"], *of_all("labels.users"), *of_all("labels.passwords")}
 
 
 def _is_personal(match: re.Match[str]) -> bool:
-    """Return True unless name and password stand for any."""
+    """Return True unless name and password are examples, such as `user:$PASSWORD`."""
     parts = match[0].split(":", 1)
-    return any(part.casefold() not in _ANYBODY and not _STANDS_FOR.fullmatch(part) for part in parts)
+    return any(part.casefold() not in _EXAMPLE_LOGINS and not _PLACEHOLDER.fullmatch(part) for part in parts)
 
 
 _LETTER = r"[^\W_]"
@@ -118,10 +103,6 @@ _DOT_WORD = any_of_all("labels.dot")
 _DOT = rf"(?:\s{{0,2}}[(\[{{<](?:{_DOT_WORD}|\.)[)\]}}>]\s{{0,2}}|\.|\s{_DOT_WORD}\s)"
 _HIDDEN = re.compile(rf"{_LOCAL}{_AT_SIGN}{_LABEL}(?:{_DOT}{_LABEL}){{0,5}}{_DOT}{_TOP}", re.IGNORECASE)
 _SIGN, _DOTS = re.compile(rf"{_AT_SIGN}|%40", re.IGNORECASE), re.compile(_DOT, re.IGNORECASE)
-_FILES = {
-    "css", "gif", "html", "jpeg", "jpg", "js", "json", "map", "min", "png", "service", "socket", "svg",
-    "target", "tgz", "timer", "webp", "whl",
-}  # fmt: skip
 
 
 def _address_of(text: str) -> str:
@@ -131,27 +112,16 @@ def _address_of(text: str) -> str:
 def _is_mail_address(match: re.Match[str]) -> bool:
     """Return True unless it is a user of version control, a file such as `logo@2x.png` or a decorator."""
     address, text = _address_of(match[0]), match.string
-    is_server = address.startswith(("git@", "hg@", "svn@")) and text[match.end() : match.end() + 1] in (
-        ":",
-        "/",
-    )
-    is_escape = address[1:2] == "@" and text[match.start() - 1 : match.start()] == "\\"
-    return not (is_server or is_escape or address.rpartition(".")[2] in _FILES)
+    is_server = address.startswith(("git@", "hg@", "svn@")) and text.startswith((":", "/"), match.end())
+    is_escape = address[1:2] == "@" and text.endswith("\\", 0, match.start())
+    return not (is_server or is_escape or address.rpartition(".")[2] in _DATA["examples"]["file_endings"])
 
 
-# Characters of an account number by country, from the IBAN registry (ISO 13616).
-_ACCOUNTS = {
-    15: "NO", 16: "BE", 18: "DK FI FK FO GL NL SD", 19: "MK SI", 20: "AT BA EE KZ LT LU MN XK",
-    21: "CH HR LI LV", 22: "BG BH CR DE GB GE IE ME RS VA", 23: "AE GI IL IQ OM SO TL",
-    24: "AD CZ ES MD PK RO SA SE SK TN VG", 25: "LY PT ST", 26: "IS TR", 27: "BI DJ FR GR IT MC MR SM",
-    28: "AL AZ BY CY DO GT HN HU LB NI PL SV", 29: "BR EG PS QA UA", 30: "JO KW MU YE", 31: "MT SC",
-    32: "LC", 33: "RU",
-}  # fmt: skip
-_FORMS = "|".join(
-    rf"(?:{'|'.join(countries.split())})(?:[ \n-]?\d){{2}}(?:[ \n-]?[A-Z0-9]){{{length - 4}}}"
-    for length, countries in _ACCOUNTS.items()
+_IBAN_FORMS = "|".join(
+    rf"(?:{'|'.join(countries.split())})(?:[ \n-]?\d){{2}}(?:[ \n-]?[A-Z0-9]){{{int(length) - 4}}}"
+    for length, countries in _DATA["iban_countries"].items()
 )
-_IBAN = re.compile(rf"(?<![^\W_])(?:{_FORMS})(?![^\W_])", re.IGNORECASE)
+_IBAN = re.compile(rf"(?<![^\W_])(?:{_IBAN_FORMS})(?![^\W_])", re.IGNORECASE)
 
 
 def _is_iban(match: re.Match[str]) -> bool:
@@ -164,18 +134,12 @@ _CARD = re.compile(
     r"(?<![^\W_])(?<!\d\.)(?:\d{13,16}|\d{4}(?:[ \n.-]\d{4}){3}"
     r"|\d{4}[ \n.-]\d{6}[ \n.-]\d{4,5})(?![^\W_])(?!\.\d|[ ]?\*)"
 )
-# First digits and lengths of the issuers (ISO/IEC 7812): Visa, Mastercard, American Express, Diners Club,
-# Discover, JCB, UnionPay, and Maestro as far as it differs from other numbers.
-_ISSUERS = re.compile(
-    r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|"
-    r"3[47]\d{13}|3(?:0[0-59]|[689]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|"
-    r"62\d{14,17}|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{12}"
-)
+_CARD_ISSUERS = re.compile("|".join(_DATA["card_issuers"].values()))
 
 
 def _is_card(match: re.Match[str]) -> bool:
     digits = digits_of(match[0])
-    return bool(_ISSUERS.fullmatch(digits)) and luhn(digits) and len(set(digits)) > 1
+    return bool(_CARD_ISSUERS.fullmatch(digits)) and luhn(digits) and len(set(digits)) > 1
 
 
 def luhn(digits: str) -> bool:
@@ -234,7 +198,7 @@ def _phone_rule(regions: tuple[str, ...]) -> Rule:
 
 _PATTERNS = (
     _rule("secret", _PRIVATE_KEY, characters_of, hints=["private key"]),
-    _rule("secret", re.compile(rf"(?<!\w)(?:{'|'.join(_ISSUED)})(?![\w-])"), str, hints=_ISSUED_HINTS),
+    _rule("secret", _SECRET, str, hints=_DATA["secrets"]["hints"]),
     _rule("url_login", _LOGIN, str, _is_personal, hints=["://"]),
     _rule("email", _EMAIL, _address_of, _is_mail_address, hints=["@", "%40"]),
     _rule(

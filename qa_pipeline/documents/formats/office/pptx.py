@@ -4,7 +4,7 @@ Shapes are read in the order of the file, the title first. The notes of a speake
 """
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import chain, zip_longest
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pptx.chart.chart import Chart
     from pptx.presentation import Presentation
     from pptx.shapes.base import BaseShape
-    from pptx.slide import NotesSlide, Slide
+    from pptx.slide import Slide
     from pptx.table import Table
 
 _TEXT, _PARAGRAPH = f"{DRAWING}t", f"{DRAWING}p"
@@ -99,21 +99,19 @@ class _Reader:
                 self.omissions.add("speaker_note", text_of(notes.element, _TEXT))
             return []
         is_opening = number == 1 and slide.slide_layout.element.get("type") == "title"
-        blocks = self._read_shapes(slide, 1 if is_opening else 2, _paper_of(slide))
+        blocks = self._read_shapes(slide, 1 if is_opening else 2)
         if notes is not None:
-            note_blocks = self._read_shapes(notes, 2, _UNKNOWN_GROUND)
+            text = notes.notes_text_frame.text if notes.notes_text_frame is not None else ""
             if self.settings.speaker_notes:
-                blocks += note_blocks
-            else:
-                self.omissions.add(
-                    "speaker_note", "".join(block.text for block in note_blocks), len(note_blocks)
-                )
+                blocks += [Block("paragraph", line) for line in text.splitlines()]
+            elif text:
+                self.omissions.add("speaker_note", text)
         for comments in self.package.trees(slide.part.partname.lstrip("/"), "comments"):
             for comment in comments:
                 self.omissions.add("comment", text_of(comment, _TEXT, f"{SLIDES}text"))
         return blocks
 
-    def _read_shapes(self, slide: "Slide | NotesSlide", title_level: int, paper: str) -> list[Block]:
+    def _read_shapes(self, slide: "Slide", title_level: int) -> list[Block]:
         unwrap_alternatives(slide.element)
         shapes = list(slide.shapes)
         title = next((shape for shape in shapes if _is_title(shape)), None)
@@ -125,7 +123,7 @@ class _Reader:
             if shape is not title:
                 parts.append(self._write_shape(shape, shapes[:position], shapes[position + 1 :]))
         # the colour of text that names none comes from themes
-        markup = f'<div style="color:unknown;{paper}">{"".join(parts)}</div>'
+        markup = f'<div style="color:unknown;{_paper_of(slide)}">{"".join(parts)}</div>'
         return read_fragment(markup, self.omissions, page=False)
 
     def _write_shape(
@@ -176,10 +174,9 @@ class _Reader:
             opened, closed = "<ul>", "</ul>"
             if line and bullet is not None and bullet.tag == _NUMBERED:
                 counts[level] = counts.get(level, read_number(bullet.get("startAt"), 1) - 1) + 1
-                styles = (
-                    style for name, style in _NUMBERS.items() if bullet.get("type", "").startswith(name)
-                )
-                opened, closed = f'<ol type="{next(styles, "1")}" start="{counts[level]}">', "</ol>"
+                scheme = bullet.get("type", "")  # such as `alphaLcParenR`
+                style = next((_NUMBERS[name] for name in _NUMBERS if scheme.startswith(name)), "1")
+                opened, closed = f'<ol type="{style}" start="{counts[level]}">', "</ol>"
             else:
                 counts.pop(level, None)
             is_listed = _role_of(shape) in _LISTED if bullet is None else bullet.tag != _NO_BULLET
@@ -235,7 +232,7 @@ class _Reader:
 
 def _write_run(run: "_Element") -> str:
     properties = run.find(f"{DRAWING}rPr")
-    attributes: Mapping[str, str] = {} if properties is None else properties.attrib
+    attributes: dict[str, str] = {} if properties is None else dict(properties.attrib)
     text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
     if attributes.get("strike", "noStrike") != "noStrike":
         return f"<del>{text}</del>"
