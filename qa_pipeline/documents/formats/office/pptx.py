@@ -231,15 +231,16 @@ class _Reader:
 
 
 def _write_run(run: "_Element") -> str:
-    properties = run.find(f"{DRAWING}rPr")
-    attributes: dict[str, str] = {} if properties is None else dict(properties.attrib)
     text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
-    if attributes.get("strike", "noStrike") != "noStrike":
+    properties = run.find(f"{DRAWING}rPr")
+    if properties is None:
+        return text
+    if properties.get("strike", "noStrike") != "noStrike":
         return f"<del>{text}</del>"
     colour = _colour_of(properties)
     style = f"color:{colour};" if colour else ""
-    style += "font-size:0" if read_number(attributes.get("sz"), _SMALLEST) < _SMALLEST else ""
-    baseline = attributes.get("baseline", "0")  # "30000" is raised by 30 %
+    style += "font-size:0" if read_number(properties.get("sz"), _SMALLEST) < _SMALLEST else ""
+    baseline = properties.get("baseline", "0")  # "30000" is raised by 30 %
     name = "sub" if baseline.startswith("-") else "sup" if baseline.strip("0%") else "span"
     return f'<{name} style="{style}">{text}</{name}>'
 
