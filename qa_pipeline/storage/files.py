@@ -1,6 +1,5 @@
 """Write files atomically, on disk or on an object store, and lock folders on disk."""
 
-import errno
 import fcntl
 import hashlib
 import os
@@ -17,9 +16,6 @@ from qa_pipeline.errors import StorageError
 from qa_pipeline.storage.object_stores import ChangedMeanwhileError, store_of
 
 _REWRITING = threading.Lock()
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR}
-_NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -304,11 +300,5 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _failed(what: str, error: OSError) -> StorageError:
-    advice = "check that the folder exists and can be written, then run again"
-    if error.errno in _NO_ROOM:
-        advice = "free some space there or point `out` to another disk, then run again"
-    if error.errno in _NO_RIGHT:
-        advice = "give this user the right to write there or point `out` elsewhere, then run again"
-    if error.errno in _IN_THE_WAY:
-        advice = "a file is where a folder must be: move it, or point `out` elsewhere"
+    advice = "check the folder, its rights and the free space, or point `out` elsewhere, then run again"
     return StorageError(f"cannot {what}: {error.strerror or error}; {advice}")
