@@ -100,13 +100,16 @@ def locked(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # lock the folder itself if that is enough, so that no lock file remains in it
-        path, mode = (folder / ".lock", os.O_RDWR | os.O_CREAT) if across_hosts else (folder, os.O_RDONLY)
-        handle = os.open(path, mode)
+        if across_hosts:
+            handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
+        else:
+            handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise _failed(f"open {folder}", error) from error
+    mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
         try:
-            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+            fcntl.flock(handle, mode if wait else mode | fcntl.LOCK_NB)
         except BlockingIOError as error:
             problem = f"another command works on {folder}; run this one again when it has ended"
             raise StorageError(problem) from error

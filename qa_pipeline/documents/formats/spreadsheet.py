@@ -96,42 +96,55 @@ def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
 def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Omissions) -> Iterator[Block]:
     """Yield a table as lines; single cells above it, such as its caption, are paragraphs."""
     sample = table[: 2 * SAMPLE_ROWS]
-    texts = [[cell.text for cell in row] for row in sample]
+    # merged cells are repeated in `filled`, and have a text only in their first column in `once`
+    filled = [[cell.text for cell in row] for row in sample]
     once = [
         ["" if cell is before else cell.text for before, cell in pairwise([_BLANK, *row])] for row in sample
     ]
-    # What reaches across from the first column is a caption; names of groups leave the names of rows out.
-    first = _first_row([row if row[0] else filled for row, filled in zip(once, texts, strict=True)])
-    for row in once[:first]:
+    # a cell merged from the first column is a caption; a merged head leaves that column blank
+    body_start = _first_row(
+        [row if row[0] else filled_row for row, filled_row in zip(once, filled, strict=True)]
+    )
+    for row in once[:body_start]:
         yield Block("paragraph", " ".join(filter(None, row)))
-    names = _count_names(once[first:], texts[first:])
+    head_rows = _count_head_rows(once[body_start:], filled[body_start:])
     cells: list[_Row] = []
     length = 0
-    for number, line in enumerate(table[first:]):
-        is_caption = len(line) > 1 and all(cell is line[0] for cell in line)
-        is_head = number < names or is_caption
-        heads = {id(cell): replace(cell, header=True) for cell in line} if is_head else {}
-        cells.append([heads.get(id(cell), cell) for cell in line])
-        named = zip(texts[first], line, strict=False) if names else ()
-        length += sum(len(name) for name, cell in named if cell.text)
-        check_length(length, settings)
-    for written in counted_lines(cells, omissions):
-        yield Block("table_row", written)
+    for number, row in enumerate(table[body_start:]):
+        is_caption = len(row) > 1 and all(cell is row[0] for cell in row)
+        cells.append(_as_heads(row) if number < head_rows or is_caption else row)
+        if head_rows:  # each value is written after the name of its column
+            names = zip(filled[body_start], row, strict=False)
+            length += sum(len(name) for name, cell in names if cell.text)
+            check_length(length, settings)
+    for line in counted_lines(cells, omissions):
+        yield Block("table_row", line)
+
+
+def _as_heads(row: _Row) -> _Row:
+    """Return a row of header cells; a merged cell stays the same object in its columns."""
+    heads = {id(cell): replace(cell, header=True) for cell in row}
+    return [heads[id(cell)] for cell in row]
 
 
 def _first_row(rows: Sequence[Sequence[str]]) -> int:
     """Return the index of the first row with several cells."""
-    several = (number for number, row in enumerate(rows) if sum(map(bool, row)) > 1)
-    return next(several, 0) if max(map(len, rows), default=0) >= _PREAMBLE_FROM else 0
+    if max(map(len, rows), default=0) < _PREAMBLE_FROM:
+        return 0
+    return next((number for number, row in enumerate(rows) if sum(map(bool, row)) > 1), 0)
 
 
-def _count_names(rows: Sequence[Sequence[str]], filled: Sequence[Sequence[str]]) -> int:
-    """Return how many rows name the columns; `filled` are the rows with merged cells filled across."""
-    if len(rows) > 2 and filled[0] != rows[0] and not any(map(_VALUE.match, rows[1])):
-        both = [f"{name} {below}".translate(_DIGITS) for name, below in zip(filled[0], rows[1], strict=True)]
-        if names_columns(both, rows[2 : SAMPLE_ROWS + 2]):
+def _count_head_rows(once: Sequence[Sequence[str]], filled: Sequence[Sequence[str]]) -> int:
+    """Return how many rows name the columns: two if the first has merged cells, as in `2023` over `Sales`."""
+    has_merged_head = len(once) > 2 and filled[0] != once[0]
+    if has_merged_head and not any(map(_VALUE.match, once[1])):
+        # digits as letters, so that years over names do not look like figures
+        names = [
+            f"{upper} {lower}".translate(_DIGITS) for upper, lower in zip(filled[0], once[1], strict=True)
+        ]
+        if names_columns(names, once[2 : SAMPLE_ROWS + 2]):
             return 2
-    return int(len(rows) > 1 and names_columns(rows[0], rows[1 : SAMPLE_ROWS + 1]))
+    return int(len(once) > 1 and names_columns(once[0], once[1 : SAMPLE_ROWS + 1]))
 
 
 _DELIMITERS = "\t;|,"  # a comma comes last, as it may be decimal
