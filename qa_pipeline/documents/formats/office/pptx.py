@@ -112,29 +112,25 @@ class _Reader:
         return blocks
 
     def _read_shapes(self, slide: "Slide", title_level: int) -> list[Block]:
+        """Return the blocks of the shapes of a slide, its title first."""
         unwrap_alternatives(slide.element)
         shapes = list(slide.shapes)
         title = next((shape for shape in shapes if _is_title(shape)), None)
-        parts = []
-        if title is not None:
-            text = " ".join(map(self._write_line, _paragraphs_of(title)))
-            parts.append(f'<h{title_level} style="{_ground_of(title)}">{text}</h{title_level}>')
+        parts: list[str] = []
         for position, shape in enumerate(shapes):
-            if shape is not title:
-                parts.append(self._write_shape(shape, shapes[:position], shapes[position + 1 :]))
-        # the colour of text that names none comes from themes
+            above = shapes[position + 1 :]
+            if shape is title:
+                parts.insert(0, self._write_shape(shape, above, heading=f"h{title_level}"))
+            else:
+                parts.append(self._write_shape(shape, above))
+        # the colour of a text is unknown where it comes from the theme
         markup = f'<div style="color:unknown;{_paper_of(slide)}">{"".join(parts)}</div>'
         return read_fragment(markup, self.omissions, page=False)
 
     def _write_shape(
-        self,
-        shape: "BaseShape",
-        below: "Sequence[BaseShape]",
-        above: "Sequence[BaseShape]",
-        *,
-        in_group: bool = False,
+        self, shape: "BaseShape", above: "Sequence[BaseShape]", *, heading: str = "", in_group: bool = False
     ) -> str:
-        """Return the HTML of a shape; `below` and `above` are the other shapes in drawing order."""
+        """Return the HTML of a shape; `above` are the shapes drawn after it."""
         box = _box_of(shape)
         properties = next(shape.element.iter(f"{SLIDES}cNvPr")).attrib
         is_outside = box is not None and not in_group and not _meet(box, self.slide_box)
@@ -149,7 +145,7 @@ class _Reader:
             case "grpSp":
                 inner = list(shape.shapes)
                 return "".join(
-                    self._write_shape(part, inner[:position], inner[position + 1 :], in_group=True)
+                    self._write_shape(part, inner[position + 1 :], in_group=True)
                     for position, part in enumerate(inner)
                 )
             case "pic":
@@ -157,8 +153,10 @@ class _Reader:
                 return ""
             case "graphicFrame":
                 return self._write_frame(shape)
-        is_on_paper = not in_group and not any(_meet(_box_of(other), box) for other in below)
-        ground = _ground_of(shape) or ("" if is_on_paper else _UNKNOWN_GROUND)
+        ground = _ground_of(shape.element)
+        if heading:
+            text = " ".join(map(self._write_line, _paragraphs_of(shape)))
+            return f'<{heading} style="{ground}">{text}</{heading}>'
         return f'<div style="{ground}">{"".join(self._write_items(shape))}</div>'
 
     def _write_items(self, shape: "BaseShape") -> Iterator[str]:
@@ -255,11 +253,11 @@ def _colour_of(properties: "_Element | None") -> str:
     return f"#{value}" if len(value) == 6 else ""
 
 
-def _ground_of(shape: "BaseShape") -> str:
+def _ground_of(shape: "_Element") -> str:
     """Return the background style of a shape; "" if it is transparent."""
-    properties = shape.element.find(f"{SLIDES}spPr")
+    properties = shape.find(f"{SLIDES}spPr")
     fills = [] if properties is None else [child.tag for child in properties if child.tag.endswith("Fill")]
-    if fills == [f"{DRAWING}noFill"] or not (fills or shape.element.find(f"{SLIDES}style") is not None):
+    if fills == [f"{DRAWING}noFill"] or not (fills or shape.find(f"{SLIDES}style") is not None):
         return ""
     colour = _colour_of(properties)
     return f"background-color:{colour}" if colour else _UNKNOWN_GROUND
@@ -269,8 +267,10 @@ def _paper_of(slide: "Slide") -> str:
     """Return the background style of a slide, unknown unless it is plain."""
     layout = slide.slide_layout
     master = layout.slide_master
-    if not all(shape.is_placeholder for holder in (layout, master) for shape in holder.shapes):
-        return _UNKNOWN_GROUND  # what it draws may lie behind the text
+    drawings = [shape for holder in (layout, master) for shape in holder.shapes if not shape.is_placeholder]
+    drawings += slide.element.iter(f"{SLIDES}pic", f"{SLIDES}graphicFrame")
+    if drawings or any(map(_ground_of, slide.element.iter(f"{SLIDES}sp"))):
+        return _UNKNOWN_GROUND  # a drawing may lie behind the text
     path = f"{SLIDES}cSld/{SLIDES}bg/{SLIDES}bgPr"
     fills = [fill for holder in (slide, layout, master) for fill in holder.element.iterfind(path)]
     if fills:
