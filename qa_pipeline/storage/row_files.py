@@ -94,7 +94,7 @@ def open_rows(
     content: bytes | None = None,
     known_columns: Collection[str] = (),
 ) -> RowFile:
-    """Open a file of rows in UTF-8. Its suffix determines the format.
+    """Open a file of rows in UTF-8, or a table or JSON in UTF-16. Its suffix determines the format.
 
     A JSON file contains a list, an object with the list `data`, or a single object. The delimiter of a CSV
     file is the comma, semicolon or tab that occurs most in its header. A blank cell is None, and blank rows
@@ -170,8 +170,9 @@ def _too_large(path: Path, limits: Limits) -> InputError:
 
 
 def _decode(path: Path, content: bytes) -> str:
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # "Unicode text" of Excel
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(

@@ -136,6 +136,7 @@ class _Reduction:
         unwrap_alternatives(root)
         self._remove_unseen(root)
         self._write_formulas_and_breaks(root)
+        self._remove_note_marks(root)
         self._write_fields(root)
         in_properties = {
             str(part.tag) for name in _PROPERTIES for holder in root.iter(name) for part in holder.iter()
@@ -207,12 +208,13 @@ class _Reduction:
                 _set_property(run, _RUN_PROPERTIES, "vertAlign", shift)
 
     def _take_out(self, element: "_Element", kind: str) -> None:
+        """Remove an element and count its text; the name of an icon stays as the text of its cell."""
         drawing = next(element.iterancestors("{*}inline", "{*}anchor"), None) if kind == "image" else None
         about = None if drawing is None else drawing.find("{*}docPr")
         name = "" if about is None else about.get("descr", "").strip()
         cell, run = (next(element.iterancestors(tag), None) for tag in (CELL, RUN))
         if name and cell is not None and run is not None and not text_of(cell, TEXT).strip():
-            run.addprevious(_new_run(run, name))  # an icon in a table, such as a tick
+            run.addprevious(_new_run(run, name))  # such as a tick
         else:
             self.omissions.add(kind, text_of(element, TEXT, f"{WORD}delText") + name)
         if element.tag == CELL:  # it keeps the columns of the row
@@ -221,18 +223,24 @@ class _Reduction:
             parent.remove(element)
 
     def _write_formulas_and_breaks(self, root: "_Element") -> None:
+        """Replace formulas by text, and breaks and tabs by those that mammoth reads."""
         for formula in list(root.iter(f"{MATH}oMath")):
             formula.addprevious(_new_run(formula, write_formula(formula, self.omissions)))
             formula[:] = []
-        for element in root.iter(f"{WORD}ptab", f"{WORD}cr", f"{WORD}br", f"{WORD}noBreakHyphen"):
+        for element in root.iter(f"{WORD}cr", f"{WORD}br"):
+            element.attrib.clear()  # of a page break too: mammoth would drop it
+            element.tag = f"{WORD}br"
+        for element in root.iter(f"{WORD}ptab"):
             element.attrib.clear()
-            if element.tag == f"{WORD}noBreakHyphen":
-                element.tag, element.text = TEXT, "-"
-            else:
-                element.tag = f"{WORD}tab" if element.tag == f"{WORD}ptab" else f"{WORD}br"
+            element.tag = f"{WORD}tab"
+        for element in root.iter(f"{WORD}noBreakHyphen"):
+            element.tag, element.text = TEXT, "-"
+
+    def _remove_note_marks(self, root: "_Element") -> None:
+        """Remove the marks of notes that the writer chose, such as `*`; Word counts the others."""
         for reference in root.iter(*_REFERENCES):
             if (run := reference.getparent()) is not None and (mark := text_of(run, TEXT)):
-                self.omissions.add("footnote_mark", mark)  # the writer chose it
+                self.omissions.add("footnote_mark", mark)
                 run[:] = [reference]
 
     def _write_fields(self, root: "_Element") -> None:
@@ -297,10 +305,10 @@ def _run_unseen_as(look: "Mapping[str, _Element]", ground: str) -> str:
     if is_on(look.get(f"{WORD}vanish")) or read_number(_value(look, "sz"), _SMALLEST) < _SMALLEST:
         return "hidden"
     colour, highlight = _value(look, "color"), _value(look, "highlight")
-    if colour in _NO_COLOUR:
-        return ""
-    behind = f"#{ground}" if highlight in _NO_COLOUR else highlight
-    return "hidden" if looks_alike(f"#{colour}", behind) else ""
+    if highlight not in _NO_COLOUR:  # automatic text stays black on it
+        foreground = "black" if colour in _NO_COLOUR else f"#{colour}"
+        return "hidden" if looks_alike(foreground, highlight) else ""
+    return "hidden" if colour not in _NO_COLOUR and looks_alike(f"#{colour}", f"#{ground}") else ""
 
 
 def _form_state(field: "_Element") -> str:
