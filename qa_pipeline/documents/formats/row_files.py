@@ -189,9 +189,6 @@ def _section(
     body: list[Block] = []
     if body_fields:
         body = _read_body(body_fields[0], str(fields.pop(body_fields[0])), omissions, settings)
-    if body and body[0].kind == "heading" and body[0].text.strip() == heading:
-        omissions.add("repeated_heading", heading)
-        body = body[1:]
     lines = [f"{name}: {value}" if name else value for name, value in _flatten(fields, "", omissions)]
     about = [Block("paragraph", "\n".join(lines))] if lines else []
     return [Block("heading", heading, _ROW_LEVEL), *about, *body]

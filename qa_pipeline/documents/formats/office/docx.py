@@ -136,8 +136,7 @@ class _Reduction:
         unwrap_alternatives(root)
         self._remove_unseen(root)
         self._write_formulas_and_breaks(root)
-        self._remove_note_marks(root)
-        self._write_fields(root)
+        self._write_form_fields(root)
         in_properties = {
             str(part.tag) for name in _PROPERTIES for holder in root.iter(name) for part in holder.iter()
         }
@@ -236,31 +235,11 @@ class _Reduction:
         for element in root.iter(f"{WORD}noBreakHyphen"):
             element.tag, element.text = TEXT, "-"
 
-    def _remove_note_marks(self, root: "_Element") -> None:
-        """Remove the marks of notes that the writer chose, such as `*`; Word counts the others."""
-        for reference in root.iter(*_REFERENCES):
-            if (run := reference.getparent()) is not None and (mark := text_of(run, TEXT)):
-                self.omissions.add("footnote_mark", mark)
-                run[:] = [reference]
-
-    def _write_fields(self, root: "_Element") -> None:
-        """Write the state of form fields, and count text inside the code of a field."""
-        for paragraph in root.iter(PARAGRAPH):
-            is_code: list[bool] = []  # for each open field: True until its result begins
-            for element in paragraph.iter(TEXT, f"{WORD}fldChar"):
-                kind = element.get(f"{WORD}fldCharType")
-                if element.tag == TEXT:
-                    if any(is_code):
-                        self.omissions.add("field_code", element.text or "")
-                        element.text = ""
-                elif kind == "begin":
-                    is_code.append(True)
-                    if state := _form_state(element):
-                        element.tag, element.text = TEXT, state
-                elif is_code and kind == "separate":
-                    is_code[-1] = False
-                elif is_code:
-                    is_code.pop()
+    def _write_form_fields(self, root: "_Element") -> None:
+        """Write the state of check boxes and lists before their field, such as `☒`."""
+        for field in root.iter(f"{WORD}fldChar"):
+            if state := _form_state(field):
+                field.tag, field.text = TEXT, state
 
     def _set_role(self, paragraph: "_Element") -> None:
         """Name the kind of a paragraph as its style, and write its number."""

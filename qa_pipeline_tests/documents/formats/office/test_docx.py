@@ -45,10 +45,6 @@ PLACES: dict[str, tuple[str, str | None]] = {
     "hidden": (run("{word}", "<w:vanish/>"), "hidden"),
     "struck": (run("{word}", "<w:strike/>"), "deleted_text"),
     "simple field": ('<w:fldSimple w:instr=" REF x ">' + run("{word}") + "</w:fldSimple>", None),
-    "note mark": (
-        '<w:r><w:footnoteReference w:customMarkFollows="1" w:id="99"/><w:t>{word}</w:t></w:r>',
-        "footnote_mark",
-    ),
     "contents": (
         "<w:sdt><w:sdtPr><w:docPartObj><w:docPartGallery w:val='Table of Contents'/></w:docPartObj></w:sdtPr>"
         "<w:sdtContent>" + run("{word}") + "</w:sdtContent></w:sdt>",
