@@ -79,6 +79,7 @@ _PRIVATE_KEY = re.compile(rf"-----BEGIN {_KEY}(?:.*?-----END {_KEY}|.*)", re.DOT
 
 _SECRET = re.compile(rf"(?<!\w)(?:{'|'.join(_DATA['secrets']['forms'])})(?![\w-])")
 _LOGIN = re.compile(r"(?<=://)[^\s/?#@\"'<>\[\]|`\\]{1,256}(?:@[^\s/?#@\"'<>\[\]|`\\:]{1,64})?(?=@[\w\[])")
+"""The login in an address, such as `anna:secret` in `https://anna:secret@host`."""
 _PLACEHOLDER = re.compile(r"[$%]?[{(][^{}()]{1,40}[)}]|\$\w+|\*+|\.\.\.|x{3,}", re.IGNORECASE)
 _EXAMPLE_LOGINS = {*_DATA["examples"]["logins"], *of_all("labels.users"), *of_all("labels.passwords")}
 
@@ -97,11 +98,12 @@ _TOP = r"(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![^\W_])"
 _DOMAIN = rf"{_LABEL}(?:\.{_LABEL}){{0,8}}\.{_TOP}"
 # white space may have come in after the sign
 _EMAIL = re.compile(rf"{_LOCAL}(?:@|%40)[ \n]?(?:{_DOMAIN}|\[[0-9a-f.:]{{7,45}}\])", re.IGNORECASE)
-_ATS = of_all("labels.at")
-_AT_SIGN = rf"\s{{0,2}}[(\[{{<]{any_of(_ATS)}[)\]}}>]\s{{0,2}}"
+_AT_HINTS = [f"{sign}{at}" for sign in "([{<" for at in of_all("labels.at")]
+_AT_SIGN = rf"\s{{0,2}}[(\[{{<]{any_of(of_all('labels.at'))}[)\]}}>]\s{{0,2}}"
 _DOT_WORD = any_of_all("labels.dot")
 _DOT = rf"(?:\s{{0,2}}[(\[{{<](?:{_DOT_WORD}|\.)[)\]}}>]\s{{0,2}}|\.|\s{_DOT_WORD}\s)"
-_HIDDEN = re.compile(rf"{_LOCAL}{_AT_SIGN}{_LABEL}(?:{_DOT}{_LABEL}){{0,5}}{_DOT}{_TOP}", re.IGNORECASE)
+_SPELT_OUT = re.compile(rf"{_LOCAL}{_AT_SIGN}{_LABEL}(?:{_DOT}{_LABEL}){{0,5}}{_DOT}{_TOP}", re.IGNORECASE)
+"""An address whose signs are words, such as `anna (at) example (dot) com`."""
 _SIGN, _DOTS = re.compile(rf"{_AT_SIGN}|%40", re.IGNORECASE), re.compile(_DOT, re.IGNORECASE)
 
 
@@ -127,7 +129,8 @@ _IBAN = re.compile(rf"(?<![^\W_])(?:{_IBAN_FORMS})(?![^\W_])", re.IGNORECASE)
 def _is_iban(match: re.Match[str]) -> bool:
     """Check ISO 7064 MOD 97-10."""
     characters = characters_of(match[0])
-    return int("".join(str(int(one, 36)) for one in characters[4:] + characters[:4])) % 97 == 1
+    rearranged = characters[4:] + characters[:4]  # the country and check digits come last
+    return int("".join(str(int(character, 36)) for character in rearranged)) % 97 == 1
 
 
 _CARD = re.compile(
@@ -144,29 +147,32 @@ def _is_card(match: re.Match[str]) -> bool:
 
 def luhn(digits: str) -> bool:
     """Return True if the check digit fits (ISO/IEC 7812-1, annex B): every second digit counts twice."""
-    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
-    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
+    from_right = [int(digit) for digit in reversed(digits)]
+    doubled = (sum(divmod(2 * digit, 10)) for digit in from_right[1::2])  # 7 counts as 1 + 4
+    return (sum(from_right[::2]) + sum(doubled)) % 10 == 0
 
 
-_MONTH, _DAY = r"(0[1-9]|1[0-2])", r"(0[1-9]|[1-8]\d|9[01])"
 _PERSONNUMMER = re.compile(
-    rf"(?:(?<![^\W_])|(?<=nr))(?<!\d\.)(?:(18|19|20)?(\d\d){_MONTH}{_DAY}|(18|19|20)(\d\d)-{_MONTH}-{_DAY})"
-    r"(?:[ \n]?[-+][ \n]?|([ \n])|)(\d{4})(?![^\W_])(?!\.\d)"
+    r"(?:(?<![^\W_])|(?<=nr))(?<!\d\.)(?P<century>18|19|20)?(?P<year>\d\d)-?"
+    r"(?P<month>0[1-9]|1[0-2])-?(?P<day>0[1-9]|[1-8]\d|9[01])"
+    r"(?:[ \n]?[-+][ \n]?|(?P<blank>[ \n])|)(?P<serial>\d{4})(?![^\W_])(?!\.\d)"
 )
+"""A Swedish personal number, such as 811218-9876 or 1981-12-18-9876."""
 _COORDINATION = 60  # added to the day of birth in a Swedish coordination number
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d")
 
 
 def _is_personnummer(match: re.Match[str]) -> bool:
-    century, year, month, day = (match[group] or match[group + 4] for group in range(1, 5))
-    years = [int(part + year) for part in ([century] if century else ["19", "20"])]
-    born = int(day) - (_COORDINATION if int(day) > _COORDINATION else 0)
-    is_date = 1 <= born <= max(monthrange(full_year, int(month))[1] for full_year in years)
-    is_clock = match[9] is not None and _TIME_OF_DAY.fullmatch(match[10])  # a date with the time
-    return is_date and not is_clock and luhn(digits_of(match[0])[-10:])
+    """Check the date of birth and the last digit; a date with a time, such as 240115 0834, is none."""
+    centuries = [match["century"]] if match["century"] else ["19", "20"]
+    last_day = max(monthrange(int(century + match["year"]), int(match["month"]))[1] for century in centuries)
+    day = int(match["day"])
+    day_of_birth = day - _COORDINATION if day > _COORDINATION else day
+    is_time = match["blank"] is not None and _TIME_OF_DAY.fullmatch(match["serial"])
+    return 1 <= day_of_birth <= last_day and not is_time and luhn(digits_of(match[0])[-10:])
 
 
-# numbers of publications, decimal numbers, ZIP codes and dates
+# numbers of publications, decimal numbers, ZIP codes such as 02110-1301, and dates
 _OTHER_NUMBER = re.compile(
     r"(?:isbn(?:-1[03])?|issn|orcid|rfc|sfs|§|doi|arxiv)\W{0,5}[\w./-]{0,24}|\b10\.\d{4,9}/[\w./-]{0,24}|"
     r"(?<![\d.])\d+\.\d{4,}(?![\d.-])|(?<![\d-])\d{5}-\d{4}(?![\d-])|"
@@ -201,9 +207,7 @@ _PATTERNS = (
     _rule("secret", _SECRET, str, hints=_DATA["secrets"]["hints"]),
     _rule("url_login", _LOGIN, str, _is_personal, hints=["://"]),
     _rule("email", _EMAIL, _address_of, _is_mail_address, hints=["@", "%40"]),
-    _rule(
-        "email", _HIDDEN, _address_of, hints=[f"{sign}{at}" for sign in "([{<" for at in of_all("labels.at")]
-    ),
+    _rule("email", _SPELT_OUT, _address_of, hints=_AT_HINTS),
     _rule("iban", _IBAN, characters_of, _is_iban, digits=6),
     _rule("card", _CARD, digits_of, _is_card, digits=13),
     _rule("personnummer", _PERSONNUMMER, lambda text: digits_of(text)[-10:], _is_personnummer, digits=10),
