@@ -59,7 +59,7 @@ def prepare_folder(folder: Path) -> None:
         store.put_if(name, b"", None)
         try:
             store.ls(name.rpartition("/")[0])
-            store.put_if(name, b"again", None)
+            store.put_if(name, b"again", None)  # must be refused
         except ChangedMeanwhileError:
             return
         finally:

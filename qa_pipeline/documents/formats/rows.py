@@ -193,6 +193,7 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
 
 
 def _could_name(name: str, column: Sequence[str]) -> bool:
+    """Return True if a text may be the name of a column with these values."""
     if len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) or name in column:
         return False
     if not _is_figure(name):
@@ -222,8 +223,8 @@ _GAP = re.compile(r" {2,}")
 
 
 def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
-    """Return the rows of a table with borders, as databases print it, or None."""
-    groups: list[list[list[str]]] = []
+    """Return the rows of a table with borders `+---+` and cells `| a |`, as databases print it, or None."""
+    groups: list[list[list[str]]] = []  # the lines of cells between two borders
     for line in map(str.strip, lines):
         if _BORDER.fullmatch(line):
             groups.append([])
@@ -231,10 +232,12 @@ def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
             groups[-1].append([cell.strip() for cell in line[1:-1].split("|")])
         else:
             return None
-    first, *others = [group for group in groups if group] or [[]]
-    is_grid = len(others) > 1 or any("=" in line for line in lines if line.lstrip().startswith("+"))
+    head, *others = [group for group in groups if group] or [[]]
+    # in a grid a border ends each row, whose cells may take several lines
+    has_double_border = any("=" in line for line in lines if line.lstrip().startswith("+"))
+    is_grid = len(others) > 1 or has_double_border
     body = [_joined(group) for group in others] if is_grid else [row for group in others for row in group]
-    return _with_names(_joined(first), body) if body else None
+    return _with_names(_joined(head), body) if body else None
 
 
 def read_ruled(lines: Sequence[str]) -> list[list[Cell]] | None:

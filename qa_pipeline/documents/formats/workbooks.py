@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure, ReaderLimits, too_many_rows
+from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, STRUCK, settle
 from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, read_trees
 from qa_pipeline.documents.formats.office.package import library_failures, open_package, read_number
@@ -70,7 +71,7 @@ def read_sheets(
     if sum(package.archive.read(part).count(b"</row>") for part in parts) > limits.rows:
         raise too_many_rows(limits)
     with library_failures(), warnings.catch_warnings(action="ignore"):
-        book = load_workbook(io.BytesIO(content), data_only=True, keep_links=False)
+        book = load_workbook(io.BytesIO(content), data_only=True, rich_text=True, keep_links=False)
         if len(book.sheetnames) < len(list(package.tree(main).iterfind("{*}sheets/{*}sheet"))):
             raise DocumentFailure("damaged", "a sheet that the workbook names is missing in it")
         for chart in book.chartsheets:
@@ -95,7 +96,7 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
         if cell.value is None:
             continue
         sheet.count(str(cell.value), settings)
-        text = _show(cell)
+        text = _show(cell, omissions)
         is_blended = has_plain_ground and _has_colour_of_ground(cell)
         if not text or is_blended or row in sheet.hidden_rows or column in sheet.hidden_columns:
             omissions.add("hidden", text or str(cell.value))
@@ -120,7 +121,7 @@ def _colour(colour: "Color | None") -> str:
     return "" if colour.tint else _COLOURS.get(colour.type, {}).get(colour.value, "")
 
 
-def _show(cell: "Cell") -> str:
+def _show(cell: "Cell", omissions: Omissions) -> str:
     """Return the text of a cell; "" if its format hides it."""
     value, form = cell.value, cell.number_format
     if form == ";;;":
@@ -133,7 +134,12 @@ def _show(cell: "Cell") -> str:
         return show_number(value, form)
     if isinstance(value, date | time | timedelta):
         return show_moment(value, form)
-    return " ".join(str(value).split())
+    parts = []
+    for part in value if isinstance(value, list) else [value]:  # a list has runs of several fonts
+        font = getattr(part, "font", None)
+        sign = font and (STRUCK if font.strike else SCRIPTS.get(font.vertAlign))
+        parts.append(f"{sign}{part}{LEVEL}" if sign else str(part))
+    return settle(" ".join("".join(parts).split()), omissions)
 
 
 def _unseen_as(style: "_Element") -> str:

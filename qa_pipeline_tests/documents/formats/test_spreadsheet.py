@@ -138,14 +138,18 @@ def test_what_a_person_does_not_see_is_left_out_and_counted(
     assert left_out(parse(content))["hidden"] == hidden
 
 
-def test_struck_out_cells_are_left_out_and_counted() -> None:
+def test_raised_and_struck_out_text_in_cells_keeps_its_meaning() -> None:
     def fill(workbook: Workbook) -> None:
         sheet = workbook.add_worksheet()
+        raised, struck = workbook.add_format({"font_script": 1}), workbook.add_format({"font_strikeout": 1})
         sheet.write_row(0, 0, ["Part", "Amount"])
-        sheet.write_row(1, 0, ["Jacket", 499])
-        sheet.write(2, 0, "Cap")
-        sheet.write(2, 1, 99, workbook.add_format({"font_strikeout": 1}))
+        sheet.write(1, 0, "Cells")
+        sheet.write_rich_string(1, 1, "10", raised, "6", " per ml")
+        sheet.write(2, 0, "Jacket")
+        sheet.write_rich_string(2, 1, struck, "799 kr", " 499 kr")
+        sheet.write(3, 0, "Cap")
+        sheet.write(3, 1, 99, struck)
 
     content = made(fill)
-    assert text_of(content) == "Part: Jacket | Amount: 499\nPart: Cap"
-    assert left_out(parse(content)) == {"deleted_text": (1, 2)}
+    assert text_of(content) == "Part: Cells | Amount: 10^6 per ml\nPart: Jacket | Amount: 499 kr\nPart: Cap"
+    assert left_out(parse(content)) == {"deleted_text": (2, 7)}
