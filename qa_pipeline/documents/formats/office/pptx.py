@@ -5,6 +5,7 @@ Shapes are read in the order of the file, the title first. The notes of a speake
 
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from html import escape
 from itertools import chain, zip_longest
@@ -332,7 +333,8 @@ def _chart_rows(chart: "Chart") -> list[list[str]]:
         return []
     label_format = _format_in(chart, "cat")
     if is_date_format(label_format):
-        labels = [show_moment(from_excel(float(label)), label_format) for label in labels]
+        with suppress(ValueError, OverflowError):  # a label that is no number of days
+            labels = [show_moment(from_excel(float(label)), label_format) for label in labels]
     value_format = _format_in(chart, "val")
     columns = [["", *labels]]
     for series in chain.from_iterable(plot.series for plot in plots):
