@@ -105,8 +105,8 @@ def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Om
     body_start = _first_row(
         [row if row[0] else filled_row for row, filled_row in zip(once, filled, strict=True)]
     )
-    for row in once[:body_start]:
-        yield Block("paragraph", " ".join(filter(None, row)))
+    for texts in once[:body_start]:
+        yield Block("paragraph", " ".join(filter(None, texts)))
     head_rows = _count_head_rows(once[body_start:], filled[body_start:])
     cells: list[_Row] = []
     length = 0
