@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 _MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
 _LAST_COLUMN = 16_384  # of an XLSX sheet
+_SIGNS = {**SCRIPTS, "deleted_text": STRUCK}
+_ODS_BLANKS = frozenset({f"{TEXT}s", f"{TEXT}tab", f"{TEXT}line-break"})
 _HIDING = frozenset({"collapse", "filter"})
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
 _COLOURS = {
@@ -61,9 +63,9 @@ def read_sheets(
     archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
         root = read_trees(archive)[0]
-        unseen = {style.get(f"{STYLE}name", ""): _unseen_as(style) for style in root.iter(f"{STYLE}style")}
+        effects = {style.get(f"{STYLE}name", ""): _effect_of(style) for style in root.iter(f"{STYLE}style")}
         tables = root.iterfind(f"{OFFICE}body/{OFFICE}spreadsheet/{TABLE}table")
-        return [_read_ods_table(table, unseen, settings, omissions) for table in tables]
+        return [_read_ods_table(table, effects, settings, omissions) for table in tables]
     from openpyxl import load_workbook
 
     package, main = open_package(content, "Excel", limits)
@@ -142,8 +144,8 @@ def _show(cell: "Cell", omissions: Omissions) -> str:
     return settle(" ".join("".join(parts).split()), omissions)
 
 
-def _unseen_as(style: "_Element") -> str:
-    """Return the kind that a style of an ODS leaves its sheet or text out as; "" if it is shown."""
+def _effect_of(style: "_Element") -> str:
+    """Return the effect of an ODS style: hidden, deleted_text, superscript, subscript or an empty text."""
     table, ground, text = (
         style.find(f"{STYLE}{name}-properties") for name in ("table", "table-cell", "text")
     )
@@ -154,13 +156,16 @@ def _unseen_as(style: "_Element") -> str:
     colour = None if ground is None else ground.get(f"{_FO}background-color")
     if text.get(f"{_FO}color") == ("#ffffff" if colour in (None, "transparent") else colour):
         return "hidden"
-    return "" if text.get(f"{STYLE}text-line-through-style", "none") == "none" else "deleted_text"
+    if text.get(f"{STYLE}text-line-through-style", "none") != "none":
+        return "deleted_text"
+    position = text.get(f"{STYLE}text-position", "").partition(" ")[0]  # "super", "33%" or "-9%"
+    return "subscript" if position.startswith(("sub", "-")) else "superscript" if position.strip("0%") else ""
 
 
 def _read_ods_table(
-    table: "_Element", unseen: dict[str, str], settings: DocumentSettings, omissions: Omissions
+    table: "_Element", effects: dict[str, str], settings: DocumentSettings, omissions: Omissions
 ) -> Sheet:
-    is_hidden = unseen.get(table.get(f"{TABLE}style-name", "")) == "hidden"
+    is_hidden = effects.get(table.get(f"{TABLE}style-name", "")) == "hidden"
     sheet = Sheet(table.get(f"{TABLE}name", ""), is_hidden)
     first_column = 0
     for column in table.iter(f"{TABLE}table-column"):
@@ -178,21 +183,23 @@ def _read_ods_table(
         if is_row_hidden:
             sheet.hidden_rows.update(numbers)
         texts: dict[int, str] = {}
-        for cell, column_number, text in _ods_cells(row, first_row, sheet):
+        for cell, column_number, text in _ods_cells(row, first_row, sheet, effects):
             sheet.count(text * len(numbers), settings)
             is_cell_hidden = is_row_hidden or column_number in sheet.hidden_columns
             is_cell_hidden = is_cell_hidden or cell.tag == f"{TABLE}covered-table-cell"
-            kind = "hidden" if is_cell_hidden else unseen.get(cell.get(f"{TABLE}style-name", ""), "")
-            if kind:
-                omissions.add(kind, text)
-            else:
-                texts[column_number] = text
+            effect = "hidden" if is_cell_hidden else effects.get(cell.get(f"{TABLE}style-name", ""), "")
+            if effect in ("hidden", "deleted_text"):
+                omissions.add(effect, text)
+            elif shown_text := settle(text, omissions).strip():
+                texts[column_number] = shown_text
         sheet.rows.update((number, dict(texts)) for number in numbers if texts)
         first_row += repeats
     return sheet
 
 
-def _ods_cells(row: "_Element", row_number: int, sheet: Sheet) -> "Iterator[tuple[_Element, int, str]]":
+def _ods_cells(
+    row: "_Element", row_number: int, sheet: Sheet, effects: dict[str, str]
+) -> "Iterator[tuple[_Element, int, str]]":
     """Yield the filled cells of a row with their columns and texts, and add merged ranges to the sheet."""
     first_column = 0
     for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
@@ -200,7 +207,7 @@ def _ods_cells(row: "_Element", row_number: int, sheet: Sheet) -> "Iterator[tupl
         if rows > 1 or columns > 1:
             area = (row_number, first_column, row_number + rows - 1, first_column + columns - 1)
             sheet.merged.append(area)
-        text, repeats = _ods_text(cell), _number(cell, "columns-repeated")
+        text, repeats = _ods_text(cell, effects), _number(cell, "columns-repeated")
         if text:
             for column in range(first_column, first_column + min(repeats, _MOST_REPEATED)):
                 yield cell, column, text
@@ -211,11 +218,20 @@ def _number(element: "_Element", name: str) -> int:
     return read_number(element.get(f"{TABLE}number-{name}"), 1)
 
 
-def _ods_text(cell: "_Element") -> str:
-    lines = ("".join(map(str, line.itertext())) for line in cell.iterchildren(f"{TEXT}p"))
+def _ods_text(cell: "_Element", effects: dict[str, str]) -> str:
+    """Return the text of a cell, with signs around raised, lowered and struck text (see `settle`)."""
+    lines = (_ods_line(line, effects) for line in cell.iterchildren(f"{TEXT}p"))
     text = " ".join(" ".join(lines).split())
-    is_negative = cell.get(f"{OFFICE}value", "").startswith("-") and any(
-        digit in text for digit in "123456789"
-    )
-    # a minus may be shown by the colour alone
-    return f"-{text}" if is_negative and not any(sign in text for sign in "-−(") else text
+    is_negative = cell.get(f"{OFFICE}value", "").startswith("-")
+    # the colour alone may show a minus
+    shows_sign = any(sign in text for sign in "-−(") or not any(digit in text for digit in "123456789")
+    return f"-{text}" if is_negative and not shows_sign else text
+
+
+def _ods_line(element: "_Element", effects: dict[str, str]) -> str:
+    parts = [element.text or ""]
+    for child in element:
+        inside = " " if child.tag in _ODS_BLANKS else _ods_line(child, effects)
+        sign = _SIGNS.get(effects.get(child.get(f"{TEXT}style-name", ""), ""))
+        parts += [f"{sign}{inside}{LEVEL}" if sign else inside, child.tail or ""]
+    return "".join(parts)
