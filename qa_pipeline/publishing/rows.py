@@ -1,6 +1,7 @@
 """Rows of a release: accepted pairs with messages, scores, evidence and origin."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -13,47 +14,9 @@ from qa_pipeline.publishing.keys import SplitMap, document_keys
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import (
-    EVIDENCE,
-    MESSAGES,
-    STRINGS,
-    TRAINING_EXAMPLES,
-    VERDICTS,
-    column,
-)
+from qa_pipeline.storage.tables import RELEASED, TRAINING_EXAMPLES, VERDICTS
 from qa_pipeline.verification.outcomes import SUPPORTED
 
-PASSAGE = pl.Struct(
-    {"chunk_id": pl.String(), "content_sha256": pl.String(), "start": pl.Int64(), "end": pl.Int64(),
-     "heading": pl.String()}
-)  # fmt: skip
-_S = pl.String()
-_COLUMNS = (
-    column("messages", MESSAGES, "System, user and assistant, in the layout of `training.layout`."),
-    column("question", _S, "The question."),
-    column("answer", _S, "The answer as it was judged."),
-    column("language", _S, "Language of the pair."),
-    column("question_type", _S, "Type of the question."),
-    column("split", _S, "The split, also the name of the file."),
-    *(column(name, pl.Float64, "The score, 0 to 1; null where unknown.", nullable=True) for name in SCORES),
-    column("verdict", _S, "Always accepted: other rows are not released."),
-    column("reason", _S, "Reason code of the verdict."),
-    column("coverage", _S, "full, partial or none (a proved refusal)."),
-    column("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
-    column("decided_by", STRINGS, "The steps that decided the claims, each once."),
-    column("document", _S, "Path of the document it rests on first.", nullable=True),
-    column("documents", STRINGS, "Hashes of the documents it rests on; of a refusal those it was shown."),
-    column("licences", STRINGS, "Licences of these documents; an unknown one is absent."),
-    column("passages", pl.List(PASSAGE), "What the user message shows before the question.", nullable=True),
-    column("difficulty", _S, "How the search finds it: easy, medium or hard.", nullable=True),
-    column("source_fields", _S, "Further fields of an imported pair, as a JSON object.", nullable=True),
-    column("origin", _S, "Where the pair comes from."),
-    column("generator", _S, "Who wrote the answer.", nullable=True),
-    column("judge", _S, "Model that judged it.", nullable=True),
-    column("batch", _S, "Name of the batch."),
-    column("pair_id", _S, "Id of the pair in the tables of its batch."),
-    column("row_id", _S, "Hash of all other columns but split."),
-)  # fmt: skip
 OPTIONAL = (
     *SCORES[1:], "passages", "difficulty", "source_fields", "generator", "judge",
 )  # fmt: skip
@@ -62,8 +25,7 @@ OPTIONAL = (
 
 def released_table(lacking: Sequence[str] = ()) -> Table:
     """Return the table of released rows, without the omitted columns."""
-    columns = tuple(column for column in _COLUMNS if column.name not in lacking)
-    return Table("released", "One row per released pair.", ("pair_id",), columns)
+    return replace(RELEASED, columns=tuple(part for part in RELEASED.columns if part.name not in lacking))
 
 
 SOURCE_SCHEMA = pl.Schema(
@@ -133,7 +95,8 @@ def _with_passages(
         chunk_id: span
         for chunk_id, *span in tables["chunks"].select("chunk_id", "char_start", "char_end").iter_rows()
     }
-    names = [field.name for field in PASSAGE.fields]
+    types = {name: RELEASED.schema[name] for name in ("messages", "passages")}
+    names = ("chunk_id", "content_sha256", "start", "end", "heading")
     messages, passage_structs = [], []
     columns = ("question", "split", "messages", "passages")
     for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
@@ -151,7 +114,8 @@ def _with_passages(
         ]
         passage_structs.append([dict(zip(names, of_passage, strict=True)) for of_passage in values])
     return rows.with_columns(
-        pl.Series("messages", messages, MESSAGES), pl.Series("passages", passage_structs, pl.List(PASSAGE))
+        pl.Series("messages", messages, types["messages"]),
+        pl.Series("passages", passage_structs, types["passages"]),
     )
 
 
