@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 from pydantic.config import JsonDict
@@ -428,10 +428,17 @@ def index_text(section_path: Sequence[str], text: str) -> str:
     return f"{' > '.join(section_path)}\n{text}" if section_path else text
 
 
-Mask = Callable[[str], tuple[str, Mapping[str, int]]]
-"""A function that masks personal data; it returns the masked text and the number of matches by kind."""
+class Masked(NamedTuple):
+    """A masked text, and the number of masked items by kind."""
+
+    text: str
+    counts: Mapping[str, int]
 
 
-def keep(text: str) -> tuple[str, Mapping[str, int]]:
+Mask = Callable[[str], Masked]
+"""A function that masks the personal data in a text."""
+
+
+def keep(text: str) -> Masked:
     """Return a text unchanged, with empty counts."""
-    return text, {}
+    return Masked(text, {})

@@ -128,8 +128,8 @@ HOPELESS: dict[str, tuple[Files, str]] = {
     "[red]x[-red]": ({"guide.md": GUIDE}, "'[red]x[-red]'"),
     "locked": ({"locked.pdf": BAD_FILES["locked.pdf"][0]}, "1 encrypted"),
     "letters": (
-        {"guide.md": GUIDE, "pairs.jsonl": lines(PAIR).encode() + "\nGebühr".encode("cp1252")},
-        "pairs.jsonl",
+        {"guide.md": GUIDE, "pairs.csv": "question,answer\nGebühr?,5".encode("cp1252")},
+        "pairs.csv",
     ),
     "bomb": ({"../bomb.zip": zip_bytes({f"{n}.md": b"x" * 20_000_000 for n in range(4)})}, "archive_bomb"),
     "linked": ({}, "link"),

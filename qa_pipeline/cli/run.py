@@ -188,7 +188,7 @@ def validate(
     layout = resources.layout
     code = show_outcomes(layout, outcomes, as_json=as_json)
     if layout.export("passed", name).is_file():
-        write_validated(layout, name, open_rows(pairs, LIMITS, SUFFIXES).rows())
+        write_validated(layout, name, open_rows(pairs, LIMITS, SUFFIXES).rows)
         if not as_json:
             print_line(f"All rows with their verdicts: {layout.export(VALIDATED, name)}")
     raise typer.Exit(code)

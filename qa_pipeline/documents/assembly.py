@@ -23,7 +23,7 @@ _LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
 _DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper ones would be all blanks
 _TIGHT = frozenset({"list_item", "table_row"})
 _ONE_LINE = frozenset({"heading", *_TIGHT})
-_MOST_DOUBTS = 16  # of a block: one with more is in doubt as a whole, as the place of each takes time
+_MOST_DOUBTS = 16  # of a block: with more it is in doubt as a whole, as finding each takes time
 _DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 
 
@@ -50,56 +50,58 @@ def lay_out(kind: BlockKind, text: str) -> str:
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
     """Return the blocks cleaned, masked and joined; a heading that is too long becomes a paragraph."""
-    found = Assembled()
+    document = Assembled()
     parts: list[str] = []
     length = 0
-    previous: BlockKind | None = None
-    path: list[tuple[int, str]] = []
+    previous_kind: BlockKind | None = None
+    headings: list[tuple[int, str]] = []  # level and text of the headings above
     for block in blocks:
         kind = block.kind
-        text, masked = mask(lay_out(kind, clean(block.text)))
-        if masked:
-            found.masked.update(masked)
-            text = lay_out(kind, clean(text))
+        masked = mask(lay_out(kind, clean(block.text)))
+        document.masked.update(masked.counts)
+        text = lay_out(kind, clean(masked.text)) if masked.counts else masked.text
         if not text and not block.marker:
             continue
         if kind == "heading" and len(text) > _LONGEST_HEADING:
             kind = "paragraph"
-        parts.append(_separator(previous, kind, continues=block.continues))
-        start = length + len(parts[-1])
-        if kind == "heading" or not found.sections:
+        separator = _separator(previous_kind, kind, continues=block.continues)
+        written = _write_block(block, kind, text)
+        start = length + len(separator)
+        if kind == "heading" or not document.sections:
             level = min(max(block.level, 1), 6) if kind == "heading" else 0
             if level:
-                path = [above for above in path if above[0] < level] + [(level, text)]
-            names = [name for _, name in path]
-            found.sections.append({"heading_path": names, "level": level, "start": start, "end": start})
-        if block.page is not None and (not found.pages or found.pages[-1]["number"] < block.page):
-            found.pages.append({"number": block.page, "start": start, "end": start})
-        parts.append(_write_block(block, kind, text))
-        length = start + len(parts[-1])
-        found.sections[-1]["end"] = length
+                headings = [above for above in headings if above[0] < level] + [(level, text)]
+            path = [heading for _, heading in headings]
+            document.sections.append({"heading_path": path, "level": level, "start": start, "end": start})
+        last_page = document.pages[-1]["number"] if document.pages else -1
+        if block.page is not None and block.page > last_page:
+            document.pages.append({"number": block.page, "start": start, "end": start})
+        parts += [separator, written]
+        length = start + len(written)
+        document.sections[-1]["end"] = length
         if text and SIGN.search(block.text):
-            _note_doubts(found.doubts, block, text, start + parts[-1].rfind(text), mask)
-        previous = kind
-    for page, following in zip_longest(found.pages, found.pages[1:]):
-        page["end"] = following["start"] if following else length
-    found.text = "".join(parts)
-    return found
+            _note_doubts(document.doubts, block, text, start + written.rfind(text), mask)
+        previous_kind = kind
+    for page, next_page in zip_longest(document.pages, document.pages[1:]):
+        page["end"] = next_page["start"] if next_page else length
+    document.text = "".join(parts)
+    return document
 
 
-def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, at: int, mask: Mask) -> None:
+def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, text_start: int, mask: Mask) -> None:
     """Note the doubts about a block: the characters around a sign, or a whole row or quoted mail."""
     signs = list(SIGN.finditer(block.text))
     for sign in signs[:_MOST_DOUBTS]:
         kind, start, end = KINDS[sign[0]], 0, len(text)
         if kind != "quoted" and block.kind != "table_row" and len(signs) <= _MOST_DOUBTS:
-            before = min(len(mask(lay_out(block.kind, clean(block.text[: sign.start()])))[0]), end)
-            start, end = max(before - 1, 0), min(before + 2, end)
+            before = mask(lay_out(block.kind, clean(block.text[: sign.start()]))).text
+            position = min(len(before), end)
+            start, end = max(position - 1, 0), min(position + 2, end)
         last = doubts[-1] if doubts else None
-        if last and last["kind"] == kind and at + start <= last["end"] + 1:
-            last["end"] = max(last["end"], at + end)
+        if last and last["kind"] == kind and text_start + start <= last["end"] + 1:
+            last["end"] = max(last["end"], text_start + end)
         else:
-            doubts.append({"kind": kind, "start": at + start, "end": at + end})
+            doubts.append({"kind": kind, "start": text_start + start, "end": text_start + end})
 
 
 def _separator(previous: BlockKind | None, kind: BlockKind, *, continues: bool) -> str:

@@ -22,7 +22,7 @@ _DECLARATION = re.compile(
     rb"""<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]{2,40})""",
     re.IGNORECASE,
 )
-_DECLARED_WITHIN = 4096  # bytes in which a file declares its encoding
+_LOOKED_AT = 4096  # bytes in which a file declares its encoding
 _GARBLED = re.compile(
     r"[^\W\d_][\x80-\x9f\xa1-\xac\xae-\xb3\xb5\xb6\xb8-\xbf„”†‡ˆ‰‹›•˜](?=[^\W\d_])|[a-z][ŒŠŽŸÀ-Þ]"
 )
@@ -34,8 +34,6 @@ _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 def decode(content: bytes, *, declared: bool = False, charset: str | None = None) -> str:
     """Decode a text by its byte order mark, its declaration, as UTF-8, or by a guess.
 
-    Bytes that are UTF-8 are read as such, whatever single-byte encoding is declared.
-
     Args:
         content: the text.
         declared: believe an encoding named in an XML declaration or HTML meta element.
@@ -46,27 +44,34 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
-            if (text := _try_decoding(content[len(mark) :], encoding)) is None:
+            text = _try_decoding(content.removeprefix(mark), encoding)
+            if text is None:
                 detail = f"the byte order mark indicates {encoding}, which does not fit"
                 raise DocumentFailure("undecodable", detail)
             return text
-    start = content[:8192]
-    if start.startswith(_BINARY_STARTS):
+    if content.startswith(_BINARY_STARTS):
         raise DocumentFailure("binary_content", "the content is of a binary format, despite the file name")
-    if 0 in start and charset is None:
+    if charset is None and 0 in content[:_LOOKED_AT]:
         raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
-    declaration = _DECLARATION.search(content[:_DECLARED_WITHIN]) if declared else None
-    stated = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None
-    for label in filter(None, (charset, stated, "utf-8")):
-        name = label
-        with suppress(LookupError, ValueError):  # the latter where it holds a null character
-            name = codecs.lookup(label).name
-        name = _SUPERSETS.get(name, name)
-        if (decoded := _try_decoding(content, name)) is not None:
-            is_wide = name.startswith(("utf-16", "utf-32"))
-            is_doubtful = is_wide or (len(decoded) == len(content) and not content.isascii())
-            return (_try_decoding(content, "utf-8") if is_doubtful else None) or decoded
-    return _guess(content)
+    declaration = _DECLARATION.search(content[:_LOOKED_AT]) if declared else None
+    declared_name = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None
+    utf8_text = _try_decoding(content, "utf-8")
+    for name in filter(None, (charset, declared_name)):
+        encoding = _encoding_of(name)
+        text = _try_decoding(content, encoding)
+        if text is None:
+            continue
+        # UTF-8 is read as such, whatever encoding of single bytes is declared
+        is_doubtful = len(text) == len(content) or encoding.startswith(("utf-16", "utf-32"))
+        return utf8_text if is_doubtful and utf8_text is not None else text
+    return utf8_text if utf8_text is not None else _guess(content)
+
+
+def _encoding_of(name: str) -> str:
+    """Return the encoding that browsers read for a name, such as cp1252 for `latin-1`."""
+    with suppress(LookupError, ValueError):  # the latter where it holds a null character
+        name = codecs.lookup(name).name
+    return _SUPERSETS.get(name, name)
 
 
 def _try_decoding(content: bytes, encoding: str) -> str | None:

@@ -41,12 +41,14 @@ def mark_near_duplicates(
     """
     parsed = documents.filter(pl.col("status") == "parsed")
     texts = parsed.select("document_id", "text").iter_rows()
-    order = sorted(texts, key=lambda row: -len(row[1]))  # stable: equal lengths keep the order of paths
-    duplicates = list(_near_duplicates([(name, shingles(text)) for name, text in order], threshold))
+    # texts of equal length stay in the order of their paths
+    longest_first = sorted(texts, key=lambda row: -len(row[1]))
+    sets = [(document_id, shingles(text)) for document_id, text in longest_first]
     marked = ("document_id", "near_duplicate_of", "near_duplicate_similarity")
-    marks = pl.DataFrame(duplicates, {name: documents.schema[name] for name in marked}, orient="row")
-    bare = documents.drop(marked[1:])
-    return bare.join(marks, on="document_id", how="left", maintain_order="left").select(documents.columns)
+    schema = {name: documents.schema[name] for name in marked}
+    marks = pl.DataFrame(list(_near_duplicates(sets, threshold)), schema, orient="row")
+    unmarked = documents.drop(marked[1:])
+    return unmarked.join(marks, on="document_id", how="left", maintain_order="left").select(documents.columns)
 
 
 def shingles(text: str) -> Shingles:
@@ -54,11 +56,9 @@ def shingles(text: str) -> Shingles:
     words = _WORD.findall(text.lower())
     if len(words) < _FEWEST_WORDS:
         return np.zeros(0, dtype=np.uint32)
-    codes = np.fromiter(map(zlib.crc32, map(str.encode, words)), dtype=np.uint64, count=len(words))
-    mixed = np.zeros(len(words) - _SHINGLE + 1, dtype=np.uint64)
-    for place in range(_SHINGLE):  # a polynomial in an odd number, modulo 2^64, whose upper half is mixed
-        mixed = (mixed + codes[place : len(codes) - _SHINGLE + 1 + place]) * np.uint64(0x9E3779B97F4A7C15)
-    return np.unique((mixed >> np.uint64(32)).astype(np.uint32))
+    sequences = (" ".join(words[start : start + _SHINGLE]) for start in range(len(words) - _SHINGLE + 1))
+    codes = np.fromiter((zlib.crc32(sequence.encode()) for sequence in sequences), dtype=np.uint32)
+    return np.unique(codes)
 
 
 def _near_duplicates(
@@ -86,11 +86,12 @@ def band_codes(shingled: Shingles, threshold: float) -> list[int]:
     if not len(shingled):
         return []
     bands, values = _choose_bands(threshold)
-    parts = _sketch(shingled).hashvalues[: bands * values].astype("<u8").reshape(bands, values)
-    hashes = (
-        hashlib.blake2b(part.tobytes(), digest_size=8, salt=n.to_bytes(4)) for n, part in enumerate(parts)
-    )
-    return [int.from_bytes(code.digest()) for code in hashes]
+    rows = _sketch(shingled).hashvalues[: bands * values].astype("<u8").reshape(bands, values)
+    codes = []
+    for number, row in enumerate(rows):
+        code = hashlib.blake2b(row.tobytes(), digest_size=8, salt=number.to_bytes(4))
+        codes.append(int.from_bytes(code.digest()))
+    return codes
 
 
 def _sketch(shingled: Shingles) -> "MinHash":

@@ -130,18 +130,18 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
 def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> ContentRow:
     mask, counts = text_mask(masking), Counter(text.masked)
 
-    def line(value: str | None, longest: int, mask_line: Mask = mask) -> str | None:
-        # It is cut only once it is masked: half of an item would not be found.
-        masked, kinds = mask_line(lay_out("heading", clean((value or "")[:_LONGEST_LOOKED_AT])))
-        counts.update(kinds)
-        return masked[:longest].strip() or None
+    def masked_line(value: str | None, longest: int, mask_line: Mask = mask) -> str | None:
+        # it is cut only once it is masked: half of an item would not be found
+        masked = mask_line(lay_out("heading", clean((value or "")[:_LONGEST_LOOKED_AT])))
+        counts.update(masked.counts)
+        return masked.text[:longest].strip() or None
 
     declared: _Declared = {
         "language": parsed.language,
-        "title": line(parsed.title, _LONGEST_TITLE),
-        "source_uri": line(parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
-        "licence": line(parsed.licence, _LONGEST_NOTE),
-        "status": line(parsed.status, _LONGEST_TITLE),
+        "title": masked_line(parsed.title, _LONGEST_TITLE),
+        "source_uri": masked_line(parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
+        "licence": masked_line(parsed.licence, _LONGEST_NOTE),
+        "status": masked_line(parsed.status, _LONGEST_TITLE),
     }
     languages = languages_of(text.text, parsed.language, declared["title"])
     return {
@@ -157,7 +157,7 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
         ],
         "masked": [{"kind": kind, "count": count} for kind, count in sorted(counts.items())],
         "doubts": text.doubts or None,
-        "detail": mask("; ".join(parsed.notes))[0] or None,
+        "detail": mask("; ".join(parsed.notes)).text or None,
     }
 
 
@@ -165,12 +165,12 @@ def read_columns(written: bytes) -> ContentRow:
     """Return the columns that an untrusted process wrote as JSON; raises ValueError if they do not fit."""
     row = _COLUMNS_READER.validate_json(written, strict=True)
     for spans in (row["sections"], row["pages"], row["doubts"] or ()):
-        reached = 0
+        earlier_start = 0
         for span in spans:
-            if not reached <= span["start"] <= span["end"] <= len(row["text"]):
-                raise ValueError("a span is out of place")
-            reached = span["start"]
-    numbers = [*(part["level"] for part in row["sections"]), *(page["number"] for page in row["pages"])]
+            if not earlier_start <= span["start"] <= span["end"] <= len(row["text"]):
+                raise ValueError("a span is outside the text or out of order")
+            earlier_start = span["start"]
+    numbers = [*(section["level"] for section in row["sections"]), *(page["number"] for page in row["pages"])]
     if not all(0 <= number < _MOST for number in numbers):
         raise ValueError("a number is too large")
     return row
@@ -185,7 +185,8 @@ def parser_version(settings: DocumentSettings) -> str:
 @cache
 def _hash_code() -> str:
     package = Path(__file__).parents[1]
-    files = [file for folder in ("documents", "text") for file in sorted((package / folder).rglob("*.py"))]
-    sources = [file for file in files if file.parent.name != "corpus"]  # finding a file decides no text
+    files = sorted(file for folder in ("documents", "text") for file in (package / folder).rglob("*.*"))
+    # finding a file decides no text
+    sources = [file for file in files if file.suffix in (".py", ".toml") and file.parent.name != "corpus"]
     hashes = [hashlib.sha256(source.read_bytes()).hexdigest() for source in sources]
     return "\n".join([*hashes, *(f"{name} {metadata.version(name)}" for name in _LIBRARIES)])

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Set
 from pathlib import Path, PurePosixPath
-from typing import cast
+from typing import NamedTuple, cast
 from urllib.parse import quote
 
 import polars as pl
@@ -63,16 +63,22 @@ def read_documents(
     document_files = documents_among(files.list())
     description, masking = description_and_masking(batch, files, settings.masking)
     settings = settings.model_copy(update={"masking": masking})
-    work = _Work(settings, description, document_files, previous, forgotten)
-    for number, outcome in enumerate(parse(work.requests(), settings)):
-        work.outcomes[work.parsed[number]] = outcome
-        notify(len(work.outcomes), len(document_files))
-    documents = DOCUMENTS.frame([{"batch": batch, **row} for row in work.rows()])
+    batch_work = _BatchWork(settings, description, document_files, previous, forgotten)
+    for number, outcome in enumerate(parse(batch_work.requests(), settings)):
+        batch_work.outcomes[batch_work.requested[number]] = outcome
+        notify(len(batch_work.outcomes), len(document_files))
+    documents = DOCUMENTS.frame([{"batch": batch, **row} for row in batch_work.rows()])
     return mark_near_duplicates(documents)
 
 
-class _Work:
-    """The files of a batch on their way to rows; known contents are not parsed again."""
+class _Content(NamedTuple):
+    size: int
+    sha256: str
+    format: str
+
+
+class _BatchWork:
+    """The files of a batch by their number; equal and known contents are not parsed again."""
 
     def __init__(
         self,
@@ -84,13 +90,13 @@ class _Work:
     ) -> None:
         self.settings, self.description, self.files, self.forgotten = settings, description, files, forgotten
         self.version = parser_version(settings)
-        self.earlier = _earlier_rows(previous, self.version)
+        self.earlier_rows = _earlier_rows(previous, self.version)
         self.bare_mask = bare_mask(settings.masking)
-        self.shown_paths = [mask_path(file.path, self.bare_mask) for file in files]
-        self.read: dict[int, tuple[int, str, str]] = {}  # size, hash of the content, format
+        self.paths = [mask_path(file.path, self.bare_mask) for file in files]
+        self.contents: dict[int, _Content] = {}
+        self.first_with: dict[tuple[str, str], int] = {}  # by hash and format
         self.outcomes: dict[int, ParseOutcome] = {}
-        self.parsed: list[int] = []
-        self.first_of: dict[tuple[str, str], int] = {}
+        self.requested: list[int] = []
 
     def requests(self) -> Iterator[ParseRequest]:
         """Read the files in order, and yield those to parse."""
@@ -101,31 +107,33 @@ class _Work:
                 self.outcomes[number] = failure
                 continue
             if request is not None:
-                self.parsed.append(number)
+                self.requested.append(number)
                 yield request
 
     def _request(self, number: int, file: FoundFile) -> ParseRequest | None:
-        name = _format(file, self.settings)
+        """Return the request to parse a file; None if its content is known."""
+        format_name = _format(file, self.settings)
         content = read_bytes(file, self.settings.max_bytes)
-        digest = hashlib.sha256(content).hexdigest()
-        self.read[number] = len(content), digest, name
-        if self.first_of.setdefault((digest, name), number) != number:
+        sha256 = hashlib.sha256(content).hexdigest()
+        self.contents[number] = _Content(len(content), sha256, format_name)
+        if self.first_with.setdefault((sha256, format_name), number) != number:
             return None
-        if digest in self.forgotten:
+        if sha256 in self.forgotten:
             raise DocumentFailure(FORGOTTEN, "it was forgotten; take the file out of the corpus")
-        if (row := self.earlier.get((digest, name))) is not None:
-            self.outcomes[number] = row
+        earlier_row = self.earlier_rows.get((sha256, format_name))
+        if earlier_row is not None:
+            self.outcomes[number] = earlier_row
             return None
-        return ParseRequest(SourceFile(self.shown_paths[number][0], content), name)
+        return ParseRequest(SourceFile(self.paths[number].text, content), format_name)
 
     def rows(self) -> Iterator[DocumentColumns]:
         """Yield a row for each file, in order."""
         ids: set[str] = set()
-        parsed: dict[str, int] = {}
+        parsed: dict[str, int] = {}  # the first file with each hash
         for number, file in enumerate(self.files):
-            path, masked = self.shown_paths[number]
+            path = self.paths[number]
             row: DocumentColumns = {
-                "path": path,
+                "path": path.text,
                 "source_uri": self._source_uri(file),
                 "licence": self._licence(file),
                 "content_sha256": None,
@@ -138,57 +146,65 @@ class _Work:
                 "masked": [],
             }
             row.update(self._outcome(number, file, parsed))
-            name = str(number).encode() if masked else file.raw
-            row["document_id"] = _document_id(row["content_sha256"], path, name, ids)
+            unique_name = str(number).encode() if path.counts else file.raw
+            row["document_id"] = _document_id(row["content_sha256"], path.text, unique_name, ids)
             yield row
 
     def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> DocumentColumns:
+        """Return the columns that the content of a file decides."""
         columns: DocumentColumns = {}
-        first_number, digest, name = number, "", ""
-        if number in self.read:
-            size, digest, name = self.read[number]
-            columns = {"size": size, "content_sha256": digest, "format": name}
-            first_number = self.first_of[digest, name]
-        outcome = self.outcomes[first_number]
-        if isinstance(outcome, DocumentFailure):
-            status = "skipped" if outcome.reason in _SKIPPED else "failed"
-            detail, _ = text_mask(self.settings.masking)(outcome.detail)
-            return {**columns, "status": status, "reason": outcome.reason, "detail": detail}
-        first = parsed.setdefault(digest, number)
+        outcome = self.outcomes.get(number)
+        content = self.contents.get(number)
+        if content is not None:
+            columns = {"size": content.size, "content_sha256": content.sha256, "format": content.format}
+            outcome = self.outcomes[self.first_with[content.sha256, content.format]]
+        if content is None or outcome is None or isinstance(outcome, DocumentFailure):
+            return {**columns, **self._failed(cast("DocumentFailure", outcome))}
+        first = parsed.setdefault(content.sha256, number)
         if first != number:
-            detail = f"same bytes as {self.shown_paths[first][0]}"
+            detail = f"same bytes as {self.paths[first].text}"
             return {**columns, "status": "duplicate", "reason": "equal_bytes", "detail": detail}
         declared = outcome["declared"]
-        # The first heading of rows and of a PDF, whose parser looks for a title, may be none of the document.
-        untitled = {*ROWS, "pdf"}
-        sections = () if name.partition(".")[0] in untitled else outcome["sections"]
-        heading = next((part["heading_path"][-1] for part in sections if part["level"]), None)
-        title = declared["title"] or heading
-        if title and heading and title in heading:  # "Borg Quick Start" says more than "Quick Start"
-            title = heading
         return {
             **columns,
             **cast("DocumentColumns", outcome),
             "status": "parsed",
             "parsed_by": self.version,
-            "title": title or PurePosixPath(self.shown_paths[number][0]).stem,
+            "title": _title_of(outcome, content.format) or PurePosixPath(self.paths[number].text).stem,
             "source_uri": self._source_uri(file, declared["source_uri"]),
             "licence": self._licence(file, declared["licence"]),
         }
 
+    def _failed(self, failure: DocumentFailure) -> DocumentColumns:
+        status = "skipped" if failure.reason in _SKIPPED else "failed"
+        detail = text_mask(self.settings.masking)(failure.detail).text
+        return {"status": status, "reason": failure.reason, "detail": detail}
+
     def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
         base = self.description.base_uri
         address = f"{base}/{quote(file.raw, safe='/')}" if base else None
-        if address and self.bare_mask(address)[0] != address:
+        if address and self.bare_mask(address).counts:
             address = None
         if declared and (" " in declared or not declared.startswith(("https://", "http://"))):
             declared = None  # not safe to show as a link
-        alone = self.description.documents.get(file.path, Source()).source_uri
-        return alone or declared or address or self.description.source_uri
+        line = self.description.documents.get(file.path, Source())
+        return line.source_uri or declared or address or self.description.source_uri
 
     def _licence(self, file: FoundFile, declared: str | None = None) -> str | None:
-        alone = self.description.documents.get(file.path, Source()).licence
-        return alone or declared or self.description.licence
+        line = self.description.documents.get(file.path, Source())
+        return line.licence or declared or self.description.licence
+
+
+def _title_of(content: ContentRow, format_name: str) -> str | None:
+    """Return the title that a document declares, or its first heading."""
+    # the first heading of rows and of a PDF, whose parser looks for a title, may be another one
+    has_no_title = format_name in ROWS or format_name == "pdf"
+    sections = [] if has_no_title else content["sections"]
+    heading = next((section["heading_path"][-1] for section in sections if section["level"]), None)
+    title = content["declared"]["title"] or heading
+    if title and heading and title in heading:  # "Borg Quick Start" says more than "Quick Start"
+        return heading
+    return title
 
 
 def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], ContentRow]:
@@ -216,11 +232,12 @@ def _format(file: FoundFile, settings: DocumentSettings) -> str:
     raise DocumentFailure("unsupported_format", detail)
 
 
-def _document_id(content_sha256: str | None, path: str, raw: bytes, ids: set[str]) -> str:
+def _document_id(content_sha256: str | None, path: str, unique_name: bytes, ids: set[str]) -> str:
     """Hash the bytes, with the path for repeated bytes, or the path alone of unread files."""
     content = content_sha256 or ""
-    longer = ("\0".join(parts) for parts in ((content, path), (content, path, raw.hex())))
-    known = [*filter(None, [content]), *(hashlib.sha256(parts.encode()).hexdigest() for parts in longer)]
-    name = next((key[:_ID_LENGTH] for key in known if key[:_ID_LENGTH] not in ids), known[-1][:_ID_LENGTH])
-    ids.add(name)
-    return name
+    longer = ["\0".join(parts) for parts in ((content, path), (content, path, unique_name.hex()))]
+    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in longer]
+    candidates = [name[:_ID_LENGTH] for name in (content, *hashes) if name]
+    document_id = next((name for name in candidates if name not in ids), candidates[-1])
+    ids.add(document_id)
+    return document_id

@@ -150,7 +150,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 def read_file(path: Path, shape: type[LabelledRow], limits: Limits = LIMITS) -> Labelled:
     """Read a file; raises `InputError` if it cannot be read as a whole, or has no usable row."""
-    return usable_rows(open_rows(path, limits, SUFFIXES, known_columns=COLUMNS).rows(), shape, path)
+    return usable_rows(open_rows(path, limits, SUFFIXES, known_columns=COLUMNS).rows, shape, path)
 
 
 def usable_rows(reads: Iterable[FileRow], shape: type[LabelledRow], path: Path) -> Labelled:

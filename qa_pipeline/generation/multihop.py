@@ -15,20 +15,19 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from qa_pipeline.storage.tables import F64, I32, S
 from qa_pipeline.text import words
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.words import Occupied, Token, tokenize
 
 LINKS = pl.Schema(
     {
-        "chunk_id": S,  # the chunk that comes first
-        "other_chunk_id": S,
-        "scope": S,  # within a document, or across documents
-        "kind": S,  # kind of the joining node
-        "bridge": S,  # wording of the node in the first chunk
-        "weight": F64,  # inverse document frequency of the bridge, times the weight of its kind
-        "shared": I32,  # number of nodes that both chunks share
+        "chunk_id": pl.String(),  # the chunk that comes first
+        "other_chunk_id": pl.String(),
+        "scope": pl.String(),  # within a document, or across documents
+        "kind": pl.String(),  # kind of the joining node
+        "bridge": pl.String(),  # wording of the node in the first chunk
+        "weight": pl.Float64(),  # inverse document frequency of the bridge, times the weight of its kind
+        "shared": pl.Int32(),  # number of nodes that both chunks share
     }
 )
 MOST_CHUNKS = 6

@@ -317,7 +317,7 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
         raise InputError(f"{location}: {fault.detail}; rename or add columns")
     name = path.name if content is None else str(path)
     pairs = []
-    for row in file.rows():
+    for row in file.rows:
         value, row_bytes = row.value, row.written
         if has_types and not row_bytes:
             row_bytes = repr(sorted(value.items())).encode("utf-8", "surrogatepass")

@@ -56,7 +56,7 @@ class Logs:
         for file in self._files(day):
             name = str(_plain(file.name))
             try:
-                for line in json_lines(file, self._limits, tolerant=True):
+                for line in json_lines(file, self._limits):
                     row = _request(line)
                     if not isinstance(row, Fault) and row["id"] in rows:
                         row = Fault("duplicate_id", f"id {row['id'][:80]!r} is in an earlier row")

@@ -137,7 +137,7 @@ class ReadFile:
 
 def read_decision_file(path: Path) -> ReadFile:
     """Read a file of decisions. Lines without a decision are only counted."""
-    file = open_rows(path, LIMITS, SUFFIXES, known_columns=TEMPLATE, short_rows=True)
+    file = open_rows(path, LIMITS, SUFFIXES, known_columns=TEMPLATE)
     unit = unit_of(path.name)
     is_spreadsheet = unit == "row"
     needed = ("content_sha256", "decision", "who")
@@ -145,7 +145,7 @@ def read_decision_file(path: Path) -> ReadFile:
     if missing:
         raise InputError(f"{path} has no column {', '.join(missing)}; make one with --template")
     lines, problems, blank = {}, {}, 0
-    for row in file.rows():
+    for row in file.rows:
         values = row.value
         if not isinstance(values, dict):
             problems[row.number] = values.detail if isinstance(values, Fault) else "expected a JSON object"

@@ -9,9 +9,7 @@ from pydantic import Field, SecretStr, field_serializer, field_validator, model_
 from qa_pipeline.settings.base import PREFIX, Group
 
 MaskingAction = Literal["off", "flag", "mask", "drop"]
-MaskedKind = Literal[
-    "email", "phone", "personnummer", "steuer_id", "rvnr", "iban", "card", "url_login", "secret"
-]
+MaskedKind = Literal["email", "phone", "personnummer", "iban", "card", "url_login", "secret"]
 ReaderName = Literal[
     "docx", "email", "epub", "html", "jsonl", "markdown", "odt", "parquet", "pdf", "pptx", "rst",
     "spreadsheet", "table", "text",
@@ -31,7 +29,7 @@ class MaskingSettings(Group):
     key: SecretStr | None = None
     """Secret of at least 16 characters from which tokens are derived, so that they cannot be traced back."""
     kinds: tuple[MaskedKind, ...] = MASKED_KINDS
-    """Kinds of items to find; steuer_id and rvnr are German tax and pension numbers."""
+    """Kinds of items to find."""
     phone_regions: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ("SE", "DE", "GB", "US")
     """Countries whose telephone numbers are found in national format."""
     batches_may_loosen: bool = False

@@ -1,6 +1,5 @@
 """Write files atomically, on disk or on an object store, and lock folders on disk."""
 
-import errno
 import fcntl
 import hashlib
 import os
@@ -17,9 +16,6 @@ from qa_pipeline.errors import StorageError
 from qa_pipeline.storage.object_stores import ChangedMeanwhileError, store_of
 
 _REWRITING = threading.Lock()
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR}
-_NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -63,7 +59,7 @@ def prepare_folder(folder: Path) -> None:
         store.put_if(name, b"", None)
         try:
             store.ls(name.rpartition("/")[0])
-            store.put_if(name, b"again", None)
+            store.put_if(name, b"again", None)  # must be refused
         except ChangedMeanwhileError:
             return
         finally:
@@ -104,13 +100,16 @@ def locked(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # lock the folder itself if that is enough, so that no lock file remains in it
-        path, mode = (folder / ".lock", os.O_RDWR | os.O_CREAT) if across_hosts else (folder, os.O_RDONLY)
-        handle = os.open(path, mode)
+        if across_hosts:
+            handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
+        else:
+            handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise _failed(f"open {folder}", error) from error
+    mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
         try:
-            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+            fcntl.flock(handle, mode if wait else mode | fcntl.LOCK_NB)
         except BlockingIOError as error:
             problem = f"another command works on {folder}; run this one again when it has ended"
             raise StorageError(problem) from error
@@ -304,11 +303,5 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _failed(what: str, error: OSError) -> StorageError:
-    advice = "check that the folder exists and can be written, then run again"
-    if error.errno in _NO_ROOM:
-        advice = "free some space there or point `out` to another disk, then run again"
-    if error.errno in _NO_RIGHT:
-        advice = "give this user the right to write there or point `out` elsewhere, then run again"
-    if error.errno in _IN_THE_WAY:
-        advice = "a file is where a folder must be: move it, or point `out` elsewhere"
+    advice = "check the folder, its rights and the free space, or point `out` elsewhere, then run again"
     return StorageError(f"cannot {what}: {error.strerror or error}; {advice}")

@@ -13,24 +13,13 @@ from qa_pipeline.errors import StorageError
 
 STORES = ("s3", "gs", "abfss", "memory")
 """Address schemes for results. These stores list a written file immediately."""
-_CAUSES = {
-    "NoSuchBucket": "there is no such bucket",
-    "NoCredentialsError": "there are no credentials in the environment",
-    "ExpiredToken": "the credentials have expired",
-    "ExpiredTokenException": "the credentials have expired",
-    "TokenRefreshRequired": "the credentials have expired",
-    "InvalidAccessKeyId": "the credentials are not accepted",
-    "InvalidToken": "the credentials are not accepted",
-    "SignatureDoesNotMatch": "the credentials are not accepted",
-    "RequestTimeTooSkewed": "the clock of this machine is wrong, set it",
-}
 _PUTS = frozenset({"pipe_file", "put_file"})
 _VERBS = {
     **dict.fromkeys((*_PUTS, "cp_file"), "write"),
     **dict.fromkeys(("rm", "rm_file"), "delete"),
     **dict.fromkeys(("ls", "listdir", "find", "glob"), "list"),
 }
-_ADVICE = "check the address and the credentials in the environment, then run again"
+_ADVICE = "check the bucket, the credentials in the environment and their rights, then run again"
 
 
 class ChangedMeanwhileError(Exception):
@@ -139,22 +128,17 @@ class ObjectStore:
             raise self._translated(error, name, path) from error
 
     def _translated(self, error: Exception, name: str, path: Any) -> Exception:
+        """Return the error to raise for an error of the library, without its message."""
         code, status = _answer(error)
-        is_missing = isinstance(error, FileNotFoundError)
-        if code == "PreconditionFailed" or status in (409, 412) or (name in _PUTS and code == "NoSuchKey"):
+        is_write = name in _PUTS
+        if code == "PreconditionFailed" or status in (409, 412) or (is_write and code == "NoSuchKey"):
             return FileExistsError(str(path))
-        if isinstance(error, FileExistsError | NotADirectoryError | IsADirectoryError) or (
-            is_missing and code != "NoSuchBucket" and name not in _PUTS
-        ):
+        is_missing = isinstance(error, FileNotFoundError) and not is_write and code != "NoSuchBucket"
+        if is_missing or isinstance(error, FileExistsError | NotADirectoryError | IsADirectoryError):
             return error
         verb = _VERBS.get(name, "read")
-        cause = _CAUSES.get("NoSuchBucket" if is_missing else code)
-        if cause is None and (isinstance(error, PermissionError) or status in (401, 403)):
-            cause = f"the credentials lack the right to {verb} there, or to list the folder"
-        if cause is None and (status is None or status in (408, 429) or status >= 500):
-            cause = f"the store did not answer ({status or code})"
         address = f"{self.scheme}://{str(path).lstrip('/')}"
-        return StorageError(f"cannot {verb} {address}: {cause or f'it answers {code}'}; {_ADVICE}")
+        return StorageError(f"cannot {verb} {address}: the store answers {code}; {_ADVICE}")
 
 
 def stored_path(address: str) -> Path:

@@ -8,14 +8,13 @@ import codecs
 import csv
 import io
 import json
-import stat
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qa_pipeline.errors import InputError
 
@@ -31,12 +30,8 @@ recursion limit is 1,000."""
 _BLOCK = 256
 """Number of table rows that are Python objects at a time. As columns they need a tenth of the memory."""
 _SPREADSHEETS = (".csv", ".tsv", ".txt")
-"""Excel saves "Unicode text" as `.txt`, and Google Sheets saves "Tab-separated values" as `.tsv`."""
 _TABLES = (".parquet", ".arrow")
 _DELIMITERS = ",;\t"
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_NOT_TEXT = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"\x1f\x8b", b"PAR1", b"%PDF")
-"""First bytes of spreadsheets, archives, Parquet files and PDFs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +41,6 @@ class Limits:
     max_bytes: int = 1_000_000_000
     max_line_bytes: int = 1_000_000
     max_rows: int = 1_000_000
-
-    @property
-    def max_unpacked(self) -> int:
-        """Return the maximum size of all unpacked rows in bytes."""
-        return 4 * self.max_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +57,7 @@ class FileRow(NamedTuple):
     Args:
         number: position from 1: a line of JSON lines, an entry of JSON, or a row of a table.
         value: usually a mapping by column, or the `Fault` of the row.
-        written: the bytes of the row in the file; empty for Parquet and Arrow.
+        written: the bytes of the row, a line of CSV as JSON; empty for Parquet and Arrow.
     """
 
     number: int
@@ -77,17 +67,17 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowFile:
-    """An open file of rows. Read it only once.
+    """An open file of rows.
 
     Args:
         columns: the columns of a table, or the fields of the first object.
         types: the column types of Parquet and Arrow; empty for other formats.
-        rows: yields the rows and raises `InputError`. Its optional argument selects columns of Parquet.
+        rows: the rows, to read once. Reading them may raise `InputError`.
     """
 
     columns: Sequence[str]
     types: "Mapping[str, pl.DataType]"
-    rows: Callable[..., Iterator[FileRow]]
+    rows: Iterator[FileRow]
 
 
 def unit_of(name: str) -> str:
@@ -103,14 +93,12 @@ def open_rows(
     *,
     content: bytes | None = None,
     known_columns: Collection[str] = (),
-    short_rows: bool = False,
 ) -> RowFile:
-    """Open a file of rows. Its suffix determines the format.
+    """Open a file of rows in UTF-8, or a table or JSON in UTF-16. Its suffix determines the format.
 
-    Text must be UTF-8, or UTF-16 with a byte order mark. A JSON file contains a list, an object with the list
-    `data`, a single object, or JSON lines. The delimiter of a CSV file is the character that gives the header
-    with the most known names. Ties go to the most columns. A blank cell is None, and blank rows are skipped.
-    If a quote is never closed, the next row begins on the next line.
+    A JSON file contains a list, an object with the list `data`, or a single object. The delimiter of a CSV
+    file is the comma, semicolon or tab that occurs most in its header. A blank cell is None, and blank rows
+    are skipped.
 
     Args:
         path: the file.
@@ -118,41 +106,39 @@ def open_rows(
         suffixes: the suffixes that the caller accepts.
         content: the content of the file, if it was already read.
         known_columns: names of CSV columns that are matched regardless of case.
-        short_rows: accept CSV rows without their last cells, which some spreadsheets omit.
 
     Raises:
-        InputError: the file cannot be read. Reading its rows may raise this error too.
+        InputError: the file cannot be read.
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         raise InputError(f"{path}: unknown format; rows come as {', '.join(suffixes)}")
-    source = _Source(path, content, limits)
-    if suffix not in (*_SPREADSHEETS, *_TABLES):
-        rows = _json_file(source) if suffix == ".json" else _json_lines(source)
-        return _with_columns(_limited(rows, source))
-    opened = _table(source) if suffix in _TABLES else _csv(source, known_columns, short_rows=short_rows)
+    if content is None:
+        content = _read_bytes(path, limits)
+    elif len(content) > limits.max_bytes:
+        raise _too_large(path, limits)
+    if suffix in _TABLES:
+        opened = _open_table(path, content, limits)
+    elif suffix in _SPREADSHEETS:
+        opened = _open_csv(path, _decode(path, content), known_columns)
+    else:
+        rows = _json_rows(path, _decode(path, content)) if suffix == ".json" else _lines(content, limits)
+        opened = _with_fields(rows)
     if len(opened.columns) > MOST_COLUMNS:
-        raise source.error(f"has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
-    if repeated := next((name for name, times in Counter(opened.columns).items() if times > 1), None):
-        raise source.error(f"row 1: column {repeated[:200]!r} stands twice; rename one")
-    return RowFile(opened.columns, opened.types, lambda only=None: _limited(opened.rows(only), source))
+        raise InputError(f"{path} has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
+    repeated = [name for name, times in Counter(opened.columns).items() if times > 1]
+    if repeated:
+        raise InputError(f"{path} row 1: column {repeated[0][:200]!r} stands twice; rename one")
+    return RowFile(opened.columns, opened.types, _limited(path, opened.rows, limits))
 
 
-def json_lines(path: Path, limits: Limits, *, tolerant: bool = False) -> Iterator[FileRow]:
+def json_lines(path: Path, limits: Limits) -> Iterator[FileRow]:
     """Read JSON lines from a file with any name and any number of lines. Blank lines are skipped.
 
-    Args:
-        path: the file.
-        limits: the limits of the file and its lines.
-        tolerant: yield a `Fault` for a line that cannot be read. By default, such a line is an error.
-
     Raises:
-        InputError: the file, or a line of it, cannot be read.
+        InputError: the file cannot be read.
     """
-    for row in _json_lines(_Source(path, None, limits), tolerant=tolerant):
-        if isinstance(row.value, Fault) and not tolerant:
-            raise InputError(f"{path}, line {row.number}: {row.value.detail}; write one JSON object a line")
-        yield row
+    return _lines(_read_bytes(path, limits), limits)
 
 
 def is_too_deep(value: object, levels: int = MOST_LEVELS) -> bool:
@@ -161,126 +147,71 @@ def is_too_deep(value: object, levels: int = MOST_LEVELS) -> bool:
     return any(levels == 0 or is_too_deep(item, levels - 1) for item in inner)
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A file to read, or its content if that is already in memory."""
-
-    path: Path
-    content: bytes | None
-    limits: Limits
-
-    def error(self, problem: str) -> InputError:
-        return InputError(f"{self.path} {problem}")
-
-    def not_utf8(self, line: int) -> InputError:
-        return self.error(f"is not UTF-8 (line {line}); save it as UTF-8, in Excel as 'CSV UTF-8'")
-
-    def too_large(self) -> InputError:
-        return self.error(f"unpacks to more than {self.limits.max_unpacked} bytes; split it")
-
-    def too_many_rows(self) -> InputError:
-        return self.error(f"holds more than {self.limits.max_rows} rows; split it")
-
-    @contextmanager
-    def opened(self) -> Iterator[IO[bytes]]:
-        """Open the file for reading.
-
-        Raises:
-            InputError: it is not a regular file, too large or unreadable.
-        """
-        try:
-            if self.content is None and not stat.S_ISREG(self.path.stat().st_mode):
-                raise self.error("cannot be read: it is no file; name one")
-            with self.path.open("rb") if self.content is None else io.BytesIO(self.content) as file:
-                if file.seek(0, io.SEEK_END) > self.limits.max_bytes:
-                    raise self.error(f"is larger than {self.limits.max_bytes} bytes; split it")
-                file.seek(0)
-                yield file
-        except OSError as error:
-            raise self.error(f"cannot be read: {error.strerror or error}; check path and rights") from error
-
-    def text(self) -> str:
-        """Read a file as UTF-8, or as UTF-16 with a byte order mark.
-
-        Raises:
-            InputError: the file is not text in these encodings.
-        """
-        with self.opened() as file:
-            content = file.read()
-        is_utf16 = content.startswith(_UTF16)
-        if content.startswith(_NOT_TEXT) or (b"\0" in content.partition(b"\n")[0] and not is_utf16):
-            raise self.error("is no text file; save it as UTF-8, in Excel as 'CSV UTF-8'")
-        try:
-            return content.decode("utf-16" if is_utf16 else "utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise self.not_utf8(content.count(b"\n", 0, error.start) + 1) from error
-
-
-def _limited(rows: Iterator[FileRow], source: _Source) -> Iterator[FileRow]:
-    """Yield the rows, numbered if they lack a position. A row that is too long becomes a `Fault`.
-
-    Raises:
-        InputError: the file has too many rows, or they are too large in total.
-    """
-    limits, most, longest = source.limits, source.limits.max_unpacked, source.limits.max_line_bytes
-    number = size = 0
-    for row in rows:
-        number, size = number + 1, size + len(row.written)
-        if number > limits.max_rows:
-            raise source.too_many_rows()
-        if size > most:
-            raise source.too_large()
-        if len(row.written) > longest and not isinstance(row.value, Fault):
-            yield FileRow(row.number or number, too_long(limits), row.written)
-        else:
-            yield row if row.number else FileRow(number, row.value, row.written)
-
-
 def too_long(limits: Limits) -> Fault:
     """Return the fault of a row with more bytes than allowed."""
     return Fault("line_too_long", f"longer than {limits.max_line_bytes} bytes; shorten it")
 
 
-def _with_columns(rows: Iterator[FileRow]) -> RowFile:
+def _read_bytes(path: Path, limits: Limits) -> bytes:
+    try:
+        if not path.is_file() and path.exists():  # opening a pipe would wait for its writer
+            raise InputError(f"{path} cannot be read: it is no file; name one")
+        if path.stat().st_size > limits.max_bytes:
+            raise _too_large(path, limits)
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}; check path and rights"
+        ) from error
+
+
+def _too_large(path: Path, limits: Limits) -> InputError:
+    return InputError(f"{path} is larger than {limits.max_bytes} bytes; split it")
+
+
+def _decode(path: Path, content: bytes) -> str:
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # "Unicode text" of Excel
+    try:
+        return content.decode("utf-16" if is_utf16 else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path} is not UTF-8 (line {line}); save it as UTF-8, in Excel as 'CSV UTF-8'"
+        ) from error
+
+
+def _limited(path: Path, rows: Iterator[FileRow], limits: Limits) -> Iterator[FileRow]:
+    """Yield the rows; a row that is too long becomes a `Fault`, and too many rows are an error."""
+    for count, row in enumerate(rows, start=1):
+        if count > limits.max_rows:
+            raise InputError(f"{path} holds more than {limits.max_rows} rows; split it")
+        is_long = len(row.written) > limits.max_line_bytes and not isinstance(row.value, Fault)
+        yield row._replace(value=too_long(limits)) if is_long else row
+
+
+def _with_fields(rows: Iterator[FileRow]) -> RowFile:
     """Read up to the first object. Its fields are the columns."""
     first: list[FileRow] = []
-    columns: Sequence[str] = ()
     for row in rows:
         first.append(row)
         if isinstance(row.value, dict):
-            columns = tuple(row.value)
-            break
-    return RowFile(columns, {}, lambda _=None: chain(first, rows))
+            return RowFile(tuple(row.value), {}, chain(first, rows))
+    return RowFile((), {}, iter(first))
 
 
-def _json_lines(source: _Source, *, tolerant: bool = False) -> Iterator[FileRow]:
-    most = source.limits.max_line_bytes
-    with source.opened() as opened:
-        is_utf16 = opened.read(2) in _UTF16
-        opened.seek(0)
-        file = io.BytesIO(source.text().encode()) if is_utf16 else opened
-        for number in count(1):
-            line = file.readline(most + 2)  # with the end of the line
-            rest = line
-            while len(rest) == most + 2 and not rest.endswith(b"\n"):  # skip the rest of a longer line
-                rest = file.readline(most + 2)
-            if not line:
-                return
-            if not (written := line.removeprefix(codecs.BOM_UTF8 if number == 1 else b"").strip()):
-                continue
-            try:
-                is_long = len(line.rstrip(b"\r\n")) > most
-                value = too_long(source.limits) if is_long else _decoded(written.decode())
-            except UnicodeDecodeError as error:
-                if not tolerant:
-                    raise source.not_utf8(number) from error
-                value = Fault("broken_line", "not UTF-8")
-            yield FileRow(number, value, written)
+def _lines(content: bytes, limits: Limits) -> Iterator[FileRow]:
+    for number, line in enumerate(io.BytesIO(content.removeprefix(codecs.BOM_UTF8)), start=1):
+        if written := line.strip():
+            is_long = len(written) > limits.max_line_bytes
+            yield FileRow(number, too_long(limits) if is_long else _parse_json(written), written)
 
 
-def _decoded(text: str) -> Any:
+def _parse_json(line: bytes) -> Any:
     try:
+        text = line.decode()
         value = json.loads(text)
+    except UnicodeDecodeError:
+        return Fault("broken_line", "not UTF-8")
     except json.JSONDecodeError as error:
         return Fault("broken_line", f"not JSON: {error.msg} in column {error.colno}")
     except (ValueError, RecursionError) as error:  # the number is too long, or the nesting too deep
@@ -291,159 +222,102 @@ def _decoded(text: str) -> Any:
     return value
 
 
-def _json_file(source: _Source) -> Iterator[FileRow]:
-    """Read the entries of a list, of the list `data` in an object, a single object, or JSON lines."""
-    text = source.text()
-    too_deep = source.error(f"is nested more than {MOST_LEVELS} levels deep; write it again")
+def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
+    """Yield the entries of a list, of the list `data` in an object, or a single object."""
     try:
         value = json.loads(text if text.strip() else "[]")
-    except RecursionError as error:
-        raise too_deep from error
-    except ValueError as error:
-        if getattr(error, "msg", "") == "Extra data":
-            lines = _json_lines(_Source(source.path, text.encode(), source.limits))
-            yield from (row._replace(number=0) for row in lines)
-            return
-        raise source.error(f"is not JSON ({error}); write it again, as JSONL if it is long") from error
-    listed = value.get("data") if isinstance(value, dict) else value
-    for item in listed if isinstance(listed, list) else [value]:
-        if is_too_deep(item):
-            raise too_deep
-        yield FileRow(0, item, json.dumps(item).encode())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON ({error}); write it again, as JSONL if it is long") from error
+    entries = value.get("data", value) if isinstance(value, dict) else value
+    for number, entry in enumerate(entries if isinstance(entries, list) else [value], start=1):
+        if is_too_deep(entry):
+            raise InputError(f"{path} is nested more than {MOST_LEVELS} levels deep; write it again")
+        yield FileRow(number, entry, json.dumps(entry).encode())
 
 
-def _records(lines: Sequence[str], delimiter: str, limits: Limits) -> Iterator[tuple[str, list[str] | Fault]]:
-    """Yield the text of each record with its cells, or with a `Fault`.
-
-    After an unreadable record, the next record begins on the next line. Otherwise an unclosed quote would
-    consume all following lines.
-    """
-    # The limit of the csv module applies to a field in the whole process, so it is only ever increased.
-    csv.field_size_limit(max(csv.field_size_limit(), limits.max_line_bytes))
-    begin = 0
-    while begin < len(lines):
-        reader = csv.reader(_fitting(lines, begin, limits.max_line_bytes), delimiter=delimiter, strict=True)
-        cells: list[str] | Fault
-        try:
-            cells = next(reader)
-        except StopIteration:
-            cells = too_long(limits)
-        except csv.Error as error:
-            is_open = str(error) == "unexpected end of data"
-            cells = Fault("broken_line", f"not CSV: {'a quote is never closed' if is_open else error}")
-        end = begin + (1 if isinstance(cells, Fault) else reader.line_num)
-        yield "".join(lines[begin:end]), cells
-        begin = end
+def _open_csv(path: Path, text: str, known_columns: Collection[str]) -> RowFile:
+    # the limit of the csv module applies to a field in the whole process, so it is only ever increased
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+    first_line = text.lstrip().partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first_line.count)
+    records = _csv_records(path, text, delimiter)
+    _, cells = next(records, (1, []))
+    names = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, start=1)]
+    header = [name.casefold() if name.casefold() in known_columns else name for name in names]
+    return RowFile(header, {}, _csv_rows(records, header))
 
 
-def _fitting(lines: Sequence[str], begin: int, most: int) -> Iterator[str]:
-    """Yield the lines from index `begin`, up to a total of `most` bytes."""
-    size = 0
-    for index in range(begin, len(lines)):
-        size += len(lines[index].encode())
-        if size > most:
-            return
-        yield lines[index]
+def _csv_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record that is not blank, with its number as spreadsheets count rows."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    number = 0
+    try:
+        for number, cells in enumerate(reader, start=1):
+            if any(map(str.strip, cells)):
+                yield number, cells
+    except csv.Error as error:
+        is_open = str(error) == "unexpected end of data"
+        problem = "a quote is never closed" if is_open else str(error)
+        raise InputError(f"{path} row {number + 1}: not CSV: {problem}; mend the file") from error
 
 
-def _csv(source: _Source, known_columns: Collection[str], *, short_rows: bool) -> RowFile:
-    text = source.text()
-    # the line "sep=;" sets the delimiter in spreadsheets, which hide it
-    hint = text[4] if text.startswith("sep=") and text[4:5] in {*_DELIMITERS} else ""
-    lines = list(io.StringIO(text, newline=""))[1 if hint else 0 :]
-    headers = {sign: _header(lines, sign, known_columns, source.limits) for sign in hint or _DELIMITERS}
-    delimiter = max(headers, key=lambda sign: (len({*headers[sign]} & {*known_columns}), len(headers[sign])))
-    header = headers[delimiter]
-    if not header and text.strip():
-        raise source.error("row 1: found no header that can be read; write the file again")
-    records = _records(lines, delimiter, source.limits)
-    return RowFile(header, {}, lambda _=None: _csv_rows(records, header, short_rows=short_rows))
+def _csv_rows(records: Iterator[tuple[int, list[str]]], header: Sequence[str]) -> Iterator[FileRow]:
+    width = len(header)
+    for number, cells in records:
+        filled = [cell if cell.strip() else None for cell in cells]
+        value: Any = dict(zip(header, filled + [None] * (width - len(filled)), strict=False))
+        if any(filled[width:]):
+            detail = f"{len(cells)} cells under a header of {width}; quote cells that hold the delimiter"
+            value = Fault("broken_line", detail)
+        yield FileRow(number, value, json.dumps(cells, ensure_ascii=False).encode())
 
 
-def _header(
-    lines: Sequence[str], delimiter: str, known_columns: Collection[str], limits: Limits
-) -> list[str]:
-    records = _records(lines, delimiter, limits)
-    cells = next((cells for written, cells in records if written.strip()), [])
-    if isinstance(cells, Fault):
-        return []
-    names = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, 1)]
-    return [name.casefold() if name.casefold() in known_columns else name for name in names]
+def _open_table(path: Path, content: bytes, limits: Limits) -> RowFile:
+    """Open Parquet, or an Arrow stream as written by `save_to_disk` of `datasets`."""
+    import polars as pl
+    import pyarrow.parquet as pq
+    from pyarrow import ipc
+
+    with _named_faults(path):
+        if path.suffix.lower() == ".arrow":
+            stream = ipc.open_stream(content)
+            types = pl.Schema(stream.schema)
+            return RowFile(tuple(types), types, _table_rows(path, stream, limits))
+        file = pq.ParquetFile(io.BytesIO(content))
+        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+        _check_unpacked(path, sum(group.total_byte_size for group in groups), limits)
+        types = pl.Schema(file.schema_arrow)
+        return RowFile(tuple(types), types, _table_rows(path, file.iter_batches(_BLOCK), limits))
 
 
-def _csv_rows(
-    records: Iterable[tuple[str, list[str] | Fault]], header: list[str], *, short_rows: bool
-) -> Iterator[FileRow]:
-    is_header, width = True, len(header)
-    for number, (text, cells) in enumerate(records, start=1):
-        value: Any = cells
-        if not (written := text.strip().encode()):
-            continue
-        if is_header:
-            is_header = False
-            continue
-        if "\0" in text:
-            value = Fault("broken_line", "contains a NUL character")
-        elif isinstance(cells, list):
-            filled = [cell if cell.strip() else None for cell in cells]
-            if not any(filled):
-                continue
-            cell_count = len(cells) if any(filled[width:]) else min(len(cells), width)
-            value = dict(zip(header, filled, strict=False))
-            if cell_count > width or (cell_count < width and not short_rows):
-                detail = f"{cell_count} cells under a header of {width}; quote cells that hold the delimiter"
-                value = Fault("broken_line", detail)
-        yield FileRow(number, value, written)
-
-
-def _table(source: _Source) -> RowFile:
+def _table_rows(path: Path, batches: "Iterator[pyarrow.RecordBatch]", limits: Limits) -> Iterator[FileRow]:
     import polars as pl
 
-    def rows(only: Collection[str] | None = None) -> Iterator[FileRow]:
-        number = size = 0
-        with _batches(source, only) as (_, batches):
-            for batch in batches:
-                size += batch.nbytes  # the metadata of a file may state a smaller size
-                if size > source.limits.max_unpacked:
-                    raise source.too_large()
-                for start in range(0, batch.num_rows, _BLOCK):
-                    for row in pl.DataFrame(batch.slice(start, _BLOCK)).iter_rows(named=True):
-                        number += 1
-                        yield FileRow(number, row)
+    number = size = 0
+    with _named_faults(path):
+        for batch in batches:
+            size += batch.nbytes  # the metadata of a file may state a smaller size
+            _check_unpacked(path, size, limits)
+            for start in range(0, batch.num_rows, _BLOCK):
+                for row in pl.DataFrame(batch.slice(start, _BLOCK)).iter_rows(named=True):
+                    number += 1
+                    yield FileRow(number, row)
 
-    with source.opened(), _batches(source) as (schema, _):
-        types = pl.Schema(schema)
-    return RowFile(tuple(types), types, rows)
+
+def _check_unpacked(path: Path, size: int, limits: Limits) -> None:
+    most = 4 * limits.max_bytes
+    if size > most:
+        raise InputError(f"{path} unpacks to more than {most} bytes; split it")
 
 
 @contextmanager
-def _batches(
-    source: _Source, only: Collection[str] | None = None
-) -> "Iterator[tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]]":
-    """Open Parquet, or an Arrow stream as written by `save_to_disk` of `datasets`.
-
-    Raises:
-        InputError: the file cannot be read, or is too large.
-    """
+def _named_faults(path: Path) -> Iterator[None]:
+    """Report the errors of pyarrow and polars as an `InputError` with the file."""
     import polars as pl
-    import pyarrow.parquet as pq
-    from pyarrow import ArrowException, ipc
+    from pyarrow import ArrowException
 
-    handle = source.path if source.content is None else io.BytesIO(source.content)
-    is_parquet = source.path.suffix.lower() == ".parquet"
     try:
-        if not is_parquet:
-            with ipc.open_stream(handle) as stream:
-                yield stream.schema, stream
-            return
-        with pq.ParquetFile(handle) as file:
-            facts = file.metadata
-            groups = [facts.row_group(number) for number in range(facts.num_row_groups)]
-            if facts.num_rows > source.limits.max_rows:
-                raise source.too_many_rows()
-            if sum(group.total_byte_size for group in groups) > source.limits.max_unpacked:
-                raise source.too_large()
-            yield file.schema_arrow, file.iter_batches(_BLOCK, columns=None if only is None else list(only))
+        yield
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
-        kind = "a Parquet file" if is_parquet else "an Arrow stream"
-        raise source.error(f"is not {kind} that can be read; write it again") from error
+        kind = "an Arrow stream" if path.suffix.lower() == ".arrow" else "a Parquet file"
+        raise InputError(f"{path} is not {kind} that can be read; write it again") from error

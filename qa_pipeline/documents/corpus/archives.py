@@ -104,17 +104,14 @@ def list_archive(name: str, open_file: Opener) -> Iterator[FoundFile]:
             weakref.finalize(archive, stack.pop_all().close)
     except DocumentFailure as failure:
         raise CorpusError(f"{name} cannot be read: {failure.reason}: {failure.detail}") from failure
-    for place, member in enumerate(archive.members):
-        problem = member.failure
-        path = stored_path(_encode(member.name)) if problem else member.path
-        raw = path.encode()
+    for member in archive.members:
+        path = stored_path(_encode(member.name)) if member.failure else member.path
         if archive.find(member.name) is not member:
-            raw += b"\0" + str(place).encode()
-            later = DocumentFailure("duplicate_name", "a later member of the archive has the same name")
-            problem = problem or later
+            raise CorpusError(f"{name} holds two members named {path}; pack it again")
         if not _HIDDEN.search(path):
-            size, stamp = 0 if problem else member.size, f"crc32:{member.entry.CRC}"
-            yield FoundFile(path, raw, size, partial(archive.open, member.name), problem, stamp)
+            size, stamp = 0 if member.failure else member.size, f"crc32:{member.entry.CRC}"
+            opener = partial(archive.open, member.name)
+            yield FoundFile(path, path.encode(), size, opener, member.failure, stamp)
 
 
 def _open_zip(file: BinaryIO) -> zipfile.ZipFile:

@@ -31,31 +31,31 @@ def open_corpus(location: str | Path) -> Corpus:
 
 def split_batch(location: str | Path) -> tuple[str, str]:
     """Return the corpus that contains a batch, and the name of the batch."""
-    place = _check_location(location)
-    if not is_remote(place):
-        path = Path(place).resolve()
+    address = _check_location(location)
+    if not is_remote(address):
+        path = Path(address).resolve()
         return str(path.parent), path.name if path.is_dir() else without_suffix(path.name)
-    corpus, _, name = place.rpartition("/")
+    corpus, _, name = address.rpartition("/")
     if corpus.endswith("/"):
-        raise CorpusError(f"{place} is not a folder of documents; name one below it")
+        raise CorpusError(f"{address} is not a folder of documents; name one below it")
     return corpus, without_suffix(name)
 
 
 def single_batch(location: str | Path) -> tuple[str, str] | None:
     """Return corpus and name of a batch given as a corpus: a file, or a folder of files alone; else None."""
-    place = _check_location(location)
-    if is_remote(place):
-        return split_batch(place) if is_remote_file(place) else None
-    path = Path(place)
+    address = _check_location(location)
+    if is_remote(address):
+        return split_batch(address) if is_remote_file(address) else None
+    path = Path(address)
     try:
         if path.is_file():
-            return split_batch(place)
+            return split_batch(address)
         with os.scandir(path) as entries:
             visible = [entry for entry in entries if not entry.name.startswith(".")]
     except (OSError, ValueError):  # opening it as a corpus gives the reason
         return None
-    flat = bool(visible) and not any(entry.is_dir() or is_archive(entry.name) for entry in visible)
-    return split_batch(place) if flat else None
+    has_batches = any(entry.is_dir() or is_archive(entry.name) for entry in visible)
+    return split_batch(address) if visible and not has_batches else None
 
 
 def _check_location(location: str | Path) -> str:
@@ -76,7 +76,7 @@ class FolderCorpus(Corpus):
 
     def address(self, name: str) -> str:
         """Return the address of a batch."""
-        return str(self._place(name))
+        return str(self._path_of(name))
 
     def entries(self) -> list[Entry]:
         """Return all direct entries of the folder."""
@@ -93,26 +93,26 @@ class FolderCorpus(Corpus):
 
     def files_of(self, name: str) -> BatchFiles:
         """Return the files of a batch."""
-        place = self._place(name)
-        if not (place.is_dir() or place.is_file()):
-            raise missing_batch(str(place))
-        if not _is_inside(os.path.realpath(place), os.path.realpath(self.location)):
-            raise CorpusError(f"{place.name} {_LINKED}")
-        if place.is_dir():
-            return open_folder(place)
-        if is_archive(place.name):
-            opener = partial(_open_file, str(place), os.path.realpath(self.location))
-            return archive_batch(place.name, opener, _seen(place.stat()))
-        return BatchFiles(
-            name, lambda: [_look_at(self.location, str(place), os.path.realpath(self.location))]
-        )
+        path = self._path_of(name)
+        if not (path.is_dir() or path.is_file()):
+            raise missing_batch(str(path))
+        base = os.path.realpath(self.location)
+        if not _is_inside(os.path.realpath(path), base):
+            raise CorpusError(f"{path.name} {_LINKED}")
+        if path.is_dir():
+            return open_folder(path)
+        if is_archive(path.name):
+            opener = partial(_open_file, str(path), base)
+            return archive_batch(path.name, opener, _seen(path.stat()))
+        return BatchFiles(name, lambda: [_look_at(self.location, str(path), base)])
 
-    def _place(self, name: str) -> Path:
-        place = Path(self.location) / name
-        if place.exists() or not place.parent.is_dir():
-            return place
-        archives = sorted(path for path in place.parent.iterdir() if without_suffix(path.name) == name)
-        return next((path for path in archives if path.is_file()), place)
+    def _path_of(self, name: str) -> Path:
+        """Return the folder, file or archive of a batch."""
+        path = Path(self.location) / name
+        if path.exists() or not path.parent.is_dir():
+            return path
+        archives = sorted(other for other in path.parent.iterdir() if without_suffix(other.name) == name)
+        return next((archive for archive in archives if archive.is_file()), path)
 
 
 def open_folder(folder: Path) -> BatchFiles:
@@ -133,43 +133,39 @@ def _files_below(folder: str) -> Iterator[FoundFile]:
     if not Path(folder).is_dir():
         raise missing_batch(folder)
     base = os.path.realpath(folder)
-    unlisted: list[OSError] = []
-    for inside, folders, names in os.walk(folder, onerror=unlisted.append):
+    listing_errors: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=listing_errors.append):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        linked = [name for name in folders if Path(inside, name).is_symlink()]
-        for name in [*names, *linked]:
+        linked_folders = [name for name in folders if Path(parent, name).is_symlink()]
+        for name in [*names, *linked_folders]:
             if not name.startswith("."):
-                yield _look_at(folder, os.path.join(inside, name), base)  # noqa: PTH118 - names of any bytes
-    for error in unlisted:
+                yield _look_at(folder, os.path.join(parent, name), base)  # noqa: PTH118 - names of any bytes
+    for error in listing_errors:
         detail = f"the folder cannot be listed, so no file in it is read: {error.strerror}"
-        failure = DocumentFailure("unreadable", detail)
-        yield _found(folder, str(error.filename), base, failure=failure)
+        raw = _raw_name(folder, str(error.filename))
+        opener = partial(_open_file, str(error.filename), base)
+        yield FoundFile(stored_path(raw), raw, 0, opener, DocumentFailure("unreadable", detail))
 
 
 def _look_at(folder: str, location: str, base: str) -> FoundFile:
-    """Check an entry without opening it."""
+    """Check a file or link without opening it."""
+    failure, size, seen = None, 0, ""
     try:
         status = os.lstat(_target(location, base))
         _check_regular(status)
+        size, seen = status.st_size, _seen(status)
     except OSError as error:  # a link that leads to itself among them
-        return _found(folder, location, base, failure=_unreadable(error))
-    except DocumentFailure as failure:
-        return _found(folder, location, base, failure=failure)
-    return _found(folder, location, base, status)
+        failure = _unreadable(error)
+    except DocumentFailure as refusal:
+        failure = refusal
+    raw = _raw_name(folder, location)
+    return FoundFile(stored_path(raw), raw, size, partial(_open_file, location, base), failure, seen=seen)
 
 
-def _found(
-    folder: str,
-    location: str,
-    base: str,
-    status: os.stat_result | None = None,
-    failure: DocumentFailure | None = None,
-) -> FoundFile:
-    relative = location[len(folder) :].lstrip(os.sep) or "."
-    raw = os.fsencode(relative).replace(os.sep.encode(), b"/")
-    opener = partial(_open_file, location, base)
-    size, seen = (0, "") if status is None else (status.st_size, _seen(status))
-    return FoundFile(stored_path(raw), raw, size, opener, failure, seen=seen)
+def _raw_name(folder: str, location: str) -> bytes:
+    """Return the path of a file inside a folder, with forward slashes."""
+    relative = location.removeprefix(folder).lstrip(os.sep) or "."
+    return os.fsencode(relative).replace(os.sep.encode(), b"/")
 
 
 def _target(location: str, base: str) -> str:

@@ -77,8 +77,9 @@ class BatchDescription(Source):
 
 
 def _mask_source(source: SourceT, mask: Mask) -> SourceT:
-    values = {"licence": source.licence, "source_uri": source.source_uri}
-    return source.model_copy(update={name: mask(line)[0] if line else line for name, line in values.items()})
+    licence = source.licence and mask(source.licence).text
+    source_uri = source.source_uri and mask(source.source_uri).text
+    return source.model_copy(update={"licence": licence, "source_uri": source_uri})
 
 
 def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
@@ -100,12 +101,13 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
     try:
         return BatchDescription.model_validate(values)
     except ValidationError as error:
-        problem = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(mask(str(part))[0] for part in problem["loc"])
-        message = f"{place}: {problem['msg'].removeprefix('Value error, ')}"
-        if problem["type"] == "extra_forbidden":
-            fields = "licence and source_uri; for a batch also base_uri, documents and masking"
-            message = f"{place} is unknown; known are {fields}"
+        first_problem = error.errors(include_input=False, include_url=False)[0]
+        # such as `documents.a.md.licence`
+        field = ".".join(mask(str(part)).text for part in first_problem["loc"])
+        message = f"{field}: {first_problem['msg'].removeprefix('Value error, ')}"
+        if first_problem["type"] == "extra_forbidden":
+            known_fields = "licence and source_uri; for a batch also base_uri, documents and masking"
+            message = f"{field} is unknown; known are {known_fields}"
         raise CorpusError(f"{name}: {message}") from None  # the error quotes the file
 
 

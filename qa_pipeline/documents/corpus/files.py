@@ -21,7 +21,7 @@ class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an er
 PAIRS_FILES = ("pairs.jsonl", "pairs.json", "pairs.csv", "pairs.tsv", "pairs.parquet")
 DESCRIPTION_FILE = "batch.yaml"
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
-_PIECE = 1 << 20  # bytes read at a time
+_BYTES_AT_ONCE = 1 << 20
 
 
 class Stream(Protocol):
@@ -66,16 +66,16 @@ def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_byte
     """
     if listed.failure is not None:
         raise listed.failure
-    pieces: list[bytes] = []
+    parts: list[bytes] = []
     remaining = limit + 1  # the size may have changed since it was listed
     if listed.size <= limit:
         with listed.open() as file:
-            while remaining > 0 and (piece := file.read(remaining)):
-                pieces.append(piece)
-                remaining -= len(piece)
+            while remaining > 0 and (part := file.read(remaining)):
+                parts.append(part)
+                remaining -= len(part)
     if listed.size > limit or remaining <= 0:
         raise DocumentFailure("too_large", f"the file is larger than {setting} = {limit}")
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    return b"".join(parts)
 
 
 def hash_files(files: Iterable[FoundFile]) -> str:
@@ -95,8 +95,8 @@ def _content_hash(file: FoundFile) -> bytes:
         if file.stamp is not None:
             return hashlib.sha256(f"{file.stamp}:{file.size}".encode()).digest()
         with file.open() as stream:
-            while piece := stream.read(_PIECE):
-                content.update(piece)
+            while part := stream.read(_BYTES_AT_ONCE):
+                content.update(part)
     except DocumentFailure as failure:
         return hashlib.sha256(failure.reason.encode()).digest()
     return content.digest()
@@ -119,3 +119,8 @@ class ReaderLimits:
 
 
 LIMITS = ReaderLimits()
+
+
+def too_many_rows(limits: ReaderLimits) -> DocumentFailure:
+    """Return the failure of a file with more rows than allowed."""
+    return DocumentFailure("too_many_rows", f"the file has more than {limits.rows} rows; split it")

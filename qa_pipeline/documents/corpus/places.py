@@ -88,13 +88,14 @@ class Corpus(ABC):
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
         """Return a hash of the listing of each batch, without reading files; None for an unreadable batch."""
-        prints: dict[str, str | None] = dict.fromkeys(names)
-        for name in prints:
+        fingerprints: dict[str, str | None] = dict.fromkeys(names)
+        for name in fingerprints:
             with suppress(CorpusError):
                 batch = self.batch(name)
                 files = [] if batch.seen else batch.list()
-                prints[name] = hash_json([batch.seen, [(file.path, file.size, file.seen) for file in files]])
-        return prints
+                facts = [(file.path, file.size, file.seen) for file in files]
+                fingerprints[name] = hash_json([batch.seen, facts])
+        return fingerprints
 
     def address(self, name: str) -> str:
         """Return the address of a batch, for people."""

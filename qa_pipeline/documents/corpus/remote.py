@@ -24,10 +24,7 @@ from qa_pipeline.storage.hashes import hash_json
 
 Info = Mapping[str, Any]
 
-_VOUCHERS = (
-    "md5Hash", "ContentMD5", "content_md5", "md5", "sha256", "blob_id", "sha", "checksum", "crc32c",
-    "ETag", "etag",
-)  # fmt: skip
+_CONTENT_HASHES = ("md5Hash", "sha256", "blob_id", "checksum", "ETag", "etag")
 """Names of content hashes in the listings of stores, the best first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 
@@ -51,19 +48,19 @@ class RemoteCorpus(Corpus):
                 listed = self._files.find(self._root, detail=True)
         except CorpusError:
             return dict.fromkeys(names)
-        seen = defaultdict(list)
+        facts = defaultdict(list)  # of the files of each batch
         for path, info in sorted(listed.items()):
-            first, _, rest = path[len(self._root) :].lstrip("/").partition("/")
-            name = first if rest else without_suffix(first)
-            seen[name].append((first, rest, info.get("size"), _stamp(info), _seen(info)))
-        return {name: hash_json(seen[name]) if name in seen else None for name in names}
+            first, _, rest = path.removeprefix(self._root).lstrip("/").partition("/")
+            batch = first if rest else without_suffix(first)
+            facts[batch].append((first, rest, info.get("size"), _stamp(info), _seen(info)))
+        return {name: hash_json(facts[name]) if name in facts else None for name in names}
 
     def entries(self) -> Iterator[Entry]:
         """List the entries directly at the address; some stores list the address itself too."""
         with _name_faults(self.location):
             entries = self._files.ls(self._root, detail=True)
         for info in entries:
-            name = str(info["name"]).rstrip("/")[len(self._root) :].strip("/")
+            name = str(info["name"]).removeprefix(self._root).strip("/")
             if name:
                 yield Entry(name.encode("utf-8", "surrogateescape"), info["type"] == "directory")
 
@@ -97,12 +94,13 @@ def _files_below(files: Any, folder: str, address: str, root: str = "") -> Itera
     with _name_faults(address):
         listed = files.find(folder, detail=True, withdirs=False)
     for path, info in listed.items():
-        inside = path[len(root or folder) :].lstrip("/")
-        is_folder = not inside or inside.endswith("/")  # object stores have keys that stand for folders
-        if not is_folder and not any(part.startswith(".") for part in inside.split("/")):
-            raw, opener = inside.encode("utf-8", "surrogateescape"), partial(_open_file, files, path)
-            size = info.get("size") or 0
-            yield FoundFile(stored_path(raw), raw, size, opener, None, _stamp(info), _seen(info))
+        relative = path.removeprefix(root or folder).lstrip("/")
+        is_folder = relative == "" or relative.endswith("/")  # some keys of object stores are folders
+        if is_folder or any(part.startswith(".") for part in relative.split("/")):
+            continue
+        raw, opener = relative.encode("utf-8", "surrogateescape"), partial(_open_file, files, path)
+        size = info.get("size") or 0
+        yield FoundFile(stored_path(raw), raw, size, opener, None, _stamp(info), _seen(info))
 
 
 @contextmanager
@@ -135,14 +133,7 @@ def cause_of(error: Exception) -> str:
 
 
 def _stamp(info: Info) -> str | None:
-    settings = info.get("content_settings")
-    stamp = {**info, **settings} if isinstance(settings, Mapping) else info
-    for name in _VOUCHERS:
-        value = stamp.get(name)
-        value = value.hex() if isinstance(value, bytes | bytearray) else value
-        if isinstance(value, str | int) and value:
-            return f"{name}:{str(value).strip(chr(34))}"
-    return None
+    return next((f"{name}:{info[name]}" for name in _CONTENT_HASHES if info.get(name)), None)
 
 
 def _seen(info: Info) -> str:

@@ -2,9 +2,8 @@
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, Style, check_length, numeral
 from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
@@ -38,7 +37,7 @@ _LEFT_OUT = {
     f"{_DRAW}object": "embedded_object",
     f"{_DRAW}object-ole": "embedded_object",
 }
-_NAMES = {
+_HTML_NAMES = {
     "table": "table", "table-header-rows": "thead", "table-row": "tr", "list-item": "li",
     "list-header": "div", "text-box": "div", "section": "div", "note-body": "div",
 }  # fmt: skip
@@ -46,41 +45,44 @@ _SIGNS = {"tab": "\t", "line-break": "<br>", "covered-table-cell": ""}
 _CSS = ("color", "background-color", "font-size")
 _MATHS = "{http://www.w3.org/1998/Math/MathML}math"
 _ADDRESS = "{http://www.w3.org/1999/xlink}href"
-_STYLES = {"Title": "h1", "Preformatted_20_Text": "pre", "Quotations": "blockquote"}
+_HTML_OF_STYLE = {"Title": "h1", "Preformatted_20_Text": "pre", "Quotations": "blockquote"}
 _PARAGRAPHS = (f"{TEXT}p", f"{TEXT}h")
 _TEXTS = (*_PARAGRAPHS, f"{TEXT}list")
 _FORMS: dict[str, Style] = {"1": "digits", "a": "letters", "i": "roman"}
-_OUTLINE = "/outline"  # no name of a style
+_OUTLINE = "/outline"  # the list of chapters; no name of a style
 _MOST_REPEATED = 100  # blanks, cells or steps to a parent style: more is a mistake, or made to fill memory
 
 
-class Markup:
-    """A pass over a text, whose looks go along as CSS; notes come at the end of their section."""
+class _Look(NamedTuple):
+    """The HTML element of a style, "" for a plain paragraph or span, and its CSS."""
 
-    def __init__(self, trees: "list[_Element]", omissions: Omissions, archive: Archive | None = None) -> None:
+    html_name: str
+    css: str
+
+
+class _Markup:
+    """A pass over a text that writes it as HTML; notes come at the end of their section."""
+
+    def __init__(self, trees: "list[_Element]", omissions: Omissions, archive: Archive | None) -> None:
         self.omissions = omissions
         self.archive = archive
         self.styles = {
             style.get(f"{STYLE}name", ""): style for tree in trees for style in tree.iter(f"{STYLE}style")
         }
-        lists = [part for tree in trees for part in tree.iter(f"{TEXT}list-style", f"{TEXT}outline-style")]
-        self.levels: dict[tuple[str, str], Mapping[str, str]] = {
-            (
-                _OUTLINE if part.tag.endswith("outline-style") else part.get(f"{STYLE}name", ""),
-                level.get(f"{TEXT}level", ""),
-            ): {str(key): str(value) for key, value in level.items()}
-            for part in lists
-            for level in part
-        }
-        self.looks: dict[str, tuple[str, str]] = {}
-        self.lists: list[str] = []
+        self.levels: dict[tuple[str, int], _Element] = {}  # by style of the list, and level from 1
+        lists = (part for tree in trees for part in tree.iter(f"{TEXT}list-style", f"{TEXT}outline-style"))
+        for part in lists:
+            name = _OUTLINE if part.tag == f"{TEXT}outline-style" else part.get(f"{STYLE}name", "")
+            self.levels |= {(name, read_number(level.get(f"{TEXT}level"), 0)): level for level in part}
+        self.looks: dict[str, _Look] = {}
+        self.open_lists: list[str] = []  # their styles
         self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
-        self.number = ""
+        self.number = ""  # of the next paragraph
         self.notes: list[str] = []
 
     def of(self, element: "_Element") -> str:
-        """Return the content of an element, with the notes that still wait."""
-        # programs write text that names no colour white on a dark ground
+        """Return the content of an element as HTML, with its notes."""
+        # programs write text without a colour white on a dark ground
         return f'<div style="color:unknown">{self._inside(element)}{self._take_notes()}</div>'
 
     def _inside(self, element: "_Element") -> str:
@@ -89,47 +91,43 @@ class Markup:
             parts += [self._element(child) if isinstance(child.tag, str) else "", escape(child.tail or "")]
         return "".join(parts)
 
-    def _look_of(self, element: "_Element") -> tuple[str, str]:
-        """Return the HTML element and the CSS of a style and its parents."""
+    def _look_of(self, element: "_Element") -> _Look:
+        """Return the look of a style and its parents."""
         names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
         name = next(filter(None, names), "")
         if name not in self.looks:
-            chain: list[_Element] = []
-            bases = [name]
-            while bases[-1] in self.styles and len(chain) < _MOST_REPEATED:
-                chain.insert(0, self.styles[bases[-1]])
-                bases.append(chain[0].get(f"{STYLE}parent-style-name", ""))
-            look: dict[str, str] = {}
-            for properties in (part for style in chain for part in style):
-                look |= {str(key): str(value) for key, value in properties.items() if value != "transparent"}
-            lines = [look.get(f"{STYLE}text-line-through-{part}") for part in ("style", "type")]
-            css = [f"{part}:{look[_FO + part]}" for part in _CSS if _FO + part in look]
-            css += ["display:none"] if look.get(f"{TEXT}display") == "none" else []
-            css += ["text-decoration:line-through"] if "none" not in lines and any(lines) else []
-            place = look.get(f"{STYLE}text-position", "").partition(" ")[0]
-            named = next((_STYLES[base] for base in bases if base in _STYLES), "")
-            shifted = "sub" if place.startswith(("sub", "-")) else "sup" if place.strip("0%") else ""
-            self.looks[name] = named or shifted, escape(";".join(css))
+            self.looks[name] = self._resolve(name)
         return self.looks[name]
+
+    def _resolve(self, name: str) -> _Look:
+        style_names = [name]  # the style, then its parents
+        properties: dict[str, str] = {}
+        while style_names[-1] in self.styles and len(style_names) < _MOST_REPEATED:
+            style = self.styles[style_names[-1]]
+            own = {str(key): str(value) for part in style for key, value in part.items()}
+            properties = {key: value for key, value in own.items() if value != "transparent"} | properties
+            style_names.append(style.get(f"{STYLE}parent-style-name", ""))
+        css = [f"{name}:{properties[_FO + name]}" for name in _CSS if _FO + name in properties]
+        if properties.get(f"{TEXT}display") == "none":
+            css.append("display:none")
+        lines = [properties.get(f"{STYLE}text-line-through-{part}") for part in ("style", "type")]
+        if any(lines) and "none" not in lines:
+            css.append("text-decoration:line-through")
+        position = properties.get(f"{STYLE}text-position", "").partition(" ")[0]  # "super", "33%" or "-9%"
+        shifted = "sub" if position.startswith(("sub", "-")) else "sup" if position.strip("0%") else ""
+        html_names = (_HTML_OF_STYLE[name] for name in style_names if name in _HTML_OF_STYLE)
+        return _Look(next(html_names, shifted), escape(";".join(css)))
 
     def _element(self, element: "_Element") -> str:
         tag = str(element.tag)
-        if tag == f"{_DRAW}object":
-            formula = element.find(_MATHS)
-            name = posixpath.join(posixpath.normpath(element.get(_ADDRESS, "")), "content.xml")
-            if formula is None and self.archive is not None and self.archive.find(name):
-                formula = parse_xml(self.archive.read(name), declared_type=True)
-            if formula is not None and formula.tag == _MATHS:
-                return escape(write_formula(formula, self.omissions))
+        if tag == f"{_DRAW}object" and (formula := self._formula_in(element)) is not None:
+            return escape(write_formula(formula, self.omissions))
         hiders = [element, *element.iterchildren(f"{TEXT}hidden-paragraph")]
-        is_hidden = any(part.get(f"{TEXT}is-hidden") == "true" for part in hiders)
+        is_hidden = any(hider.get(f"{TEXT}is-hidden") == "true" for hider in hiders)
         if is_hidden or element.get(f"{TEXT}display") == "none" or tag in _LEFT_OUT:
             self.omissions.add(_LEFT_OUT.get(tag, "hidden"), "".join(map(str, element.itertext())))
             return ""
-        return self._written(element, tag.rpartition("}")[2])
-
-    def _written(self, element: "_Element", name: str) -> str:
-        match name:
+        match name := tag.rpartition("}")[2]:
             case "p" | "h":
                 return self._paragraph(element)
             case "list":
@@ -141,7 +139,18 @@ class Markup:
                 return ""
             case "s":
                 return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
-        look, css = self._look_of(element)
+        return self._other_element(element, name)
+
+    def _formula_in(self, element: "_Element") -> "_Element | None":
+        """Return the MathML inside an object, or in the part of the file that it links to."""
+        formula = element.find(_MATHS)
+        part = posixpath.join(posixpath.normpath(element.get(_ADDRESS, "")), "content.xml")
+        if formula is None and self.archive is not None and self.archive.find(part):
+            formula = parse_xml(self.archive.read(part), declared_type=True)
+        return formula if formula is not None and formula.tag == _MATHS else None
+
+    def _other_element(self, element: "_Element", name: str) -> str:
+        html_name, css = self._look_of(element)
         inside = _SIGNS[name] if name in _SIGNS else self._inside(element)
         if name == "table-cell":
             columns, rows, repeats = (
@@ -151,28 +160,30 @@ class Markup:
             cell = f'<td style="{css}" colspan="{columns}" rowspan="{rows}">{inside}</td>'
             return cell * min(repeats, _MOST_REPEATED)
         if name == "span":
-            look = look or "span"
-            return f'<{look} style="{css}">{inside}</{look}>'
-        if name not in _NAMES and any(child.tag in _TEXTS for child in element):
-            name, css = "text-box", css or "background-image:unknown"  # a shape may be filled with anything
-        return f'<{_NAMES[name]} style="{css}">{inside}</{_NAMES[name]}>' if name in _NAMES else inside
+            return f'<{html_name or "span"} style="{css}">{inside}</{html_name or "span"}>'
+        if name in _HTML_NAMES:
+            return f'<{_HTML_NAMES[name]} style="{css}">{inside}</{_HTML_NAMES[name]}>'
+        if any(child.tag in _TEXTS for child in element):  # a shape, which may be filled with anything
+            return f'<div style="{css or "background-image:unknown"}">{inside}</div>'
+        return inside
 
     def _paragraph(self, element: "_Element") -> str:
         number, self.number = self.number, ""
-        before, (name, css) = "", self._look_of(element)
+        notes, (html_name, css) = "", self._look_of(element)
         if element.tag == f"{TEXT}h":
             level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)
-            before, name = self._take_notes(), f"h{level}"
-            if not number and not self.lists and element.get(f"{TEXT}is-list-header") != "true":
+            notes, html_name = self._take_notes(), f"h{level}"
+            if not number and not self.open_lists and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
-        name = "p" if name in ("", "sub", "sup") else name
-        return f'{before}<{name} style="{css}">{escape(number)}{self._inside(element)}</{name}>'
+        html_name = "p" if html_name in ("", "sub", "sup") else html_name
+        return f'{notes}<{html_name} style="{css}">{escape(number)}{self._inside(element)}</{html_name}>'
 
     def _list(self, element: "_Element") -> str:
-        self.lists.append(element.get(f"{TEXT}style-name") or (self.lists[-1] if self.lists else ""))
-        style, level = self.lists[-1], len(self.lists)
-        goes_on = element.get(f"{TEXT}continue-numbering") == "true" or element.get(f"{TEXT}continue-list")
-        if not goes_on:
+        outer_style = self.open_lists[-1] if self.open_lists else ""
+        style = element.get(f"{TEXT}style-name") or outer_style
+        self.open_lists.append(style)
+        level = len(self.open_lists)
+        if element.get(f"{TEXT}continue-numbering") != "true" and not element.get(f"{TEXT}continue-list"):
             counts = self.counts[style].items()
             self.counts[style] = {depth: count for depth, count in counts if depth < level}
         items = []
@@ -181,32 +192,36 @@ class Markup:
                 self.number = self._count(style, level, item)
             items.append(self._element(item))
             self.number = ""
-        self.lists.pop()
+        self.open_lists.pop()
         return f"<ul>{''.join(items)}</ul>"
 
     def _count(self, style: str, level: int, element: "_Element") -> str:
-        """Return the number of the next item or chapter of a level as it is parts; "" for a bullet."""
-        counts, definition = self.counts[style], self.levels.get((style, str(level)), {})
-        start = read_number(definition.get(f"{TEXT}start-value"), 1)
-        following = counts[level] + 1 if level in counts else start
+        """Return the number of the next item or chapter of a level, such as `2.1 `; "" for a bullet."""
+        counts, definition = self.counts[style], self.levels.get((style, level))
+        following = counts[level] + 1 if level in counts else _start_of(definition)
         counts[level] = read_number(element.get(f"{TEXT}start-value"), following)
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
-        if not definition.get(f"{STYLE}num-format"):
+        if definition is None or not definition.get(f"{STYLE}num-format"):
             return ""
-        depth = min(read_number(definition.get(f"{TEXT}display-levels"), 1), level)
+        shown_levels = min(read_number(definition.get(f"{TEXT}display-levels"), 1), level)
         parts = []
-        for outer in range(level - depth + 1, level + 1):
-            above = self.levels.get((style, str(outer)), {})
-            if form := above.get(f"{STYLE}num-format", ""):
-                number = counts.get(outer, read_number(above.get(f"{TEXT}start-value"), 1))
+        for outer in range(level - shown_levels + 1, level + 1):
+            outer_definition = self.levels.get((style, outer))
+            form = "" if outer_definition is None else outer_definition.get(f"{STYLE}num-format", "")
+            if form:
+                number = counts.get(outer, _start_of(outer_definition))
                 parts.append(numeral(number, _FORMS.get(form.lower(), "digits"), upper=form.isupper()))
-        affixes = (definition.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
-        return f"{'.'.join(parts).join(affixes).strip()} "
+        prefix, suffix = (definition.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
+        return f"{prefix}{'.'.join(parts)}{suffix}".strip() + " "
 
     def _take_notes(self) -> str:
         notes, self.notes = self.notes, []
         return "".join(notes)
+
+
+def _start_of(definition: "_Element | None") -> int:
+    return 1 if definition is None else read_number(definition.get(f"{TEXT}start-value"), 1)
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -217,7 +232,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if body is None:
         raise DocumentFailure("unsupported_format", "the file holds no OpenDocument text")
     omissions = Omissions()
-    markup = Markup(trees, omissions, archive).of(body)
+    markup = _Markup(trees, omissions, archive).of(body)
     check_length(len(markup) / 8, settings)  # tags and styles included
     blocks = read_fragment(markup, omissions, page=False)
     check_length(sum(len(block.text) for block in blocks), settings)

@@ -6,11 +6,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Literal
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits, too_many_rows
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
@@ -22,16 +21,19 @@ from qa_pipeline.text.rendering import first_names
 from qa_pipeline.text.words import clean
 
 _TITLE = ("title", "headline", "heading", "subject", *of_all("fields.title"), *of_all("fields.heading"))
-_SOURCE = ("source_uri", "source_url", "url", "uri", "canonical_url", "link", "source")
-_LICENCE = ("licence", "license", *of_all("fields.licence"))
-_LANGUAGE = ("language", "lang", *of_all("fields.language"))
+_ABOUT = {
+    "title": _TITLE,
+    "source_uri": ("source_uri", "source_url", "url", "uri", "canonical_url", "link", "source"),
+    "licence": ("licence", "license", *of_all("fields.licence")),
+    "language": ("language", "lang", *of_all("fields.language")),
+}
+"""Names of fields about a document, the best first."""
 _BODY = (
     "text", "content", "body", "document", "markdown", "md", "html", "article", "page_content", "passage",
     "context", "raw_content", *of_all("fields.content"),
 )  # fmt: skip
 _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
-_LONG = 300  # characters of a value that is a text of its own rather than a line about the row
 _DEEPEST = 40  # levels of a value: each adds a name in front of the lines below it
 _ROW_LEVEL = 2  # of the heading of a row: below that of the document
 _SHOWN_PROBLEMS = 5  # of a file: they stand in one cell of the documents table
@@ -49,7 +51,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     """Parse a JSONL file; a broken line costs only that line."""
     rows: dict[int, _Fields] = {}
     problems: list[str] = []
-    lost = 0
+    lost_characters = 0
     # JSON is UTF-8 (RFC 8259); a byte that is not becomes a lone surrogate, and costs its line.
     content = source.content.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
     for number, line in enumerate(content.split("\n"), start=1):
@@ -60,9 +62,10 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
         try:
             value = _read_value(line, settings)
         except ValueError as problem:
-            is_ours = not isinstance(problem, json.JSONDecodeError)
-            problems.append(f"line {number} {problem if is_ours else 'is no JSON'}")
-            lost += visible(line)
+            # the message of the library may quote the document
+            reason = "is not JSON" if isinstance(problem, json.JSONDecodeError) else str(problem)
+            problems.append(f"line {number} {reason}")
+            lost_characters += visible(line)
         else:
             name = "text" if isinstance(value, str) else ""
             rows[number] = value if isinstance(value, dict) else {name: value}
@@ -73,7 +76,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     if not problems:
         return parsed
     note = f"lines that could not be read were left out: {first_problems}"
-    broken = LeftOut("broken_line", len(problems), lost)
+    broken = LeftOut("broken_line", len(problems), lost_characters)
     return replace(parsed, left_out=(*parsed.left_out, broken), notes=(*parsed.notes, note))
 
 
@@ -133,70 +136,62 @@ def parse_parquet(
 
 def _read_rows(rows: _Rows, settings: DocumentSettings) -> ParsedFile:
     """Write each row as a section; a title, origin, licence or language of all rows is the document's."""
-    about = [_find_shared(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
-    title, source_uri, licence, language = (value for _, value in about)
+    first_row = next(iter(rows.values()), {})
+    shared = {about: _shared_field(rows, names) for about, names in _ABOUT.items()}
+    values = {about: str(first_row[name]).strip() for about, name in shared.items() if name is not None}
     if len(rows) == 1:
-        about = about[1:]  # the title is over the only row as well
-    shared = {name for name, value in about if value}
+        shared["title"] = None  # the heading of the row
     omissions = Omissions()
     blocks: list[Block] = []
     length = 0
     for number, row in rows.items():
-        for name in shared:
-            omissions.add("metadata", str(row[name]))
-        fields = {name: value for name, value in row.items() if name not in shared}
+        fields = dict(row)
+        for name in filter(None, shared.values()):
+            omissions.add("metadata", str(fields.pop(name)))
         section = _section(number, fields, omissions, settings)
         length += sum(len(block.text) for block in section)
         check_length(length, settings)
         blocks += section
     return ParsedFile(
         blocks=tuple(blocks),
-        title=title,
-        language=declared_language(language),
-        source_uri=source_uri,
-        licence=licence,
+        title=values.get("title"),
+        language=declared_language(values.get("language")),
+        source_uri=values.get("source_uri"),
+        licence=values.get("licence"),
         left_out=omissions.record(),
         notes=omissions.notes(),
     )
 
 
-def too_many_rows(limits: ReaderLimits) -> DocumentFailure:
-    """Return the failure of a file with more rows than allowed."""
-    return DocumentFailure("too_many_rows", f"the file has more than {limits.rows} rows; split it")
-
-
-def _find_shared(rows: _Rows, names: Sequence[str]) -> tuple[str, str | None]:
-    """Return the first field of `names` with the same value in every row, and the value."""
-    for name in _filled_fields(next(iter(rows.values()), {}), names):
-        value = next(iter(rows.values()))[name]
-        if all(row.get(name) == value for row in rows.values()):
-            return name, str(value).strip()
-    return "", None
+def _shared_field(rows: _Rows, names: Sequence[str]) -> str | None:
+    """Return the first field of `names` with the same text in every row."""
+    first_row = next(iter(rows.values()), {})
+    for name in _filled_fields(first_row, names):
+        if all(row.get(name) == first_row[name] for row in rows.values()):
+            return name
+    return None
 
 
 def _filled_fields(fields: _Fields, names: Sequence[str]) -> list[str]:
+    """Return the fields of `names` with a text, as they are written, in the order of `names`."""
     texts = (name for name, value in fields.items() if isinstance(value, str) and value.strip())
-    spelt = {name.strip().lower(): name for name in texts}
-    return [spelt[name] for name in names if name in spelt]
+    written = {name.strip().lower(): name for name in texts}
+    return [written[name] for name in names if name in written]
 
 
 def _section(
     number: int, fields: dict[str, object], omissions: Omissions, settings: DocumentSettings
 ) -> list[Block]:
-    titles = _filled_fields(fields, _TITLE)
-    heading = str(fields.pop(titles[0])).strip() if titles else f"Row {number}"
-    bodies = _filled_fields(fields, _BODY)
-    text = _read_body(bodies[0], str(fields.pop(bodies[0])), omissions, settings) if bodies else []
-    if text and text[0].kind == "heading" and text[0].text.strip() == heading:
-        omissions.add("repeated_heading", heading)
-        text = text[1:]
-    about: list[Block] = []
-    lines = _flatten(fields, "", omissions)
-    # Short fields are lines of one paragraph, long ones paragraphs.
-    for is_long, group in groupby(lines, lambda line: len(line[1]) > _LONG or "\n" in line[1]):
-        written = [f"{name}: {value}" if name else value for name, value in group]
-        about += [Block("paragraph", part) for part in (written if is_long else ["\n".join(written)])]
-    return [Block("heading", heading, _ROW_LEVEL), *about, *text]
+    """Return a row as a heading, its short fields as `name: value`, and its body; empties `fields`."""
+    title_fields = _filled_fields(fields, _TITLE)
+    heading = str(fields.pop(title_fields[0])).strip() if title_fields else f"Row {number}"
+    body_fields = _filled_fields(fields, _BODY)
+    body: list[Block] = []
+    if body_fields:
+        body = _read_body(body_fields[0], str(fields.pop(body_fields[0])), omissions, settings)
+    lines = [f"{name}: {value}" if name else value for name, value in _flatten(fields, "", omissions)]
+    about = [Block("paragraph", "\n".join(lines))] if lines else []
+    return [Block("heading", heading, _ROW_LEVEL), *about, *body]
 
 
 def _read_body(name: str, content: str, omissions: Omissions, settings: DocumentSettings) -> list[Block]:
@@ -214,14 +209,16 @@ def _read_body(name: str, content: str, omissions: Omissions, settings: Document
 
 
 def _flatten(value: object, name: str, omissions: Omissions) -> Iterator[tuple[str, str]]:
-    if isinstance(value, list | tuple) and not any(
-        isinstance(item, Mapping | list | tuple) for item in value
-    ):
-        if texts := [text for item in value if (text := _write_value(item, omissions))]:
-            yield name, ", ".join(texts)
-    elif isinstance(value, Mapping | list | tuple):
-        for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value, start=1):
+    """Yield the names and texts in a value; `{"at": {"city": "Lund"}}` gives `at city` and `Lund`."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
             yield from _flatten(inner, f"{name} {key}".strip(), omissions)
+    elif isinstance(value, list | tuple):
+        if any(isinstance(item, Mapping | list | tuple) for item in value):
+            for number, item in enumerate(value, start=1):
+                yield from _flatten(item, f"{name} {number}".strip(), omissions)
+        elif texts := list(filter(None, (_write_value(item, omissions) for item in value))):
+            yield name, ", ".join(texts)
     elif text := _write_value(value, omissions):
         yield name, text
 

@@ -1,9 +1,9 @@
 """Tables as lines of text that can be understood alone."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import groupby, zip_longest
+from itertools import groupby, starmap, zip_longest
 from statistics import median
 
 from qa_pipeline.documents.assembly import Omissions
@@ -50,41 +50,46 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
     lines: list[str] = []
     names: list[str] = []
     heads: list[list[Cell]] = []
-    used: set[int] = set()
+    used: set[int] = set()  # columns with a value below these heads
     unused: list[str] = []
     for row in _expand(rows):
-        filled = [  # a cell that covers several places once
-            (place, cell)
-            for place, cell in enumerate(row)
-            if cell.text and (place == 0 or row[place - 1] is not cell)
+        # a cell that spans several columns counts once
+        filled = [
+            (column, cell)
+            for column, cell in enumerate(row)
+            if cell.text and (column == 0 or row[column - 1] is not cell)
         ]
         if not filled:
             continue
-        if not all(cell.header for _, cell in filled) or len(row) == 1:
-            used.update(place for place, _ in filled)
+        first_cell = filled[0][1]
+        is_head = len(row) > 1 and all(cell.header for _, cell in filled)
+        is_caption = is_head and all(cell is first_cell for cell in row)
+        if not is_head:
+            used.update(column for column, _ in filled)
             titles = [name.rstrip(": ") for name in names]
-            written = [(place, cell.text) for place, cell in filled]
-            lines.append(write_row(written, titles, keyed=filled[0][1].header))
-        elif len(filled) == 1 and all(cell is row[0] for cell in row):
-            lines.append(filled[0][1].text)
+            texts = [(column, cell.text) for column, cell in filled]
+            lines.append(write_row(texts, titles, keyed=first_cell.header))
+        elif is_caption:
+            lines.append(first_cell.text)
+        elif heads and not used:  # a second row of names
+            joined = zip_longest(names, (cell.text for cell in row), fillvalue="")
+            names = [upper if upper == lower else f"{upper} {lower}".strip() for upper, lower in joined]
+            heads.append(row)
         else:
-            naming = bool(heads) and not used
-            unused += [] if naming else _find_unused(heads, used)
-            texts = [cell.text for cell in row]
-            joined = zip_longest(names, texts, fillvalue="")
-            names = [a if a == b else f"{a} {b}".strip() for a, b in joined] if naming else texts
-            heads, used = [*heads, row] if naming else [row], set()
+            unused += _find_unused(heads, used)
+            names, heads, used = [cell.text for cell in row], [row], set()
     if heads and not used:  # names with nothing below them, such as a row of sums, are a line themselves
         lines.append(" | ".join(dict.fromkeys(filter(None, names))))
     return lines, unused + _find_unused(heads, used)
 
 
-def _find_unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
+def _find_unused(heads: Sequence[Sequence[Cell]], used: Set[int]) -> list[str]:
+    """Return the names of columns without a value."""
     unused: list[str] = []
-    for row in heads if used else []:
-        for _, same in groupby(enumerate(row), key=lambda placed: id(placed[1])):
-            places, cells = zip(*same, strict=True)
-            if cells[0].text and used.isdisjoint(places):
+    for row in heads if used else ():
+        for _, group in groupby(enumerate(row), key=lambda numbered: id(numbered[1])):
+            columns, cells = zip(*group, strict=True)  # the columns of a spanning cell
+            if cells[0].text and used.isdisjoint(columns):
                 unused.append(cells[0].text)
     return unused
 
@@ -92,25 +97,27 @@ def _find_unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Repeat spanning cells in all their columns and rows; a cell over another is in doubt."""
     grid: list[list[Cell]] = []
-    hanging: dict[int, tuple[Cell, int]] = {}
-    budget = _MOST_REPEATED
+    spanning: dict[int, tuple[Cell, int]] = {}  # cells that reach into rows below, by column
+    repeats_left = _MOST_REPEATED
     for row in rows:
         line: list[Cell] = []
         pending = list(reversed(row))
-        while pending or len(line) in hanging:
-            if len(line) in hanging:
-                cell, remaining = hanging.pop(len(line))
-                budget -= 1
-                if remaining > 1 and budget > 0:
-                    hanging[len(line)] = (cell, remaining - 1)
+        while pending or len(line) in spanning:
+            column = len(line)
+            if column in spanning:
+                cell, rows_left = spanning.pop(column)
+                repeats_left -= 1
+                if rows_left > 1 and repeats_left > 0:
+                    spanning[column] = (cell, rows_left - 1)
                 line.append(cell if len(cell.text) <= LONGEST_REPEATED else replace(cell, text=""))
                 continue
             cell = pending.pop()
-            if any(len(line) + place in hanging for place in range(min(cell.columns, _WIDEST))):
+            width = min(cell.columns, _WIDEST)
+            if any(other in spanning for other in range(column, column + width)):
                 cell = replace(cell, text=cell.text + SIGNS["table"])
-            for _ in range(max(1, min(cell.columns, _WIDEST - len(line)))):
-                if cell.rows > 1 and budget > 0:
-                    hanging[len(line)] = (cell, min(cell.rows, _TALLEST) - 1)
+            for other in range(column, column + max(1, min(width, _WIDEST - column))):
+                if cell.rows > 1 and repeats_left > 0:
+                    spanning[other] = (cell, min(cell.rows, _TALLEST) - 1)
                 line.append(cell)
         grid.append(line)
     return grid
@@ -122,13 +129,14 @@ def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed:
     A row with cells beyond the last name is in doubt. Without names a first cell that is a key names the
     others.
     """
-    if any(names):
-        width = len(names)
-        named = (
-            f"{names[place]}: {text}" if place < width and names[place] else text for place, text in filled
-        )
-        return " | ".join(named) + (SIGNS["table"] if filled and filled[-1][0] >= width else "")
     texts = [text for _, text in filled]
+    if any(names):
+        named = [
+            f"{names[column]}: {text}" if column < len(names) and names[column] else text
+            for column, text in filled
+        ]
+        has_more_cells = bool(filled) and filled[-1][0] >= len(names)
+        return " | ".join(named) + (SIGNS["table"] if has_more_cells else "")
     if len(texts) > 1 and (keyed or texts[0].endswith(":")):
         return f"{texts[0].rstrip(': ')}: {' | '.join(texts[1:])}"
     return " | ".join(texts)
@@ -154,37 +162,38 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     column `may_be_keys`, only figures and common names of both columns count.
     """
     columns = {
-        name: [row[place] for row in below if place < len(row) and row[place]]
-        for place, name in enumerate(first)
+        name: [row[column] for row in below if column < len(row) and row[column]]
+        for column, name in enumerate(first)
         if name
     }
-    count = sum(map(bool, first))
-    are_unlike = len({name.casefold() for name in columns}) == count
-    if 2 * count <= len(first) or not are_unlike or not any(map(any, below)) or all(map(_is_figure, columns)):
-        return False
-    if not all(_could_name(name, column) for name, column in columns.items()):
-        return False
+    name_count = sum(map(bool, first))
     words = [name.casefold() for name in columns]
-    common = [word for word in words if not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_")))]
-    over_figures = (_share_of(column, _is_figure) >= _MOSTLY for column in columns.values())
-    if any(over_figures):
+    are_different = len(set(words)) == name_count
+    if 2 * name_count <= len(first) or not are_different or not any(columns.values()):
+        return False
+    if all(map(_is_figure, columns)) or not all(starmap(_could_name, columns.items())):
+        return False
+    if any(_share_of(values, _is_figure) >= _MOSTLY for values in columns.values()):
         return True
+    common_names = [word for word in words if {word, word.replace(" ", "_")} & _COMMON_NAMES]
     if may_be_keys:
-        return len(common) == count and len(below) > 1
-    if 2 * len(common) >= count:
+        return len(common_names) == name_count and len(below) > 1
+    if 2 * len(common_names) >= name_count:
         return True
-    filled = {name: column for name, column in columns.items() if column}
-    are_identifiers = all(map(_is_identifier, columns))
-    others = (_share_of(column, _is_identifier) < 1 - _MOSTLY for column in filled.values())
-    if are_identifiers and any(others):
-        return True
-    return max(map(len, columns)) <= _LONG_VALUE and any(
-        median(map(len, column)) >= max(_LONG_VALUE, _LONGER_THAN_NAME * len(name))
-        for name, column in filled.items()
+    is_over_other_values = any(
+        values and _share_of(values, _is_identifier) < 1 - _MOSTLY for values in columns.values()
     )
+    if is_over_other_values and all(map(_is_identifier, columns)):
+        return True
+    is_over_long_values = any(
+        values and median(map(len, values)) >= max(_LONG_VALUE, _LONGER_THAN_NAME * len(name))
+        for name, values in columns.items()
+    )
+    return is_over_long_values and max(map(len, columns)) <= _LONG_VALUE
 
 
 def _could_name(name: str, column: Sequence[str]) -> bool:
+    """Return True if a text may be the name of a column with these values."""
     if len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) or name in column:
         return False
     if not _is_figure(name):
@@ -214,8 +223,8 @@ _GAP = re.compile(r" {2,}")
 
 
 def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
-    """Return the rows of a table with borders, as databases print it, or None."""
-    groups: list[list[list[str]]] = []
+    """Return the rows of a table with borders `+---+` and cells `| a |`, as databases print it, or None."""
+    groups: list[list[list[str]]] = []  # the lines of cells between two borders
     for line in map(str.strip, lines):
         if _BORDER.fullmatch(line):
             groups.append([])
@@ -223,10 +232,12 @@ def read_bars(lines: Sequence[str]) -> list[list[Cell]] | None:
             groups[-1].append([cell.strip() for cell in line[1:-1].split("|")])
         else:
             return None
-    first, *others = [group for group in groups if group] or [[]]
-    is_grid = len(others) > 1 or any("=" in line for line in lines if line.lstrip().startswith("+"))
+    head, *others = [group for group in groups if group] or [[]]
+    # in a grid a border ends each row, whose cells may take several lines
+    has_double_border = any("=" in line for line in lines if line.lstrip().startswith("+"))
+    is_grid = len(others) > 1 or has_double_border
     body = [_joined(group) for group in others] if is_grid else [row for group in others for row in group]
-    return _with_names(_joined(first), body) if body else None
+    return _with_names(_joined(head), body) if body else None
 
 
 def read_ruled(lines: Sequence[str]) -> list[list[Cell]] | None:

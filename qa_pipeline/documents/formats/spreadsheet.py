@@ -7,14 +7,14 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, islice, pairwise
+from itertools import islice, pairwise
+from typing import Any
 
 from qa_pipeline.documents.assembly import Omissions, check_length
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits, too_many_rows
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import (
     LONGEST_REPEATED,
     SAMPLE_ROWS,
@@ -34,7 +34,6 @@ _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
 _VALUE = re.compile(r"(?!(?:19|20)\d\d\b)\W?\d|#[A-Z/0!?]+$")  # a year may be the name of a column
 _DIGITS = str.maketrans("0123456789", "abcdefghij")
 _PREAMBLE_FROM = 3  # columns: in a table of two, a row with one cell may be a row
-_MOST_BESIDE = 50  # groups of columns: more are no tables, and looking at all would take long
 _TALLEST = 10_000  # rows that a merged cell may name
 _MOST_CELLS = 20_000_000  # rows times columns of a table, each of which takes memory
 
@@ -60,55 +59,20 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
-    """Yield the tables of a sheet: rows between blank ones, and tables side by side apart."""
+    """Yield the tables of a sheet, which are rows between blank ones."""
     grid = _fill_merged(sheet)
     tables: list[list[int]] = []
     for number in sorted(sheet.rows):
         gap = range(tables[-1][-1] + 1, number) if tables else ()
-        if tables and all(between in sheet.hidden_rows for between in gap):
+        if tables and sheet.hidden_rows.issuperset(gap):
             tables[-1].append(number)
         else:
             tables.append([number])
     for numbers in tables:
-        used = sorted({column for number in numbers for column in sheet.rows[number]})
-        if len(used) * len(numbers) > _MOST_CELLS:
+        columns = sorted({column for number in numbers for column in sheet.rows[number]})
+        if len(columns) * len(numbers) > _MOST_CELLS:
             raise DocumentFailure("too_long", f"a table reaches over more than {_MOST_CELLS} cells")
-        for columns in _split_columns(used, [grid[number] for number in numbers], sheet.hidden_columns):
-            shown = [number for number in numbers if not sheet.rows[number].keys().isdisjoint(columns)]
-            yield [[grid[number].get(column, _BLANK) for column in columns] for number in shown]
-
-
-def _split_columns(
-    used: Sequence[int], rows: Sequence[Mapping[int, Cell]], hidden: Set[int]
-) -> Iterator[list[int]]:
-    """Yield the columns of tables side by side; a blank column may also be inside a table."""
-    covered = {column for row in rows for column in row} | hidden
-    groups: list[list[int]] = []
-    for column in used:
-        if groups and covered.issuperset(range(groups[-1][-1] + 1, column)):
-            groups[-1].append(column)
-        else:
-            groups.append([column])
-    columns = groups[0]
-    for group in groups[1:]:
-        if len(groups) <= _MOST_BESIDE and _are_apart(columns, group, rows):
-            yield columns
-            columns = group
-        else:
-            columns = columns + group
-    yield columns
-
-
-def _are_apart(left: Sequence[int], right: Sequence[int], rows: Sequence[Mapping[int, Cell]]) -> bool:
-    """Return True if both have names of rows, and other heights or the same names of columns."""
-    names = [row[right[0]].text for row in rows if right[0] in row]
-    if min(len(left), len(right)) < 2 or 2 * len(list(filter(_VALUE.match, names))) >= len(names):
-        return False
-    filled = [[not row.keys().isdisjoint(columns) for row in rows] for columns in (left, right)]
-    runs = [list(groupby(part)) for part in filled]
-    are_whole = all(sum(is_filled for is_filled, _ in run) == 1 for run in runs)
-    first, second = ([rows[0].get(column, _BLANK).text for column in columns] for columns in (left, right))
-    return (are_whole and filled[0] != filled[1]) or (first == second and any(first))
+        yield [[grid[number].get(column, _BLANK) for column in columns] for number in numbers]
 
 
 def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
@@ -132,48 +96,62 @@ def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
 def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Omissions) -> Iterator[Block]:
     """Yield a table as lines; single cells above it, such as its caption, are paragraphs."""
     sample = table[: 2 * SAMPLE_ROWS]
-    texts = [[cell.text for cell in row] for row in sample]
+    # merged cells are repeated in `filled`, and have a text only in their first column in `once`
+    filled = [[cell.text for cell in row] for row in sample]
     once = [
         ["" if cell is before else cell.text for before, cell in pairwise([_BLANK, *row])] for row in sample
     ]
-    # What reaches across from the first column is a caption; names of groups leave the names of rows out.
-    first = _first_row([row if row[0] else filled for row, filled in zip(once, texts, strict=True)])
-    for row in once[:first]:
-        yield Block("paragraph", " ".join(filter(None, row)))
-    names = _count_names(once[first:], texts[first:])
+    # a cell merged from the first column is a caption; a merged head leaves that column blank
+    body_start = _first_row(
+        [row if row[0] else filled_row for row, filled_row in zip(once, filled, strict=True)]
+    )
+    for texts in once[:body_start]:
+        yield Block("paragraph", " ".join(filter(None, texts)))
+    head_rows = _count_head_rows(once[body_start:], filled[body_start:])
     cells: list[_Row] = []
     length = 0
-    for number, line in enumerate(table[first:]):
-        is_caption = len(line) > 1 and all(cell is line[0] for cell in line)
-        is_head = number < names or is_caption
-        heads = {id(cell): replace(cell, header=True) for cell in line} if is_head else {}
-        cells.append([heads.get(id(cell), cell) for cell in line])
-        named = zip(texts[first], line, strict=False) if names else ()
-        length += sum(len(name) for name, cell in named if cell.text)
-        check_length(length, settings)
-    for written in counted_lines(cells, omissions):
-        yield Block("table_row", written)
+    for number, row in enumerate(table[body_start:]):
+        is_caption = len(row) > 1 and all(cell is row[0] for cell in row)
+        cells.append(_as_heads(row) if number < head_rows or is_caption else row)
+        if head_rows:  # each value is written after the name of its column
+            names = zip(filled[body_start], row, strict=False)
+            length += sum(len(name) for name, cell in names if cell.text)
+            check_length(length, settings)
+    for line in counted_lines(cells, omissions):
+        yield Block("table_row", line)
+
+
+def _as_heads(row: _Row) -> _Row:
+    """Return a row of header cells; a merged cell stays the same object in its columns."""
+    heads = {id(cell): replace(cell, header=True) for cell in row}
+    return [heads[id(cell)] for cell in row]
 
 
 def _first_row(rows: Sequence[Sequence[str]]) -> int:
     """Return the index of the first row with several cells."""
-    several = (number for number, row in enumerate(rows) if sum(map(bool, row)) > 1)
-    return next(several, 0) if max(map(len, rows), default=0) >= _PREAMBLE_FROM else 0
+    if max(map(len, rows), default=0) < _PREAMBLE_FROM:
+        return 0
+    return next((number for number, row in enumerate(rows) if sum(map(bool, row)) > 1), 0)
 
 
-def _count_names(rows: Sequence[Sequence[str]], filled: Sequence[Sequence[str]]) -> int:
-    """Return how many rows name the columns; `filled` are the rows with merged cells filled across."""
-    if len(rows) > 2 and filled[0] != rows[0] and not any(map(_VALUE.match, rows[1])):
-        both = [f"{name} {below}".translate(_DIGITS) for name, below in zip(filled[0], rows[1], strict=True)]
-        if names_columns(both, rows[2 : SAMPLE_ROWS + 2]):
+def _count_head_rows(once: Sequence[Sequence[str]], filled: Sequence[Sequence[str]]) -> int:
+    """Return how many rows name the columns: two if the first has merged cells, as in `2023` over `Sales`."""
+    has_merged_head = len(once) > 2 and filled[0] != once[0]
+    if has_merged_head and not any(map(_VALUE.match, once[1])):
+        # digits as letters, so that years over names do not look like figures
+        names = [
+            f"{upper} {lower}".translate(_DIGITS) for upper, lower in zip(filled[0], once[1], strict=True)
+        ]
+        if names_columns(names, once[2 : SAMPLE_ROWS + 2]):
             return 2
-    return int(len(rows) > 1 and names_columns(rows[0], rows[1 : SAMPLE_ROWS + 1]))
+    return int(len(once) > 1 and names_columns(once[0], once[1 : SAMPLE_ROWS + 1]))
 
 
-_NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which no text holds
+_DELIMITERS = "\t;|,"  # a comma comes last, as it may be decimal
+_LEAST_SHARE = 0.5  # of the rows: a delimiter gives at least as many the same width
 _SAMPLE = 500_000  # characters from which the delimiter is chosen
-_LEAST_FIT = 0.5  # of the rows: a delimiter gives at least as many the same width
 _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
+_NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which no text holds
 
 
 def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
@@ -183,26 +161,17 @@ def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimi
     text = text[hint.end() :] if hint else text
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
     delimiter = hint[1] if hint else _choose_delimiter(text[:_SAMPLE])
-    quoted = True
     try:
-        for _ in _records(text, delimiter, strict=True):
-            pass
+        rows = list(_records(text, delimiter, limits, strict=True))
+        has_open_quote = False
     except csv.Error:  # quotes that do not pair up may be inches
-        plain, paired = (_fit(_records(text, delimiter, quoted=way)) for way in (False, True))
-        quoted = paired > plain
-    cells: list[list[Cell]] = []
-    for row in _records(text, delimiter, quoted=quoted):
-        if len(cells) >= limits.rows:
-            raise too_many_rows(limits)
-        if any(stripped := [cell.strip() for cell in row]):
-            cells.append([Cell(cell) for cell in stripped])
-    names, *below = cells[:SAMPLE_ROWS] or [[]]
-    if below and all(len(row) == len(names) + 1 for row in below):
-        cells[0] = [Cell(""), *names]  # as R writes them: the column of row names has no name
+        rows = list(_records(text, delimiter, limits, quoting=csv.QUOTE_NONE))
+        has_open_quote = True
+    cells = [[Cell(cell.strip()) for cell in row] for row in rows if any(map(str.strip, row))]
     omissions = Omissions()
     blocks = tuple(write_table(cells, settings, omissions))
     notes = []
-    if not quoted and '"' in text:
+    if has_open_quote:
         notes.append("quotes in the table do not pair up and were read as plain characters")
     if wider := sum(SIGNS["table"] in block.text for block in blocks):
         notes.append(f"{wider} rows hold more cells than the table has columns")
@@ -210,28 +179,24 @@ def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimi
 
 
 def _choose_delimiter(sample: str) -> str:
-    """Return the sign that parts most of the first rows alike; commas come last, as they may be decimal."""
-    delimiter, best = _NO_DELIMITER, _LEAST_FIT
-    for sign in "\t;|,":
-        ways = (_records(sample, sign, quoted=quoted) for quoted in (True, False))
-        fit = max(_fit(islice(way, SAMPLE_ROWS)) for way in ways)
-        if fit > best or (fit == best and delimiter == _NO_DELIMITER):
-            delimiter, best = sign, fit
-    return delimiter
+    """Return the delimiter that gives most of the first rows the same number of cells."""
+    shares = {}
+    for delimiter in _DELIMITERS:
+        reader = csv.reader(io.StringIO(sample), delimiter=delimiter)
+        widths = Counter(len(row) for row in islice(reader, SAMPLE_ROWS) if row)
+        ((width, count),) = widths.most_common(1) or [(0, 0)]
+        shares[delimiter] = count / widths.total() if width > 1 else 0.0
+    best = max(_DELIMITERS, key=shares.__getitem__)
+    return best if shares[best] >= _LEAST_SHARE else _NO_DELIMITER
 
 
-def _records(text: str, delimiter: str, *, quoted: bool = True, strict: bool = False) -> Iterator[list[str]]:
-    return csv.reader(
-        io.StringIO(text),
-        delimiter=delimiter,
-        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-        skipinitialspace=True,
-        strict=strict,
+def _records(
+    text: str, delimiter: str, limits: ReaderLimits, *, quoting: Any = csv.QUOTE_MINIMAL, strict: bool = False
+) -> Iterator[list[str]]:
+    reader = csv.reader(
+        io.StringIO(text), delimiter=delimiter, quoting=quoting, skipinitialspace=True, strict=strict
     )
-
-
-def _fit(rows: Iterable[list[str]]) -> float:
-    """Return the share of rows with the usual number of cells, 0 for rows of single cells."""
-    widths = Counter(len(row) for row in rows if row)
-    ((width, count),) = widths.most_common(1) or [(0, 0)]
-    return count / widths.total() if width > 1 else 0.0
+    for number, row in enumerate(reader):
+        if number >= limits.rows:
+            raise too_many_rows(limits)
+        yield row

@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import get_args
 
@@ -17,7 +17,7 @@ from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.masking.table import Item, Rule, rules_of
 from qa_pipeline.errors import CorpusError, SettingsError
-from qa_pipeline.records import Mask, keep
+from qa_pipeline.records import Mask, Masked, keep
 from qa_pipeline.settings.documents import MASKED_KINDS, MASKING_KEY_NEEDED, MaskingAction, MaskingSettings
 from qa_pipeline.text.words import clean, fold_signs
 
@@ -33,8 +33,9 @@ def find_items(text: str, rules: Sequence[Rule]) -> list[Item]:
     for rule in rules:
         if rule.digits > digits or (rule.hints and not any(hint in lowered for hint in rule.hints)):
             continue
-        end, parts = 0, []
-        # of two that overlap the first and longer; none is made of parts of other rules alone
+        end = 0
+        parts = []  # the text with a placeholder for each character of an item, which later rules skip
+        # of two that overlap the first and longer counts
         for item in sorted(rule.find(folded), key=lambda item: (item.start, -item.end)):
             if item.start >= end and folded[item.start : item.end].strip(PLACE_HOLDER):
                 items.append(item)
@@ -45,10 +46,10 @@ def find_items(text: str, rules: Sequence[Rule]) -> list[Item]:
 
 
 REMOVED = "[removed]"
-_REPLACING_DIGITS = 8  # hex digits of a token, as in `email-0123abcd`
+_TOKEN_DIGITS = 8  # hex digits of a token, as in `email-0123abcd`
 _NAMES = "|".join(kind.upper() for kind in MASKED_KINDS)
-_BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
-_BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLACE_HOLDER}")
+_BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_TOKEN_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
+_BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_TOKEN_DIGITS}}}|removed|{PLACE_HOLDER}")
 
 
 Write = Callable[[Item], str]
@@ -65,21 +66,21 @@ def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
     if settings.action == "off":
         return keep
     rules = rules_of(settings.kinds, settings.phone_regions)
-    write = _token_writer(settings)
+    write = _token_writer(settings, bare=bare)
     tokens = _BARE if bare else _BRACKETED
 
-    def mask(text: str) -> tuple[str, Mapping[str, int]]:
+    def mask(text: str) -> Masked:
         if not find_items(text, rules):
-            return text, {}
-        masked, counts = _replace(text, rules, (lambda item: write(item)[1:-1]) if bare else write, tokens)
-        return (text if settings.action == "flag" else masked), counts
+            return Masked(text, {})
+        masked = _replace(text, rules, write, tokens)
+        return Masked(text, masked.counts) if settings.action == "flag" else masked
 
     return mask
 
 
-def _token_writer(settings: MaskingSettings) -> Write:
+def _token_writer(settings: MaskingSettings, *, bare: bool) -> Write:
     if settings.action != "mask":
-        return lambda item: REMOVED
+        return lambda item: REMOVED.strip("[]") if bare else REMOVED
     if settings.key is None:
         raise SettingsError("documents.masking.key is not set; set QA_PIPELINE_DOCUMENTS__MASKING__KEY")
     key = settings.key.get_secret_value().encode()
@@ -87,14 +88,13 @@ def _token_writer(settings: MaskingSettings) -> Write:
     def token(item: Item) -> str:
         content = f"{item.kind}\0{item.value}".encode("utf-8", "surrogatepass")
         digest = hmac.new(key, content, hashlib.sha256).hexdigest()
-        return f"[{item.kind.upper()}-{digest[:_REPLACING_DIGITS]}]"
+        name = f"{item.kind.upper()}-{digest[:_TOKEN_DIGITS]}"
+        return name if bare else f"[{name}]"
 
     return token
 
 
-def _replace(
-    text: str, rules: Sequence[Rule], write: Write, tokens: re.Pattern[str]
-) -> tuple[str, Counter[str]]:
+def _replace(text: str, rules: Sequence[Rule], write: Write, tokens: re.Pattern[str]) -> Masked:
     """Replace items until all are found; tokens count as placeholders, so they stay as they are."""
     counts: Counter[str] = Counter()
     while items := find_items(tokens.sub(lambda token: PLACE_HOLDER * len(token[0]), text), rules):
@@ -104,7 +104,7 @@ def _replace(
             parts += [text[last : item.start], write(item)]
             last = item.end
         text = "".join([*parts, text[last:]])
-    return text, counts
+    return Masked(text, counts)
 
 
 _STRICTER = get_args(MaskingAction)
@@ -118,11 +118,10 @@ def description_and_masking(
     description = read_description(files, bare_mask(settings))
     masking = masking_of(settings, description.masking, batch)
     mask = bare_mask(masking)
-    if masking.action in ("mask", "drop") and (counts := mask(batch)[1]):
-        kinds = ", ".join(sorted(counts))
-        raise CorpusError(
-            f"the name of batch {mask(batch)[0]} holds personal data ({kinds}); rename the folder"
-        )
+    name = mask(batch)
+    if masking.action in ("mask", "drop") and name.counts:
+        kinds = ", ".join(sorted(name.counts))
+        raise CorpusError(f"the name of batch {name.text} holds personal data ({kinds}); rename the folder")
     return description.masked(mask), masking
 
 
@@ -146,46 +145,36 @@ _BORDER = re.compile(r"([/\\;|#\[\]])")
 _SUFFIXES = frozenset({*SUFFIXES, ".parquet", ".zip"})
 
 
-def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
-    """Mask each name in a path, or in a reference such as `[source:a/b.md#c]`; also returns the counts.
+def mask_path(path: str, mask: Mask) -> Masked:
+    """Mask each name in a path, or in a reference such as `[source:a/b.md#c]`.
 
     `mask` writes tokens without brackets (`bare_mask`).
     """
     counts: Counter[str] = Counter()
     names = []
     for name in _BORDER.split(path):
-        end = len(name)  # without suffixes: `a@b.se.md` is not an address in Moldova
-        while (dot := name.rfind(".", 0, end)) > 0 and name[dot:end].lower() in _SUFFIXES:
-            end = dot
-        masked, stem_counts = mask(clean(name[:end]))
-        counts.update(stem_counts)
-        names.append(masked + name[end:] if stem_counts else name)
-    return "".join(names), counts
-
-
-_BETWEEN = "\x1e\x1e"
-"""A sign that `clean` removes from every text."""
+        stem, suffix = name, ""  # `a@b.se.md` is not an address in Moldova
+        while "." in stem and f".{stem.rpartition('.')[2]}".lower() in _SUFFIXES:
+            stem, _, ending = stem.rpartition(".")
+            suffix = f".{ending}{suffix}"
+        masked = mask(clean(stem))
+        counts.update(masked.counts)
+        names.append(masked.text + suffix if masked.counts else name)
+    return Masked("".join(names), counts)
 
 
 def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]]:
-    """Return a function that masks texts together; a text without items keeps its bytes."""
+    """Return a function that masks texts; a text without items keeps its bytes."""
     mask = text_mask(settings)
 
-    def masked(texts: Sequence[str]) -> list[str]:
-        cleaned = [clean(text) for text in texts]
-        joined, counts = mask(_BETWEEN.join(cleaned))
-        if not counts:
-            return list(texts)
-        parts = joined.split(_BETWEEN)
-        if len(parts) != len(texts):  # what was found reaches over the end of a text, so each is read alone
-            parts = [mask(text)[0] for text in cleaned]
-        changed = zip(texts, cleaned, parts, strict=True)
-        return [text if part == before else part for text, before, part in changed]
+    def mask_texts(texts: Sequence[str]) -> list[str]:
+        masked = [mask(clean(text)) for text in texts]
+        return [new.text if new.counts else text for text, new in zip(texts, masked, strict=True)]
 
-    return masked
+    return mask_texts
 
 
 def reference_mask(settings: MaskingSettings) -> Callable[[str], str]:
     """Return a function that masks names of documents like their paths."""
     mask = bare_mask(settings)
-    return lambda reference: mask_path(reference, mask)[0]
+    return lambda reference: mask_path(reference, mask).text

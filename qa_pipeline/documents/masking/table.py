@@ -4,24 +4,17 @@ A telephone number in national form is tried with the plans of `documents.maskin
 """
 
 import re
+import tomllib
 from calendar import monthrange
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from pathlib import Path
 
 from phonenumbers import (
     SUPPORTED_REGIONS,
-    NumberParseException,
-    PhoneNumber,
-    PhoneNumberType,
-    is_possible_number,
-    is_valid_number,
-    length_of_national_destination_code,
+    Leniency,
+    PhoneNumberMatcher,
     national_significant_number,
-    number_type,
-    parse,
 )
 
 from qa_pipeline.errors import SettingsError
@@ -79,38 +72,22 @@ def characters_of(text: str) -> str:
     return "".join(character for character in text.upper() if character.isalnum())
 
 
-# Tokens in the forms that their issuers document, JSON web tokens (RFC 7519) and private keys.
-_ISSUED = (
-    r"A(?:KI|SI|RO|ID)A[A-Z0-9]{16,17}", r"gh[pousr]_\w{30,255}", r"github_pat_\w{40,255}",
-    r"glpat-[\w-]{20,64}", r"xox[abeprs]-[\w-]{10,255}", r"xapp-[\w-]{20,255}",
-    r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,64}", r"AIza[\w-]{35}", r"ya29\.[\w-]{20,512}",
-    r"GOCSPX-[\w-]{20,64}", r"[sr]k_(?:live|test)_\w{16,255}", r"whsec_[\w+/=]{16,255}",
-    r"sk-(?=[\w-]{0,255}\d)(?:[a-z]{2,12}-){0,3}\w[\w-]{30,255}", r"hf_[A-Za-z0-9]{30,64}",
-    r"npm_[A-Za-z0-9]{36}", r"pypi-AgE[\w-]{50,512}", r"SG\.[\w-]{16,32}\.[\w-]{16,64}",
-    r"dop_v1_[0-9a-f]{64}", r"shpat_[0-9a-fA-F]{32}", r"dckr_pat_[\w-]{20,64}",
-    r"AccountKey=[A-Za-z0-9+/]{16,100}={0,2}", r"AGE-SECRET-KEY-1[0-9A-Z]{58}",
-    r"eyJ[\w-]{8,2048}\.eyJ[\w-]{2,8192}\.[\w-]{0,2048}",
-)  # fmt: skip
-_ISSUED_HINTS = (
-    "akia", "asia", "aroa", "aida", "_", "glpat-", "xox", "xapp-", "hooks.slack", "aiza", "ya29.", "gocspx-",
-    "sk-", "pypi-", "sg.", "accountkey=", "age-secret", "eyj",
-)  # fmt: skip
+_DATA = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text(encoding="utf-8"))
+
 _KEY = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PRIVATE_KEY = re.compile(rf"-----BEGIN {_KEY}(?:.*?-----END {_KEY}|.*)", re.DOTALL)
 
+_SECRET = re.compile(rf"(?<!\w)(?:{'|'.join(_DATA['secrets']['forms'])})(?![\w-])")
 _LOGIN = re.compile(r"(?<=://)[^\s/?#@\"'<>\[\]|`\\]{1,256}(?:@[^\s/?#@\"'<>\[\]|`\\:]{1,64})?(?=@[\w\[])")
-_STANDS_FOR = re.compile(r"[$%]?[{(][^{}()]{1,40}[)}]|\$\w+|\*+|\.\.\.|x{3,}", re.IGNORECASE)
-_ANYBODY = {
-    "", "user", "username", "usr", "name", "login", "me", "you", "anonymous", "ftp", "git", "hg", "svn",
-    "root", "admin", "postgres", "mysql", "foo", "bar", "password", "passwd", "pass", "pwd", "pw", "secret",
-    "token", "key", "apikey", *of_all("labels.users"), *of_all("labels.passwords"),
-}  # fmt: skip
+"""The login in an address, such as `anna:secret` in `https://anna:secret@host`."""
+_PLACEHOLDER = re.compile(r"[$%]?[{(][^{}()]{1,40}[)}]|\$\w+|\*+|\.\.\.|x{3,}", re.IGNORECASE)
+_EXAMPLE_LOGINS = {*_DATA["examples"]["logins"], *of_all("labels.users"), *of_all("labels.passwords")}
 
 
 def _is_personal(match: re.Match[str]) -> bool:
-    """Return True unless name and password stand for any."""
+    """Return True unless name and password are examples, such as `user:$PASSWORD`."""
     parts = match[0].split(":", 1)
-    return any(part.casefold() not in _ANYBODY and not _STANDS_FOR.fullmatch(part) for part in parts)
+    return any(part.casefold() not in _EXAMPLE_LOGINS and not _PLACEHOLDER.fullmatch(part) for part in parts)
 
 
 _LETTER = r"[^\W_]"
@@ -121,21 +98,13 @@ _TOP = r"(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![^\W_])"
 _DOMAIN = rf"{_LABEL}(?:\.{_LABEL}){{0,8}}\.{_TOP}"
 # white space may have come in after the sign
 _EMAIL = re.compile(rf"{_LOCAL}(?:@|%40)[ \n]?(?:{_DOMAIN}|\[[0-9a-f.:]{{7,45}}\])", re.IGNORECASE)
-_ATS = of_all("labels.at")
-_AT_SIGN = rf"\s{{0,2}}[(\[{{<]{any_of(_ATS)}[)\]}}>]\s{{0,2}}"
+_AT_HINTS = [f"{sign}{at}" for sign in "([{<" for at in of_all("labels.at")]
+_AT_SIGN = rf"\s{{0,2}}[(\[{{<]{any_of(of_all('labels.at'))}[)\]}}>]\s{{0,2}}"
 _DOT_WORD = any_of_all("labels.dot")
 _DOT = rf"(?:\s{{0,2}}[(\[{{<](?:{_DOT_WORD}|\.)[)\]}}>]\s{{0,2}}|\.|\s{_DOT_WORD}\s)"
-_HIDDEN = re.compile(rf"{_LOCAL}{_AT_SIGN}{_LABEL}(?:{_DOT}{_LABEL}){{0,5}}{_DOT}{_TOP}", re.IGNORECASE)
-_SPOKEN = re.compile(
-    rf"(?<!\w)\w[\w+-]{{0,63}}(?:\sdot\s\w[\w+-]{{0,63}}){{0,3}}\sat\s{_LABEL}(?:\sdot\s{_LABEL}){{0,4}}\sdot\s{_TOP}|"
-    rf"(?<=<){_LOCAL}\sat\s{_LABEL}(?:\.{_LABEL}){{0,5}}\.{_TOP}(?=>)",
-    re.IGNORECASE,
-)
-_SIGN, _DOTS = re.compile(rf"{_AT_SIGN}|%40|\sat\s", re.IGNORECASE), re.compile(_DOT, re.IGNORECASE)
-_FILES = {
-    "css", "gif", "html", "jpeg", "jpg", "js", "json", "map", "min", "png", "service", "socket", "svg",
-    "target", "tgz", "timer", "webp", "whl",
-}  # fmt: skip
+_SPELT_OUT = re.compile(rf"{_LOCAL}{_AT_SIGN}{_LABEL}(?:{_DOT}{_LABEL}){{0,5}}{_DOT}{_TOP}", re.IGNORECASE)
+"""An address whose signs are words, such as `anna (at) example (dot) com`."""
+_SIGN, _DOTS = re.compile(rf"{_AT_SIGN}|%40", re.IGNORECASE), re.compile(_DOT, re.IGNORECASE)
 
 
 def _address_of(text: str) -> str:
@@ -145,114 +114,65 @@ def _address_of(text: str) -> str:
 def _is_mail_address(match: re.Match[str]) -> bool:
     """Return True unless it is a user of version control, a file such as `logo@2x.png` or a decorator."""
     address, text = _address_of(match[0]), match.string
-    is_server = address.startswith(("git@", "hg@", "svn@")) and text[match.end() : match.end() + 1] in (
-        ":",
-        "/",
-    )
-    is_escape = address[1:2] == "@" and text[match.start() - 1 : match.start()] == "\\"
-    return not (is_server or is_escape or address.rpartition(".")[2] in _FILES)
+    is_server = address.startswith(("git@", "hg@", "svn@")) and text.startswith((":", "/"), match.end())
+    is_escape = address[1:2] == "@" and text.endswith("\\", 0, match.start())
+    return not (is_server or is_escape or address.rpartition(".")[2] in _DATA["examples"]["file_endings"])
 
 
-# Characters of an account number by country, from the IBAN registry (ISO 13616).
-_ACCOUNTS = {
-    15: "NO", 16: "BE", 18: "DK FI FK FO GL NL SD", 19: "MK SI", 20: "AT BA EE KZ LT LU MN XK",
-    21: "CH HR LI LV", 22: "BG BH CR DE GB GE IE ME RS VA", 23: "AE GI IL IQ OM SO TL",
-    24: "AD CZ ES MD PK RO SA SE SK TN VG", 25: "LY PT ST", 26: "IS TR", 27: "BI DJ FR GR IT MC MR SM",
-    28: "AL AZ BY CY DO GT HN HU LB NI PL SV", 29: "BR EG PS QA UA", 30: "JO KW MU YE", 31: "MT SC",
-    32: "LC", 33: "RU",
-}  # fmt: skip
-_FORMS = "|".join(
-    rf"(?:{'|'.join(countries.split())})(?:[ \n-]?\d){{2}}(?:[ \n-]?[A-Z0-9]){{{length - 4}}}"
-    for length, countries in _ACCOUNTS.items()
+_IBAN_FORMS = "|".join(
+    rf"(?:{'|'.join(countries.split())})(?:[ \n-]?\d){{2}}(?:[ \n-]?[A-Z0-9]){{{int(length) - 4}}}"
+    for length, countries in _DATA["iban_countries"].items()
 )
-_IBAN = re.compile(rf"(?<![^\W_])(?:{_FORMS})(?![^\W_])", re.IGNORECASE)
+_IBAN = re.compile(rf"(?<![^\W_])(?:{_IBAN_FORMS})(?![^\W_])", re.IGNORECASE)
 
 
 def _is_iban(match: re.Match[str]) -> bool:
     """Check ISO 7064 MOD 97-10."""
     characters = characters_of(match[0])
-    return int("".join(str(int(one, 36)) for one in characters[4:] + characters[:4])) % 97 == 1
+    rearranged = characters[4:] + characters[:4]  # the country and check digits come last
+    return int("".join(str(int(character, 36)) for character in rearranged)) % 97 == 1
 
 
 _CARD = re.compile(
     r"(?<![^\W_])(?<!\d\.)(?:\d{13,16}|\d{4}(?:[ \n.-]\d{4}){3}"
     r"|\d{4}[ \n.-]\d{6}[ \n.-]\d{4,5})(?![^\W_])(?!\.\d|[ ]?\*)"
 )
-# First digits and lengths of the issuers (ISO/IEC 7812): Visa, Mastercard, American Express, Diners Club,
-# Discover, JCB, UnionPay, and Maestro as far as it differs from other numbers.
-_ISSUERS = re.compile(
-    r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|"
-    r"3[47]\d{13}|3(?:0[0-59]|[689]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|"
-    r"62\d{14,17}|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{12}"
-)
+_CARD_ISSUERS = re.compile("|".join(_DATA["card_issuers"].values()))
 
 
 def _is_card(match: re.Match[str]) -> bool:
     digits = digits_of(match[0])
-    return bool(_ISSUERS.fullmatch(digits)) and luhn(digits) and len(set(digits)) > 1
+    return bool(_CARD_ISSUERS.fullmatch(digits)) and luhn(digits) and len(set(digits)) > 1
 
 
 def luhn(digits: str) -> bool:
     """Return True if the check digit fits (ISO/IEC 7812-1, annex B): every second digit counts twice."""
-    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
-    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
+    from_right = [int(digit) for digit in reversed(digits)]
+    doubled = (sum(divmod(2 * digit, 10)) for digit in from_right[1::2])  # 7 counts as 1 + 4
+    return (sum(from_right[::2]) + sum(doubled)) % 10 == 0
 
 
-_MONTH, _DAY = r"(0[1-9]|1[0-2])", r"(0[1-9]|[1-8]\d|9[01])"
 _PERSONNUMMER = re.compile(
-    rf"(?:(?<![^\W_])|(?<=nr))(?<!\d\.)(?:(18|19|20)?(\d\d){_MONTH}{_DAY}|(18|19|20)(\d\d)-{_MONTH}-{_DAY})"
-    r"(?:[ \n]?[-+][ \n]?|([ \n])|)(\d{4})(?![^\W_])(?!\.\d)"
+    r"(?:(?<![^\W_])|(?<=nr))(?<!\d\.)(?P<century>18|19|20)?(?P<year>\d\d)-?"
+    r"(?P<month>0[1-9]|1[0-2])-?(?P<day>0[1-9]|[1-8]\d|9[01])"
+    r"(?:[ \n]?[-+][ \n]?|(?P<blank>[ \n])|)(?P<serial>\d{4})(?![^\W_])(?!\.\d)"
 )
+"""A Swedish personal number, such as 811218-9876 or 1981-12-18-9876."""
 _COORDINATION = 60  # added to the day of birth in a Swedish coordination number
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d")
 
 
 def _is_personnummer(match: re.Match[str]) -> bool:
-    century, year, month, day = (match[group] or match[group + 4] for group in range(1, 5))
-    years = [int(part + year) for part in ([century] if century else ["19", "20"])]
-    born = int(day) - (_COORDINATION if int(day) > _COORDINATION else 0)
-    is_date = 1 <= born <= max(monthrange(full_year, int(month))[1] for full_year in years)
-    is_clock = match[9] is not None and _TIME_OF_DAY.fullmatch(match[10])  # a date with the time
-    return is_date and not is_clock and luhn(digits_of(match[0])[-10:])
+    """Check the date of birth and the last digit; a date with a time, such as 240115 0834, is none."""
+    centuries = [match["century"]] if match["century"] else ["19", "20"]
+    last_day = max(monthrange(int(century + match["year"]), int(match["month"]))[1] for century in centuries)
+    day = int(match["day"])
+    day_of_birth = day - _COORDINATION if day > _COORDINATION else day
+    is_time = match["blank"] is not None and _TIME_OF_DAY.fullmatch(match["serial"])
+    return 1 <= day_of_birth <= last_day and not is_time and luhn(digits_of(match[0])[-10:])
 
 
-_TAX_ID = re.compile(r"(?<![^\W_])(?<!\d[.,])[1-9]\d[ \n]?\d{3}[ \n]?\d{3}[ \n]?\d{3}(?![^\W_])(?![.,]\d)")
-_PENSION = re.compile(
-    rf"(?<![^\W_])\d\d[ \n]?(?:{_DAY}{_MONTH}\d\d)[ \n]?[A-Z][ \n]?\d\d[ \n]?\d(?![^\W_])", re.IGNORECASE
-)
-
-
-def _is_tax_id(match: re.Match[str]) -> bool:
-    """Check ISO 7064 MOD 11,10, and that a single digit of the first ten is repeated."""
-    digits = digits_of(match[0])
-    repeated = [count for count in Counter(digits[:10]).values() if count > 1]
-    rest = 10
-    for digit in digits[:10]:
-        rest = ((int(digit) + rest) % 10 or 10) * 2 % 11
-    return repeated in ([2], [3]) and (11 - rest) % 10 == int(digits[10])
-
-
-def _is_pension_number(match: re.Match[str]) -> bool:
-    """Check the digit of VKVV, § 2."""
-    number = characters_of(match[0])
-    digits = f"{number[:8]}{ord(number[8]) - 64:02d}{number[9:11]}"
-    weighed = (
-        int(digit) * weight
-        for digit, weight in zip(digits, (2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1), strict=True)
-    )
-    return sum(sum(divmod(product, 10)) for product in weighed) % 10 == int(number[11])
-
-
-_DIGITS = r"\d(?:[ ()./\n-]{0,3}\d){6,18}(?![^\W_])(?![.,:]\d)"
-_BEGINS = r"\+ ?\(?|\(\+?(?=[0+2-9])|(?=0\d|[2-9]\d\d[ .-][2-9]\d\d[.-]\d{4})"
-_UNLABELLED = re.compile(rf"(?<![^\W_])(?<!\d[.,:])(?:{_BEGINS}){_DIGITS}")
-_LABELLED = re.compile(
-    r"(?:tele(?:phone|fax|fon)|\btel|phone|mobile?|\bcell|fax|\bcall|hotline|\bsms|whatsapp|\bring|växel|\bnås"
-    r"|handy|rufnummer|durchwahl)\w{0,8}[^\w\n+(]{0,3}(?:[^\W\d]{1,6}[^\w\n+(]{1,3}){0,3}"
-    rf"((?:\+ ?|\()?\+?{_DIGITS})",
-    re.IGNORECASE,
-)
-# numbers of publications, decimal numbers, ZIP codes and dates
+# numbers of publications, decimal numbers, ZIP codes such as 02110-1301, and dates
 _OTHER_NUMBER = re.compile(
     r"(?:isbn(?:-1[03])?|issn|orcid|rfc|sfs|§|doi|arxiv)\W{0,5}[\w./-]{0,24}|\b10\.\d{4,9}/[\w./-]{0,24}|"
     r"(?<![\d.])\d+\.\d{4,}(?![\d.-])|(?<![\d-])\d{5}-\d{4}(?![\d-])|"
@@ -260,11 +180,9 @@ _OTHER_NUMBER = re.compile(
     r"(?<!\d)[0-3]?\d([./-])[0-3]?\d\2(?:19|20)\d\d(?!\d)",
     re.IGNORECASE,
 )
-_AMERICAN = re.compile(r"(?:\+?1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d\d[.-]\d{4}")
-_GROUP_END = re.compile(r"\d\)?(?!\d)")
-_FIRST_GROUP = re.compile(r"\(?(\d+)\)?")
-_FEWEST_DIGITS, _MOST_GROUPS = 7, 8
-_MOBILE_CODE = 4  # digits of a mobile code as people part it, where the plan's own code is longer
+_PHONE_START = re.compile(r"\+|\(?0\d|\([2-9]\d\d\)|[2-9]\d\d[ .-][2-9]\d\d[.-]\d{4}")
+"""The start of a telephone number: a country code, an area code, or an American number."""
+_FEWEST_DIGITS = 8  # fewer are file modes and parts of other numbers
 
 
 def _phone_rule(regions: tuple[str, ...]) -> Rule:
@@ -273,65 +191,26 @@ def _phone_rule(regions: tuple[str, ...]) -> Rule:
             raise SettingsError(f"documents.masking.phone_regions: {region} is not a country code")
 
     def find(text: str) -> Iterator[Item]:
-        text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text)
-        for pattern, group in ((_LABELLED, 1), (_UNLABELLED, 0)):
-            end = 0
-            while match := pattern.search(text, end):
-                start, end = match.start(group), match.end()
-                written = match[group].replace("\n", " ")
-                if number := _phone_number(written, regions, is_labelled=group == 1):
-                    length, value = number
-                    end = start + length
-                    yield Item("phone", start, end, value)
+        text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text).replace("\n", " ")
+        for region in regions:
+            for match in PhoneNumberMatcher(text, region, leniency=Leniency.VALID):
+                written = match.raw_string
+                if _PHONE_START.match(written) and len(digits_of(written)) >= _FEWEST_DIGITS:
+                    number = national_significant_number(match.number)
+                    yield Item("phone", match.start, match.end, number)
 
     return Rule("phone", find, digits=_FEWEST_DIGITS)
 
 
-@lru_cache(maxsize=4096)  # tables repeat numbers, and a corpus repeats its letterheads
-def _phone_number(written: str, regions: tuple[str, ...], *, is_labelled: bool) -> tuple[int, str] | None:
-    """Return the length and the national digits of the longest number at the start of a text."""
-    ends = [match.end() for match in _GROUP_END.finditer(written)][:_MOST_GROUPS]
-    is_sure = written[0] == "+" or (is_labelled and not written.isdigit())
-    checks = (is_valid_number, is_possible_number) if is_sure else (is_valid_number,)
-    for is_right in checks:
-        for end in reversed(ends):
-            piece = written[:end]
-            for region in regions if len(digits_of(piece)) >= _FEWEST_DIGITS else ():
-                with suppress(NumberParseException):
-                    number = parse(piece, region)
-                    if is_right(number) and (is_labelled or _is_phone(piece, number, region)):
-                        return end, national_significant_number(number)
-    return None
-
-
-def _is_phone(written: str, number: PhoneNumber, region: str) -> bool:
-    """Return True for a country code, or groups that begin with an area code."""
-    if written.startswith(("+", "00")):
-        return not written.startswith("+ ")
-    if region == "US":
-        return _AMERICAN.fullmatch(written) is not None
-    is_mobile = number_type(number) == PhoneNumberType.MOBILE
-    if written.isdigit():
-        return is_mobile
-    area = "0" + national_significant_number(number)[: length_of_national_destination_code(number)]
-    first = _FIRST_GROUP.match(written)
-    return first is not None and first[1] in (area, area[:_MOBILE_CODE] if is_mobile else area)
-
-
 _PATTERNS = (
     _rule("secret", _PRIVATE_KEY, characters_of, hints=["private key"]),
-    _rule("secret", re.compile(rf"(?<!\w)(?:{'|'.join(_ISSUED)})(?![\w-])"), str, hints=_ISSUED_HINTS),
+    _rule("secret", _SECRET, str, hints=_DATA["secrets"]["hints"]),
     _rule("url_login", _LOGIN, str, _is_personal, hints=["://"]),
     _rule("email", _EMAIL, _address_of, _is_mail_address, hints=["@", "%40"]),
-    _rule(
-        "email", _HIDDEN, _address_of, hints=[f"{sign}{at}" for sign in "([{<" for at in of_all("labels.at")]
-    ),
-    _rule("email", _SPOKEN, _address_of, hints=[" at "]),
+    _rule("email", _SPELT_OUT, _address_of, hints=_AT_HINTS),
     _rule("iban", _IBAN, characters_of, _is_iban, digits=6),
     _rule("card", _CARD, digits_of, _is_card, digits=13),
     _rule("personnummer", _PERSONNUMMER, lambda text: digits_of(text)[-10:], _is_personnummer, digits=10),
-    _rule("steuer_id", _TAX_ID, digits_of, _is_tax_id, digits=11),
-    _rule("rvnr", _PENSION, characters_of, _is_pension_number, digits=11),
 )
 
 

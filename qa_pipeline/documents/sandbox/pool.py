@@ -81,7 +81,7 @@ class Worker:
             self.connection.send_bytes(job[1])
 
     def take(self, read: Callable[[bytes], ReplyT]) -> ReplyT | DocumentFailure | None:
-        """Return the outcome of the file; None while it has time left. A fault ends the worker."""
+        """Return the outcome of the file; None if it is not finished. A fault ends the worker."""
         reply = None
         if self.connection.poll():
             with suppress(EOFError, OSError):
@@ -91,7 +91,7 @@ class Worker:
         if reply is None:
             self.end()
             return self._why_it_died()
-        if not reply:
+        if not reply:  # the sign that it has started
             self._is_ready = True
             return None
         try:
@@ -144,30 +144,35 @@ class ParsingPool:
         ValueError for an unusable one. Raises a SandboxError if a worker cannot be started.
         """
         most = settings.parse_workers or min(os.cpu_count() or 1, _MOST_WORKERS)
-        coming = enumerate(jobs)
+        numbered_jobs = enumerate(jobs)
         busy: dict[Worker, tuple[int, Job]] = {}
-        outcomes: dict[int, ReplyT | DocumentFailure] = {}
-        following = 0
+        outcomes: dict[int, ReplyT | DocumentFailure] = {}  # some wait for an earlier file
+        next_number = 0
         try:
             while True:
-                while len(busy) < most and len(outcomes) < _MOST_WAITING and (numbered := next(coming, None)):
-                    busy[self._given(numbered[1], settings)] = numbered
+                while len(busy) < most and len(outcomes) < _MOST_WAITING:
+                    numbered_job = next(numbered_jobs, None)
+                    if numbered_job is None:
+                        break
+                    busy[self._start(numbered_job[1], settings)] = numbered_job
                 if not busy:
                     return
                 soonest = min(worker.deadline for worker in busy)
                 wait([worker.connection for worker in busy], max(0, soonest - monotonic()))
                 for worker, (number, job) in list(busy.items()):
-                    if (outcome := worker.take(read)) is None:
+                    outcome = worker.take(read)
+                    if outcome is None:  # not finished
                         continue
                     del busy[worker]
                     self.idle.append(worker)
+                    # an earlier file may be the cause: try once more in a new worker
                     if worker.files > 1 and _is_fatal(outcome):
-                        busy[self._given(job, settings, fresh=True)] = number, job
+                        busy[self._start(job, settings, fresh=True)] = number, job
                     else:
                         outcomes[number] = outcome
-                while following in outcomes:
-                    yield outcomes.pop(following)
-                    following += 1
+                while next_number in outcomes:
+                    yield outcomes.pop(next_number)
+                    next_number += 1
         finally:
             for worker in busy:
                 worker.end()
@@ -177,17 +182,21 @@ class ParsingPool:
         while self.idle:
             self.idle.pop().end()
 
-    def _given(self, job: Job, settings: DocumentSettings, *, fresh: bool = False) -> Worker:
-        worker = None
-        with suppress(IndexError):  # none is idle
-            while not (worker or fresh):
-                worker = self.idle.pop()
-                if worker.connection.closed or worker.connection.poll():  # dead, or it speaks unasked
-                    worker.end()
-                    worker = None
+    def _start(self, job: Job, settings: DocumentSettings, *, fresh: bool = False) -> Worker:
+        """Give a job to an idle worker, or to a new one."""
+        worker = None if fresh else self._take_idle()
         worker = worker or Worker(self.environ, self.command)
         worker.give(job, settings)
         return worker
+
+    def _take_idle(self) -> Worker | None:
+        with suppress(IndexError):  # none is idle
+            while True:
+                worker = self.idle.pop()
+                if not (worker.connection.closed or worker.connection.poll()):
+                    return worker
+                worker.end()  # it has died, or sends unasked
+        return None
 
 
 def _end(process: "subprocess.Popen[bytes]", connection: "Connection[bytes, bytes]") -> None:

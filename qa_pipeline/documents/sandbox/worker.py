@@ -58,13 +58,17 @@ def _reply(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) 
         failure = error
     except BaseException as error:  # noqa: BLE001 - this process is there to hold whatever a parser throws
         failure = _failure_of(error)
-    status = Path("/proc/self/status")
-    peak = re.search(rb"VmPeak:\s+(\d+)", status.read_bytes()) if status.is_file() else None
-    is_full = peak and int(peak[1]) * 1024 > _NEARLY * settings.parse_memory
-    if failure.reason == "out_of_memory" or is_full:
+    if failure.reason == "out_of_memory" or _peak_memory() > _NEARLY * settings.parse_memory:
         limit = f"documents.parse_memory = {settings.parse_memory} bytes"
         failure = DocumentFailure("out_of_memory", f"parsing takes more than {limit}")
     return b"-" + json.dumps([failure.reason, failure.detail]).encode()
+
+
+def _peak_memory() -> int:
+    """Return the most bytes of address space so far; 0 if the system does not tell."""
+    status = Path("/proc/self/status")
+    peak = re.search(rb"VmPeak:\s+(\d+)", status.read_bytes()) if status.is_file() else None
+    return int(peak[1]) * 1024 if peak else 0
 
 
 def _failure_of(error: BaseException) -> DocumentFailure:
@@ -74,8 +78,9 @@ def _failure_of(error: BaseException) -> DocumentFailure:
         return DocumentFailure("out_of_memory", "")
     if any(isinstance(cause, RecursionError) for cause in causes):
         return DocumentFailure("nested_too_deep", "the file is nested deeper than its parser can follow")
-    place = [f"{frame.f_globals.get('__name__')} line {line}" for frame, line in walk_tb(error.__traceback__)]
-    detail = f"the parser failed with {type(error).__qualname__} in {place[-1]}"
+    frame, line = list(walk_tb(error.__traceback__))[-1]
+    location = f"{frame.f_globals.get('__name__')} line {line}"
+    detail = f"the parser failed with {type(error).__qualname__} in {location}"
     return DocumentFailure("parser_error", detail)
 
 

@@ -13,7 +13,7 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, docum
 from qa_pipeline.documents.formats.registry import PARSERS, format_of
 from qa_pipeline.documents.masking.masking import find_items, text_mask
 from qa_pipeline.documents.masking.table import rules_of
-from qa_pipeline.records import SourceFile
+from qa_pipeline.records import Masked, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of
 from qa_pipeline_tests.documents.masking.planted import KINDS, plant
@@ -57,9 +57,9 @@ def _blocks(file: FoundFile) -> list[str]:
         return []
     texts: list[str] = []
 
-    def remember(text: str) -> tuple[str, Mapping[str, int]]:
+    def remember(text: str) -> Masked:
         texts.append(text)
-        return text, {}
+        return Masked(text, {})
 
     source = SourceFile(file.path, read_bytes(file, DocumentSettings().max_bytes))
     assemble(PARSERS[name](source, DocumentSettings()).blocks, remember)

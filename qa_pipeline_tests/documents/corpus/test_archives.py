@@ -131,16 +131,13 @@ def test_links_encrypted_and_oddly_packed_members_are_failures() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_of_members_of_one_name_the_last_is_read_and_the_others_are_reported() -> None:
+def test_an_archive_with_two_members_of_one_name_is_refused() -> None:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for text in ("first", "second"):
             archive.writestr("a.md", text)
-    first, second = sorted(batch(content.getvalue()).list(), key=lambda file: file.failure is None)
-    assert first.failure is not None
-    assert (first.path, first.failure.reason) == ("a.md", "duplicate_name")
-    assert read_bytes(second, 99) == b"second"
-    assert first.raw != second.raw
+    with pytest.raises(CorpusError, match=r"two members named a\.md"):
+        batch(content.getvalue()).list()
 
 
 @pytest.mark.parametrize(

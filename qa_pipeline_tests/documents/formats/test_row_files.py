@@ -60,7 +60,7 @@ def test_the_other_fields_are_key_value_lines_with_the_names_above_them() -> Non
 
 def test_numbers_stand_as_they_are_written() -> None:
     parsed = parse('{"a": 1.50, "b": 1' + "0" * 5000 + ', "c": NaN}')
-    assert [block.text for block in parsed.blocks[1:]] == ["a: 1.50", f"b: 1{'0' * 5000}", "c: NaN"]
+    assert parsed.blocks[1].text.split("\n") == ["a: 1.50", f"b: 1{'0' * 5000}", "c: NaN"]
 
 
 def test_a_markdown_or_html_text_is_read_as_such_below_its_row() -> None:

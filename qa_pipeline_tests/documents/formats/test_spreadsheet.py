@@ -11,6 +11,7 @@ from qa_pipeline.documents.corpus.files import ReaderLimits
 from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
+from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 from qa_pipeline_tests.documents.formats.office.builders import edited, left_out
 
 
@@ -68,18 +69,6 @@ def test_the_only_sheet_needs_no_heading_and_merged_cells_hold_for_every_row_the
         "Prices of 2024\n\nCity: Umeå | Street: Storgatan | Price: 12\n"
         "City: Umeå | Street: Kungsgatan | Price: 14"
     )
-
-
-def test_tables_beside_each_other_are_apart() -> None:
-    def beside(workbook: Workbook) -> None:
-        sheet = workbook.add_worksheet("Sheet1")
-        for number, row in enumerate([["Pump", "Bar"], ["P1", 4], ["P2", 6]]):
-            sheet.write_row(number, 0, row)
-        for number, row in enumerate([["Valve", "Price"], ["V1", 20]]):
-            sheet.write_row(number, 3, row)
-
-    apart = "Pump: P1 | Bar: 4\nPump: P2 | Bar: 6\nValve: V1 | Price: 20"
-    assert sheet_text(beside) == apart
 
 
 @pytest.mark.parametrize(
@@ -165,3 +154,21 @@ def test_raised_and_struck_out_text_in_cells_keeps_its_meaning() -> None:
     content = made(fill)
     assert text_of(content) == "Part: Cells | Amount: 10^6 per ml\nPart: Jacket | Amount: 499 kr\nPart: Cap"
     assert left_out(parse(content)) == {"deleted_text": (2, 7)}
+
+
+ODS = """<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"
+xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
+xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"><style:style style:name="Up">
+<style:text-properties style:text-position="super 58%"/></style:style><style:style style:name="Struck">
+<style:text-properties style:text-line-through-style="solid"/></style:style><office:body><office:spreadsheet>
+<table:table table:name="A"><table:table-row><table:table-cell><text:p>10<text:span text:style-name="Up">6
+</text:span> per<text:line-break/>ml</text:p></table:table-cell><table:table-cell><text:p><text:span
+text:style-name="Struck">799</text:span> 499</text:p></table:table-cell></table:table-row></table:table>
+</office:spreadsheet></office:body></office:document-content>"""
+
+
+def test_raised_and_struck_out_text_in_open_document_cells_keeps_its_meaning() -> None:
+    parsed = parse(zip_bytes({"content.xml": ODS}))
+    assert [block.text for block in parsed.blocks] == ["A", "10^6 per ml | 499"]
+    assert left_out(parsed) == {"deleted_text": (1, 3)}

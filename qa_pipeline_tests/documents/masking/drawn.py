@@ -70,27 +70,6 @@ def _small(draw: Draw, count: int) -> str:
     return "".join(draw.choices(string.ascii_lowercase, k=count))
 
 
-def steuer_id(draw: Draw) -> str:
-    """Eleven digits, one of the first ten twice, with the check digit of ISO 7064 MOD 11,10."""
-    others = draw.sample(string.digits, 9)
-    body = [*others, draw.choice(others)]
-    draw.shuffle(body)
-    body = body[::-1] if body[0] == "0" else body
-    rest = 10
-    for one in body:
-        rest = ((int(one) + rest) % 10 or 10) * 2 % 11
-    return "".join(body) + str((11 - rest) % 10)
-
-
-def rvnr(draw: Draw) -> str:
-    """A German pension number, with the check digit of the ordinance (VKVV)."""
-    body = f"{draw.randint(10, 89)}{draw.randint(1, 28):02d}{draw.randint(1, 12):02d}{draw.randint(30, 99)}"
-    letter, serial = draw.choice(string.ascii_uppercase), f"{draw.randint(0, 99):02d}"
-    spelt = f"{body}{ord(letter) - 64:02d}{serial}"
-    products = [int(one) * int(weight) for one, weight in zip(spelt, "212571212121", strict=True)]
-    return f"{body}{letter}{serial}{sum(value // 10 + value % 10 for value in products) % 10}"
-
-
 def login(draw: Draw) -> str:
     return f"{_small(draw, 7)}:{_random(draw, 12)}"
 

@@ -116,21 +116,10 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
         {"plain": str, "capitals": str.upper, "(at)": lambda n: n.replace("@", " (at) ")},
         {
             "[at] [dot]": lambda n: n.replace("@", "[at]").replace(".", "[dot]"),
-            "spoken": lambda n: n.replace("@", " at ").replace(".", " dot "),
             "in a URL": lambda n: f"mailto:{n.replace('@', '%40')}",
             "over a line": lambda n: n.replace("@", "@\n"),
             "angle brackets": lambda n: f"<{n}>",
         },
-    ),
-    "steuer_id": (
-        drawn.steuer_id,
-        {"joined": str, "groups": lambda n: grouped(n, 2, 3, 3)},
-        {"over a line": lambda n: f"{n[:5]}\n{n[5:]}", "full width": wide},
-    ),
-    "rvnr": (
-        drawn.rvnr,
-        {"joined": str, "groups": lambda n: f"{n[:2]} {n[2:8]} {n[8]} {n[9:]}"},
-        {"small": str.lower, "over a line": lambda n: f"{n[:8]}\n{n[8:]}"},
     ),
     "url_login": (
         drawn.login,

@@ -22,7 +22,7 @@ def values(text: str) -> set[str]:
     [
         ("811218-9876", "19811218-9876", "8112189876", "８１１２１８-９８７６"),
         ("070-123 45 67", "+46 70 123 45 67", "+46(0)70-1234567", "0046701234567", "tel 070/1234567"),
-        ("Anna.Berg@Example.com", "anna.berg (at) example (dot) com", "anna dot berg at example dot com"),
+        ("Anna.Berg@Example.com", "anna.berg (at) example (dot) com"),
         ("DE89 3704 0044 0532 0130 00", "de89370400440532013000", "DE89-3704-0044-0532-0130-00"),
     ],
 )
@@ -63,8 +63,6 @@ def test_what_only_looks_like_an_item_is_left_alone(text: str) -> None:
         ("hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3f", "secret", "hf_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3f"),
         ("GET /?mail=anna%40example.com HTTP/1.1", "email", "anna%40example.com"),
         ("from anna@[10.1.2.3]", "email", "anna@[10.1.2.3]"),
-        ("Tel: (555) 123-4567", "phone", "(555) 123-4567"),
-        ("12 070-123 45 67 2024 8112", "phone", "070-123 45 67"),
         ("Kund 811218 9876 ringde", "personnummer", "811218 9876"),
         ("4111 1111 1111 1111 202", "card", "4111 1111 1111 1111"),
     ],
@@ -90,8 +88,6 @@ def test_a_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
         ("4111111111111111", "card"),
         ("DE89370400440532013000", "iban"),
         ("811218-9876", "personnummer"),
-        ("86095742719", "steuer_id"),
-        ("15070649C103", "rvnr"),
     ],
 )
 def test_published_specimens_are_found_and_no_other_check_digit_is(specimen: str, kind: str) -> None:

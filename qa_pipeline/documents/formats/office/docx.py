@@ -1,13 +1,11 @@
 """Read Word files (DOCX, DOCM): the main part is reduced to its visible text, and mammoth writes it as HTML.
 
-mammoth alone reads hidden text and prompts, ignores numbers of clauses, and drops formulas and drawn text.
+mammoth alone reads hidden text and prompts, ignores numbers of clauses, and drops formulas.
 """
 
 import io
-import re
 import zipfile
-from collections.abc import Mapping
-from itertools import repeat
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
@@ -38,9 +36,10 @@ if TYPE_CHECKING:
 TEXT, RUN, PARAGRAPH = f"{WORD}t", f"{WORD}r", f"{WORD}p"
 TABLE, ROW, CELL = f"{WORD}tbl", f"{WORD}tr", f"{WORD}tc"
 _VML = "{urn:schemas-microsoft-com:vml}"
-_CONTROL, _BOX, _MARK = f"{WORD}sdt", f"{WORD}txbxContent", f"{WORD}rPr"
-_NOTES = (f"{WORD}footnoteReference", f"{WORD}endnoteReference")
-_ALWAYS = {
+_CONTROL, _BOX, _RUN_PROPERTIES = f"{WORD}sdt", f"{WORD}txbxContent", f"{WORD}rPr"
+_NOTE, _END_NOTE = f"{WORD}footnote", f"{WORD}endnote"
+_REFERENCES = (f"{_NOTE}Reference", f"{_END_NOTE}Reference")
+_ALWAYS_LEFT_OUT = {
     f"{WORD}del": "deleted_text",
     f"{WORD}moveFrom": "moved_text",
     f"{WORD}altChunk": "embedded_document",
@@ -52,8 +51,8 @@ _ALWAYS = {
     f"{DIAGRAM}relIds": "diagram",
 }
 _PROPERTIES = frozenset(f"{WORD}{name}Pr" for name in ("r", "p", "tr", "tc", "tbl"))
-_PLAIN = _PROPERTIES | {TEXT, RUN, PARAGRAPH, TABLE, ROW, CELL}
-_PLAIN |= {
+_READ_BY_MAMMOTH = _PROPERTIES | {TEXT, RUN, PARAGRAPH, TABLE, ROW, CELL}
+_READ_BY_MAMMOTH |= {
     f"{WORD}{name}"
     for name in (
         "document", "body", "br", "tab", "sym", "pStyle", "vertAlign", "gridSpan", "vMerge",
@@ -62,8 +61,7 @@ _PLAIN |= {
 }  # fmt: skip
 _BOXES = str.maketrans("🞏🞎🗹🗷🗶", "☐☐☑☒✗")
 """Common characters that replace the rare ones mammoth writes for Wingdings."""
-_BESIDE_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
-_LEAST_RAISED = 3  # half points: less adjusts a line
+_AROUND_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
 _DEEPEST_ITEM = 8
 _NO_COLOUR = frozenset({"", "auto", "none"})
@@ -79,35 +77,34 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     reduction = _Reduction(Styles(styles), numbering, omissions)
     for root in (document, *notes):
         reduction.reduce(root)
-    _place_notes(document, notes, omissions)
+    _insert_notes(document, notes, omissions)
     check_length(sum(len(text.text or "") for text in document.iter(TEXT)), settings)
     blocks = read_fragment(_convert(document, omissions), omissions, page=False)
-    for purpose, what in _BESIDE_THE_TEXT.items():
+    for purpose, kind in _AROUND_THE_TEXT.items():
         for root in package.trees(main, purpose):
-            for text in map(text_of, root if purpose == "comments" else [root], repeat(TEXT)):
-                omissions.count(what, bool(text), visible(text))
+            for part in root if purpose == "comments" else [root]:
+                text = text_of(part, TEXT)
+                omissions.count(kind, bool(text), visible(text))
     for _ in package.linked(main, "vbaProject"):
         omissions.add("macro")
     return read_file(package.trees("", "core-properties"), blocks, omissions)
 
 
 def _convert(document: "_Element", omissions: Omissions) -> str:
-    """Return the reduced document as HTML; headings below its only title go down by a level."""
+    """Return the reduced document as HTML."""
     import mammoth
     from lxml import etree
 
-    etree.strip_tags(document, *{str(element.tag) for element in document.iter()} - _PLAIN)
-    names = [style.get(VALUE, "") for style in document.iter(f"{WORD}pStyle")]
-    headings = [name for name in names if name.startswith("heading")]
-    down = headings[:1] == ["heading0"] and headings.count("heading0") == 1
+    etree.strip_tags(document, *{str(element.tag) for element in document.iter()} - _READ_BY_MAMMOTH)
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("word/document.xml", etree.tostring(document))
     paths = {"code": "pre:separator('\\n')", "quote": "blockquote > p:fresh"}
-    paths |= {f"heading{level}": f"h{min(level + down, 6) or 1}:fresh" for level in range(10)}
+    paths |= {f"heading{level}": f"h{min(level, 6)}:fresh" for level in range(1, 10)}
     paths |= {f"item{level}": f"{'ul > li > ' * level}ul > li:fresh" for level in range(_DEEPEST_ITEM + 1)}
-    # Each rule is tried on each run.
-    rules = [f"p.{name} => {paths[name]}" for name in sorted(paths.keys() & set(names))]
+    used = {style.get(VALUE, "") for style in document.iter(f"{WORD}pStyle")}
+    # mammoth tries each rule on each paragraph
+    rules = [f"p.{name} => {path}" for name, path in sorted(paths.items()) if name in used]
     try:
         with library_failures():
             result = mammoth.convert_to_html(
@@ -137,167 +134,133 @@ class _Reduction:
         from lxml import etree
 
         unwrap_alternatives(root)
-        self._remove(root)
-        self._write_signs(root)
-        self._settle_fields(root)
-        within = {
+        self._remove_unseen(root)
+        self._write_formulas_and_breaks(root)
+        self._write_form_fields(root)
+        in_properties = {
             str(part.tag) for name in _PROPERTIES for holder in root.iter(name) for part in holder.iter()
         }
-        wrappers = {str(element.tag) for element in root.iter()} - _PLAIN - within - {_BOX, *_NOTES}
-        etree.strip_tags(root, *wrappers - {f"{WORD}footnote", f"{WORD}endnote", str(root.tag)})
-        for box in reversed(list(root.iter(_BOX))):  # its text follows the paragraph it is anchored in
+        kept = _READ_BY_MAMMOTH | in_properties | {_BOX, *_REFERENCES, _NOTE, _END_NOTE, str(root.tag)}
+        etree.strip_tags(root, *{str(element.tag) for element in root.iter()} - kept)
+        for box in reversed(list(root.iter(_BOX))):  # its text follows the paragraph of its anchor
             for child in reversed(list(box)):
                 next(box.iterancestors(PARAGRAPH), box).addnext(child)
         for paragraph in list(root.iter(PARAGRAPH)):
-            self._name(paragraph)
+            self._set_role(paragraph)
         for table in reversed(list(root.iter(TABLE))):
             _shape_table(table)
 
-    def _style(self, paragraph: "_Element | None") -> str:
+    def _style_of(self, paragraph: "_Element | None") -> str:
         return value_of(paragraph, f"pPr/{WORD}pStyle") or self.styles.default
 
-    def _remove(self, root: "_Element") -> None:
+    def _remove_unseen(self, root: "_Element") -> None:
         """Remove invisible text, and mark raised and lowered runs."""
         background = root.find(f"{WORD}background")
         paper = "FFFFFF" if background is None else background.get(f"{WORD}color", "FFFFFF")
-        lost: list[tuple[_Element, str]] = []
-        last: _Element | None = None
-        style, shade = self.styles.default, None
-        for element in root.iter(*_ALWAYS, RUN, PARAGRAPH, _CONTROL, ROW, CELL):
-            if element.tag != RUN:
-                what = self._lost_as(element)
-            else:
-                around = next(element.iterancestors(PARAGRAPH), None)
-                if around is not last:  # looking for it takes as long as the paragraph has runs
-                    last, style = around, self._style(around)
-                    shade = self.styles.shade(None if around is None else around.find(f"{WORD}pPr"), style)
-                look = self.styles.look(style, element.find(_MARK))
-                what = self._run_lost_as(element, look, shade, paper)
-                if (shift := _shift_of(look)) and not what:
-                    _set_property(element, _MARK, "vertAlign", shift)
-            lost += [(element, what)] if what else []
+        unseen: list[tuple[_Element, str]] = []
+        for element in root.iter(*_ALWAYS_LEFT_OUT, PARAGRAPH, _CONTROL, ROW, CELL):
+            if kind := self._unseen_as(element):
+                unseen.append((element, kind))
+            elif element.tag == PARAGRAPH:
+                runs = (run for run in element.iter(RUN) if next(run.iterancestors(PARAGRAPH)) is element)
+                unseen += self._unseen_runs(element, runs, paper)
         removed: set[_Element] = set()
-        for element, what in lost:
+        for element, kind in unseen:
             if removed.isdisjoint(element.iterancestors()):
                 removed.add(element)
-                self._take_out(element, what)
+                self._take_out(element, kind)
 
-    def _lost_as(self, element: "_Element") -> str:
+    def _unseen_as(self, element: "_Element") -> str:
         """Return the kind that an element is left out as, or an empty text."""
         if element.tag == PARAGRAPH:
-            return "navigation" if self.styles.role(self._style(element)).name == "navigation" else ""
+            return "navigation" if self.styles.role(self._style_of(element)).name == "navigation" else ""
         if element.tag == _CONTROL:
+            if is_on(element.find(f"{WORD}sdtPr/{WORD}showingPlcHdr")):
+                return "placeholder"
             gallery = value_of(element, f"sdtPr/{WORD}docPartObj/{WORD}docPartGallery")
-            is_prompt = is_on(element.find(f"{WORD}sdtPr/{WORD}showingPlcHdr"))
-            return "placeholder" if is_prompt else "navigation" if gallery == "Table of Contents" else ""
+            return "navigation" if gallery == "Table of Contents" else ""
         if element.tag == ROW and is_on(element.find(f"{WORD}trPr/{WORD}hidden")):
             return "hidden"
         if element.tag in (ROW, CELL):
-            mark = f"trPr/{WORD}del" if element.tag == ROW else f"tcPr/{WORD}cellDel"
-            return "deleted_text" if element.find(WORD + mark) is not None else ""
-        parent = element.getparent()  # in properties it is a mark on what holds these
-        return "" if parent is None or parent.tag in _PROPERTIES else _ALWAYS[str(element.tag)]
+            deletion = f"{WORD}trPr/{WORD}del" if element.tag == ROW else f"{WORD}tcPr/{WORD}cellDel"
+            return "deleted_text" if element.find(deletion) is not None else ""
+        parent = element.getparent()
+        is_mark = parent is not None and parent.tag in _PROPERTIES  # such as `w:del` of a row
+        return "" if is_mark else _ALWAYS_LEFT_OUT[str(element.tag)]
 
-    def _run_lost_as(
-        self, run: "_Element", look: "Mapping[str, _Element]", shade: "_Element | None", paper: str
-    ) -> str:
-        """Return the kind that a run is left out as, or an empty text."""
-        if is_on(look.get(f"{WORD}strike")) or is_on(look.get(f"{WORD}dstrike")):
-            return "deleted_text"
-        if is_on(look.get(f"{WORD}vanish")) or read_number(_value(look, "sz"), _SMALLEST) < _SMALLEST:
-            return "hidden"
-        colour, marker = _value(look, "color"), _value(look, "highlight")
-        if marker not in _NO_COLOUR:
-            return "hidden" if looks_alike("black" if colour in _NO_COLOUR else f"#{colour}", marker) else ""
-        if colour in _NO_COLOUR:
-            return ""
-        shades = [look.get(f"{WORD}shd"), shade]
-        shades += [cell.find(f"{WORD}tcPr/{WORD}shd") for cell in run.iterancestors(CELL)]
-        fills = (
-            shade.get(f"{WORD}color" if shade.get(VALUE) == "solid" else f"{WORD}fill", "auto")
-            for shade in shades
-            if shade is not None
-        )
-        # Otherwise a shape or the style of a table may colour the ground.
-        plain = next(run.iterancestors(_BOX, TABLE), None) is None
-        ground = next((fill for fill in fills if fill not in _NO_COLOUR), paper if plain else "")
-        return "hidden" if looks_alike(f"#{colour}", f"#{ground}") else ""
+    def _unseen_runs(
+        self, paragraph: "_Element", runs: "Iterable[_Element]", paper: str
+    ) -> "Iterator[tuple[_Element, str]]":
+        """Yield the invisible runs of a paragraph with their kind, and mark raised and lowered ones."""
+        style = self._style_of(paragraph)
+        shades = [self.styles.shade(paragraph.find(f"{WORD}pPr"), style)]
+        shades += [cell.find(f"{WORD}tcPr/{WORD}shd") for cell in paragraph.iterancestors(CELL)]
+        # a shape or the style of a table may colour the ground
+        is_on_paper = next(paragraph.iterancestors(_BOX, TABLE), None) is None
+        for run in runs:
+            look = self.styles.look(style, run.find(_RUN_PROPERTIES))
+            grounds = filter(None, map(_fill_of, [look.get(f"{WORD}shd"), *shades]))
+            ground = next(grounds, paper if is_on_paper else "")
+            if kind := _run_unseen_as(look, ground):
+                yield run, kind
+            elif (shift := _value(look, "vertAlign")) in ("superscript", "subscript"):
+                _set_property(run, _RUN_PROPERTIES, "vertAlign", shift)
 
-    def _take_out(self, element: "_Element", what: str) -> None:
-        drawn = next(element.iterancestors("{*}inline", "{*}anchor"), None) if what == "image" else None
-        about = None if drawn is None else drawn.find("{*}docPr")
+    def _take_out(self, element: "_Element", kind: str) -> None:
+        """Remove an element and count its text; the name of an icon stays as the text of its cell."""
+        drawing = next(element.iterancestors("{*}inline", "{*}anchor"), None) if kind == "image" else None
+        about = None if drawing is None else drawing.find("{*}docPr")
         name = "" if about is None else about.get("descr", "").strip()
         cell, run = (next(element.iterancestors(tag), None) for tag in (CELL, RUN))
         if name and cell is not None and run is not None and not text_of(cell, TEXT).strip():
-            run.addprevious(_new_run(run, name))  # an icon in a table, such as a tick
+            run.addprevious(_new_run(run, name))  # such as a tick
         else:
-            texts = [text_of(element, TEXT, f"{WORD}delText"), element.get("string", ""), name]
-            self.omissions.add(what, "".join(texts))
-        if element.tag == CELL:  # its place keeps the columns of the row
+            self.omissions.add(kind, text_of(element, TEXT, f"{WORD}delText") + name)
+        if element.tag == CELL:  # it keeps the columns of the row
             element[:] = []
         elif (parent := element.getparent()) is not None:
             parent.remove(element)
 
-    def _write_signs(self, root: "_Element") -> None:
+    def _write_formulas_and_breaks(self, root: "_Element") -> None:
+        """Replace formulas by text, and breaks and tabs by those that mammoth reads."""
         for formula in list(root.iter(f"{MATH}oMath")):
             formula.addprevious(_new_run(formula, write_formula(formula, self.omissions)))
             formula[:] = []
-        for element in root.iter(f"{WORD}ptab", f"{WORD}cr", f"{WORD}br", f"{WORD}noBreakHyphen"):
+        for element in root.iter(f"{WORD}cr", f"{WORD}br"):
+            element.attrib.clear()  # of a page break too: mammoth would drop it
+            element.tag = f"{WORD}br"
+        for element in root.iter(f"{WORD}ptab"):
             element.attrib.clear()
-            if element.tag == f"{WORD}noBreakHyphen":
-                element.tag, element.text = TEXT, "-"
-            else:
-                element.tag = f"{WORD}tab" if element.tag == f"{WORD}ptab" else f"{WORD}br"
-        for reference in root.iter(*_NOTES):
-            if (run := reference.getparent()) is not None and (mark := text_of(run, TEXT)):
-                self.omissions.add("footnote_mark", mark)  # one that the writer chose
-                run[:] = [reference]
+            element.tag = f"{WORD}tab"
+        for element in root.iter(f"{WORD}noBreakHyphen"):
+            element.tag, element.text = TEXT, "-"
 
-    def _settle_fields(self, root: "_Element") -> None:
-        """Replace each field by its result, or the state of a form field; it ends with its paragraph."""
-        fields: list[tuple[bool, str]] = []  # whether it is still code, and the state to show
-        codes = 0
-        for element in root.iter(PARAGRAPH, TEXT, f"{WORD}fldChar"):
-            if element.tag == PARAGRAPH:
-                fields, codes = [], 0
-            elif element.tag == TEXT:
-                if codes:
-                    self.omissions.add("field_code", element.text or "")
-                    element.text = ""
-                elif fields and element.text:
-                    fields[-1] = (fields[-1][0], "")
-            elif (kind := element.get(f"{WORD}fldCharType")) == "begin":
-                fields.append((True, _form_state(element)))
-                codes += 1
-            elif fields and kind in ("separate", "end"):
-                is_code, state = fields.pop()
-                codes -= is_code
-                if kind == "separate":
-                    fields.append((False, state))
-                elif state:
-                    element.tag, element.text = TEXT, state
+    def _write_form_fields(self, root: "_Element") -> None:
+        """Write the state of check boxes and lists before their field, such as `☒`."""
+        for field in root.iter(f"{WORD}fldChar"):
+            if state := _form_state(field):
+                field.tag, field.text = TEXT, state
 
-    def _name(self, paragraph: "_Element") -> None:
-        """Name the kind of a paragraph, and write its number."""
+    def _set_role(self, paragraph: "_Element") -> None:
+        """Name the kind of a paragraph as its style, and write its number."""
+        style = self._style_of(paragraph)
         properties = paragraph.find(f"{WORD}pPr")
-        style = self._style(paragraph)
-        mark = None if properties is None else properties.find(_MARK)
         if properties is not None:
             paragraph.remove(properties)
         name, level = self.styles.role(style)
+        if name == "title":
+            name, level = "heading", 1
         if name == "item" and value_of(properties, f"numPr/{WORD}numId") == "0":  # taken out of its list
             name = "p"
         place = self.numbering.place(properties, style)
-        number = ""
-        if place is not None and not (mark is not None and is_on(mark.find(f"{WORD}vanish"))):
-            number = self.numbering.count(*place)
-            if name in ("p", "item"):
-                name, level = "item", max(place[1], level)
-        name = "heading" if name == "title" else name
+        number = "" if place is None else self.numbering.count(*place)
+        if place is not None and name in ("p", "item"):
+            name, level = "item", max(place[1], level)
         if name != "p":
-            style_name = f"{name}{min(level, _DEEPEST_ITEM)}" if name in ("heading", "item") else name
+            has_level = name in ("heading", "item")
+            style_name = f"{name}{min(level, _DEEPEST_ITEM)}" if has_level else name
             _set_property(paragraph, f"{WORD}pPr", "pStyle", style_name)
-        if number and any((text.text or "").strip() for text in paragraph.iter(TEXT)):
+        if number and text_of(paragraph, TEXT).strip():
             paragraph.insert(int(name != "p"), _new_run(paragraph, f"{number} "))
 
 
@@ -306,16 +269,29 @@ def _value(look: "Mapping[str, _Element]", name: str) -> str:
     return "" if element is None else element.get(VALUE, "")
 
 
-def _shift_of(look: "Mapping[str, _Element]") -> str:
-    """Return superscript or subscript for a raised or lowered run, or an empty text."""
-    shift, moved = _value(look, "vertAlign"), _value(look, "position")
-    if shift in ("superscript", "subscript"):
-        return shift
-    is_moved = read_number(moved.removeprefix("-"), 0) >= _LEAST_RAISED
-    return "" if not is_moved else "subscript" if moved.startswith("-") else "superscript"
+def _fill_of(shade: "_Element | None") -> str:
+    """Return the colour of a shading; "" if it has none."""
+    if shade is None:
+        return ""
+    colour = shade.get(f"{WORD}color" if shade.get(VALUE) == "solid" else f"{WORD}fill", "")
+    return "" if colour in _NO_COLOUR else colour
+
+
+def _run_unseen_as(look: "Mapping[str, _Element]", ground: str) -> str:
+    """Return the kind that a run is left out as, or an empty text."""
+    if is_on(look.get(f"{WORD}strike")) or is_on(look.get(f"{WORD}dstrike")):
+        return "deleted_text"
+    if is_on(look.get(f"{WORD}vanish")) or read_number(_value(look, "sz"), _SMALLEST) < _SMALLEST:
+        return "hidden"
+    colour, highlight = _value(look, "color"), _value(look, "highlight")
+    if highlight not in _NO_COLOUR:  # automatic text stays black on it
+        foreground = "black" if colour in _NO_COLOUR else f"#{colour}"
+        return "hidden" if looks_alike(foreground, highlight) else ""
+    return "hidden" if colour not in _NO_COLOUR and looks_alike(f"#{colour}", f"#{ground}") else ""
 
 
 def _form_state(field: "_Element") -> str:
+    """Return the state of a check box or list, such as `☒`; "" for other fields."""
     box, choice = (field.find(f"{WORD}ffData/{WORD}{name}") for name in ("checkBox", "ddList"))
     if box is not None:
         checked = box.find(f"{WORD}checked")
@@ -327,73 +303,43 @@ def _form_state(field: "_Element") -> str:
     return entries[chosen] if chosen < len(entries) else ""
 
 
-def _place_notes(document: "_Element", parts: "list[_Element]", omissions: Omissions) -> None:
-    """Put each note after the paragraph or table that refers to it first."""
+def _insert_notes(document: "_Element", parts: "list[_Element]", omissions: Omissions) -> None:
+    """Insert each note after the paragraph or table that refers to it first."""
     notes = {
         (f"{note.tag}Reference", note.get(f"{WORD}id", "")): note
         for part in parts
-        for note in part.iterchildren(f"{WORD}footnote", f"{WORD}endnote")
+        for note in part.iterchildren(_NOTE, _END_NOTE)
         if note.get(f"{WORD}type", "normal") == "normal"  # others are lines between notes and text
     }
     body = document.find(f"{WORD}body")
     for element in list(document if body is None else body):
-        referred = _referred(element, notes)
-        for note in referred:  # grows, as notes refer to notes
-            referred += _referred(note, notes)
-            for style in note.iter(f"{WORD}pStyle"):
-                style.set(VALUE, style.get(VALUE, "").replace("heading", "p"))
-        for child in reversed([child for note in referred for child in note]):
-            element.addnext(child)
+        following = element
+        for reference in list(element.iter(*_REFERENCES)):
+            note = notes.pop((str(reference.tag), reference.get(f"{WORD}id", "")), None)
+            for child in () if note is None else list(note):
+                following.addnext(child)
+                following = child
     for note in notes.values():
         omissions.add("unreferenced_note", text_of(note, TEXT))
 
 
-def _referred(element: "_Element", notes: "dict[tuple[str, str], _Element]") -> "list[_Element]":
-    keys = ((str(mark.tag), mark.get(f"{WORD}id", "")) for mark in element.iter(*_NOTES))
-    return [notes.pop(key) for key in keys if key in notes]
-
-
 def _shape_table(table: "_Element") -> None:
-    """Mark the rows that name columns; a table that only lays out a page becomes its content.
-
-    That is a single cell, or a row or column with several paragraphs in a cell.
-    """
-    rows = list(table.iterchildren(ROW))
-    cells = [list(row.iterchildren(CELL)) for row in rows]
-    one_way = len(rows) == 1 or all(len(row) <= 1 for row in cells)
-    if sum(map(len, cells)) == 1 or (one_way and any(_is_long(cell) for row in cells for cell in row)):
-        for content in [child for row in cells for cell in row for child in cell]:
+    """Prepare a table for mammoth; a single cell, which only lays out a page, becomes its content."""
+    cells = table.findall(f"{ROW}/{CELL}")
+    if len(cells) == 1:
+        for content in list(cells[0]):
             if content.tag != f"{WORD}tcPr":
                 table.addprevious(content)
         table[:] = []
         return
-    for style_name in table.iter(f"{WORD}pStyle"):
-        style_name.set(VALUE, re.sub("heading.", "p", style_name.get(VALUE, "")))
+    for style in table.iter(f"{WORD}pStyle"):
+        if style.get(VALUE, "").startswith("heading"):
+            style.set(VALUE, "p")
     for span in table.iter(f"{WORD}gridSpan"):
         span.set(VALUE, str(max(read_number(span.get(VALUE), 1), 1)))
     for merged in table.iter(f"{WORD}vMerge"):
         if text_of(next(merged.iterancestors(CELL)), TEXT).strip():  # shown alone
             merged.set(VALUE, "restart")
-    is_head = len(rows) > 1
-    for row in rows:
-        is_head = is_head and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
-        _straighten(row, is_head=is_head)
-
-
-def _straighten(row: "_Element", *, is_head: bool) -> None:
-    """Give a row its missing cells, and only the property of naming columns."""
-    if ahead := read_number(value_of(row, f"trPr/{WORD}gridBefore"), 0):
-        cell = row.makeelement(CELL)
-        _set_property(cell, f"{WORD}tcPr", "gridSpan", str(ahead))
-        row.insert(next((at for at, child in enumerate(row) if child.tag == CELL), len(row)), cell)
-    for properties in row.findall(f"{WORD}trPr"):
-        row.remove(properties)
-    if is_head:
-        _set_property(row, f"{WORD}trPr", "tblHeader", "1")
-
-
-def _is_long(cell: "_Element") -> bool:
-    return sum(bool(text_of(paragraph, TEXT).strip()) for paragraph in cell.iter(PARAGRAPH)) > 1
 
 
 def _set_property(element: "_Element", holder_name: str, name: str, value: str) -> None:
@@ -407,9 +353,9 @@ def _set_property(element: "_Element", holder_name: str, name: str, value: str) 
     holder.append(holder.makeelement(WORD + name, {VALUE: value}))
 
 
-def _new_run(beside: "_Element", text: str) -> "_Element":
+def _new_run(neighbour: "_Element", text: str) -> "_Element":
     """Return a run with this text."""
-    run = beside.makeelement(RUN)
+    run = neighbour.makeelement(RUN)
     run.append(run.makeelement(TEXT))
     run[0].text = text
     return run

@@ -53,77 +53,82 @@ class Styles:
     def __init__(self, root: "_Element | None") -> None:
         styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
         self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
-        defaults = None if root is None else root.find(f"{WORD}docDefaults/{WORD}rPrDefault/{WORD}rPr")
-        self._defaults = {} if defaults is None else {str(child.tag): child for child in defaults}
         self._looks: dict[tuple[str, str], dict[str, _Element]] = {}
         self._roles: dict[str, Role] = {}
 
     @cached_property
     def default(self) -> str:
         """Return the id of the default paragraph style."""
-        return next(
-            (
-                key
-                for key, style in self._styles.items()
-                if style.get(f"{WORD}type") == "paragraph" and style.get(f"{WORD}default", "0") not in _FALSE
-            ),
-            "",
-        )
+        for style_id, style in self._styles.items():
+            is_default = style.get(f"{WORD}default", "0") not in _FALSE
+            if is_default and style.get(f"{WORD}type") == "paragraph":
+                return style_id
+        return ""
 
-    def chain(self, style: str) -> Iterator["_Element"]:
+    def chain(self, style_id: str) -> Iterator["_Element"]:
         """Yield a style and its ancestors."""
         for _ in range(_LONGEST_CHAIN):
-            if (element := self._styles.get(style)) is None:
+            style = self._styles.get(style_id)
+            if style is None:
                 return
-            yield element
-            style = value_of(element, "basedOn")
+            yield style
+            style_id = value_of(style, "basedOn")
 
-    def look(self, paragraph: str, run: "_Element | None") -> "Mapping[str, _Element]":
-        """Return the properties of a run with these `rPr` in a paragraph of that style, by their tags."""
-        key = paragraph, value_of(run, "rStyle")
-        if key not in self._looks:
-            self._looks[key] = dict(self._defaults)
-            for style in key:
-                for element in reversed(list(self.chain(style))):
-                    self._looks[key] |= {str(child.tag): child for child in element.iterfind(f"{WORD}rPr/*")}
-        properties = {} if run is None else {str(child.tag): child for child in run}
-        return self._looks[key] | properties if properties else self._looks[key]
+    def look(self, paragraph_style: str, properties: "_Element | None") -> "Mapping[str, _Element]":
+        """Return the properties of a run by tag: those of both styles, then its own (`rPr`)."""
+        run_style = value_of(properties, "rStyle")
+        if (paragraph_style, run_style) not in self._looks:
+            look: dict[str, _Element] = {}
+            for style_id in (paragraph_style, run_style):
+                for style in reversed(list(self.chain(style_id))):
+                    look |= {str(child.tag): child for child in style.iterfind(f"{WORD}rPr/*")}
+            self._looks[paragraph_style, run_style] = look
+        look = self._looks[paragraph_style, run_style]
+        return look if properties is None else look | {str(child.tag): child for child in properties}
 
-    def role(self, paragraph: str) -> Role:
+    def role(self, style_id: str) -> Role:
         """Return the kind of a style's paragraphs, by its name, its outline level or its ancestors."""
-        if paragraph not in self._roles:
-            chain = list(self.chain(paragraph))
-            names = [value_of(style, "name").strip() for style in chain] or [paragraph]
-            by_name = (
-                Role(role, int((match.groups() or ("0",))[0] or 1) - (role == "item"))
-                for name in names
-                for role, pattern in _ROLES.items()
-                if (match := re.fullmatch(pattern, name, re.IGNORECASE))
-            )
+        if style_id not in self._roles:
+            chain = list(self.chain(style_id))
+            names = [value_of(style, "name").strip() for style in chain] or [style_id]
             outlines = (value_of(style, f"pPr/{WORD}outlineLvl") for style in chain)
             outline = read_number(next(filter(None, outlines), None), _BODY_TEXT)
-            outlined = Role("heading", outline + 1) if outline < _BODY_TEXT else Role()
-            self._roles[paragraph] = next(by_name, outlined)
-        return self._roles[paragraph]
+            by_outline = Role("heading", outline + 1) if outline < _BODY_TEXT else Role()
+            self._roles[style_id] = next(filter(None, map(_role_by_name, names)), by_outline)
+        return self._roles[style_id]
 
-    def shade(self, properties: "_Element | None", style: str) -> "_Element | None":
+    def shade(self, properties: "_Element | None", style_id: str) -> "_Element | None":
         """Return the shading of a paragraph: its own, or that of its style."""
-        holders = [properties, *(element.find(f"{WORD}pPr") for element in self.chain(style))]
+        holders = [properties, *(style.find(f"{WORD}pPr") for style in self.chain(style_id))]
         shades = (holder.find(f"{WORD}shd") for holder in holders if holder is not None)
         return next((shade for shade in shades if shade is not None), None)
 
 
-_PLACE = re.compile("%([1-9])")
+def _role_by_name(style_name: str) -> Role | None:
+    """Return the kind that the name of a style states, such as `Heading 2`."""
+    for role, pattern in _ROLES.items():
+        if match := re.fullmatch(pattern, style_name, re.IGNORECASE):
+            number = int(match[1] or 1) if match.groups() else 0
+            return Role(role, number - 1 if role == "item" else number)
+    return None
+
+
+_LEVEL_SIGN = re.compile("%([1-9])")
+"""A sign in the text of a level, such as `%1.%2`, for the number of a level."""
 _FORMS: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 
 
 class _List(NamedTuple):
-    """Hold the levels of a list, its restart numbers, and the list that it shares counters with."""
+    """A numbered list: its levels, restart numbers, and the list that it shares counters with."""
 
     counted_with: str
-    levels: "Mapping[str, _Element]"
-    starts: Mapping[str, int]
-    of_styles: Mapping[str, str]
+    levels: "Mapping[int, _Element]"
+    starts: Mapping[int, int]
+    level_of_style: Mapping[str, int]
+
+    def start_of(self, level: int) -> int:
+        """Return the first number of a level."""
+        return self.starts.get(level, read_number(value_of(self.levels.get(level), "start"), 1))
 
 
 class Numbering:
@@ -136,77 +141,74 @@ class Numbering:
             {child.get(f"{name}Id", ""): child for child in elements if child.tag == name}
             for name in (f"{WORD}abstractNum", f"{WORD}num")
         )
-        of_styles = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
-        self._lists = {key: self._read(element, abstracts, of_styles) for key, element in lists.items()}
+        by_style = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
+        self._lists = {key: _read_list(element, abstracts, by_style) for key, element in lists.items()}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
         self._begun: set[tuple[str, int]] = set()
 
-    def _read(
-        self, element: "_Element", abstracts: "Mapping[str, _Element]", of_styles: Mapping[str, str]
-    ) -> _List:
-        """Return a list; its abstract list may name a style, whose list another abstract list defines."""
-        abstract_id = value_of(element, "abstractNumId")
-        style = value_of(abstracts.get(abstract_id), "numStyleLink")
-        abstract_id = of_styles.get(style, abstract_id) if style else abstract_id
-        abstract, changes = abstracts.get(abstract_id), element.findall(f"{WORD}lvlOverride")
-        holders = [*([] if abstract is None else [abstract]), *changes]
-        levels = {
-            child.get(f"{WORD}ilvl", "0"): child
-            for holder in holders
-            for child in holder.iterchildren(f"{WORD}lvl")
-        }
-        starts = {
-            change.get(f"{WORD}ilvl", ""): read_number(written, 1)
-            for change in changes
-            if (written := value_of(change, "startOverride"))
-        }
-        of_styles = {value_of(definition, "pStyle"): level for level, definition in levels.items()}
-        return _List(abstract_id, levels, starts, of_styles)
-
-    def place(self, properties: "_Element | None", style: str) -> tuple[str, int] | None:
+    def place(self, properties: "_Element | None", style_id: str) -> tuple[str, int] | None:
         """Return the list and level of a paragraph; None outside lists, and on a level without a mark."""
-        numbering = None if properties is None else properties.find(f"{WORD}numPr")
-        listed = (element.find(f"{WORD}pPr/{WORD}numPr") for element in self._styles.chain(style))
-        of_style = next((part for part in listed if value_of(part, "numId")), None)
-        number = value_of(numbering, "numId") or value_of(of_style, "numId")
-        if number in ("", "0"):
+        own = None if properties is None else properties.find(f"{WORD}numPr")
+        of_styles = (style.find(f"{WORD}pPr/{WORD}numPr") for style in self._styles.chain(style_id))
+        inherited = next((part for part in of_styles if value_of(part, "numId")), None)
+        list_id = value_of(own, "numId") or value_of(inherited, "numId")
+        if list_id in ("", "0"):  # 0 takes a paragraph out of the list of its style
             return None
-        numbered_list = self._lists.get(number)
-        of_style_level = numbered_list.of_styles.get(style, "") if numbered_list and style else ""
-        level = read_number(value_of(numbering, "ilvl") or of_style_level or value_of(of_style, "ilvl"), 0)
-        definition = numbered_list.levels.get(str(level)) if numbered_list else None
-        bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
-        return None if definition is not None and bare else (number, level)
+        numbered_list = self._lists.get(list_id)
+        level = read_number(value_of(own, "ilvl") or value_of(inherited, "ilvl"), 0)
+        if numbered_list is not None and style_id and not value_of(own, "ilvl"):
+            level = numbered_list.level_of_style.get(style_id, level)
+        definition = numbered_list.levels.get(level) if numbered_list else None
+        has_mark = value_of(definition, "numFmt") != "none" or value_of(definition, "lvlText").strip()
+        return (list_id, level) if definition is None or has_mark else None
 
-    def count(self, number: str, level: int) -> str:
+    def count(self, list_id: str, level: int) -> str:
         """Return the number of the next paragraph of a list and level as Word shows it; "" for a bullet."""
-        numbered_list = self._lists.get(number)
-        definition = numbered_list.levels.get(str(level)) if numbered_list else None
+        numbered_list = self._lists.get(list_id)
+        definition = numbered_list.levels.get(level) if numbered_list else None
         if numbered_list is None or definition is None or value_of(definition, "numFmt") == "bullet":
             return ""
-
-        def start(depth: int) -> int:
-            written = value_of(numbered_list.levels.get(str(depth)), "start")
-            return numbered_list.starts.get(str(depth), read_number(written, 1))
-
         counts = self._counts[numbered_list.counted_with]
-        if str(level) in numbered_list.starts and (number, level) not in self._begun:
-            counts[level] = start(level)
+        restarts = level in numbered_list.starts and (list_id, level) not in self._begun
+        if restarts or level not in counts:
+            counts[level] = numbered_list.start_of(level)
         else:
-            counts[level] = counts[level] + 1 if level in counts else start(level)
-        self._begun.add((number, level))
+            counts[level] += 1
+        self._begun.add((list_id, level))
         for deeper in [other for other in counts if other > level]:
-            again = read_number(value_of(numbered_list.levels.get(str(deeper)), "lvlRestart"), deeper)
-            if level < again:  # by default every level above restarts it; 0 never does
-                del counts[deeper]
-        plain = is_on(definition.find(f"{WORD}isLgl"))
+            del counts[deeper]
+        shows_digits = is_on(definition.find(f"{WORD}isLgl"))
 
-        def format_place(match: re.Match[str]) -> str:
-            depth = int(match[1]) - 1
-            number_format = value_of(numbered_list.levels.get(str(depth)), "numFmt", "decimal")
-            return format_number(counts.get(depth, start(depth)), "decimal" if plain else number_format)
+        def write_level(sign: re.Match[str]) -> str:
+            other = int(sign[1]) - 1
+            number = counts.get(other, numbered_list.start_of(other))
+            form = value_of(numbered_list.levels.get(other), "numFmt", "decimal")
+            return format_number(number, "decimal" if shows_digits else form)
 
-        return " ".join(_PLACE.sub(format_place, value_of(definition, "lvlText")).split())
+        return " ".join(_LEVEL_SIGN.sub(write_level, value_of(definition, "lvlText")).split())
+
+
+def _read_list(
+    element: "_Element", abstracts: "Mapping[str, _Element]", by_style: Mapping[str, str]
+) -> _List:
+    """Return a list; its abstract list may name a style, whose list another abstract list defines."""
+    abstract_id = value_of(element, "abstractNumId")
+    linked_style = value_of(abstracts.get(abstract_id), "numStyleLink")
+    abstract_id = by_style.get(linked_style, abstract_id) if linked_style else abstract_id
+    overrides = element.findall(f"{WORD}lvlOverride")
+    levels = {
+        read_number(level.get(f"{WORD}ilvl"), 0): level
+        for holder in (abstracts.get(abstract_id, ()), *overrides)
+        for level in holder
+        if level.tag == f"{WORD}lvl"
+    }
+    starts = {
+        read_number(override.get(f"{WORD}ilvl"), 0): read_number(value_of(override, "startOverride"), 1)
+        for override in overrides
+        if value_of(override, "startOverride")
+    }
+    level_of_style = {value_of(definition, "pStyle"): level for level, definition in levels.items()}
+    return _List(abstract_id, levels, starts, level_of_style)
 
 
 def format_number(value: int, form: str) -> str:
@@ -216,7 +218,4 @@ def format_number(value: int, form: str) -> str:
     if form in ("none", "bullet"):
         return ""
     style = _FORMS.get(form.removeprefix("upper").removeprefix("lower"), "digits")
-    if style == "letters" and value > 0:  # Word goes on with aa, bb, cc
-        letter = chr(ord("a") + (value - 1) % 26) * min((value - 1) // 26 + 1, _LONGEST_CHAIN)
-        return letter.upper() if form.startswith("upper") else letter
     return numeral(value, style, upper=form.startswith("upper"))

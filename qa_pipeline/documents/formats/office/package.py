@@ -47,8 +47,8 @@ CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}"
 MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_TEXTS = (f"{DRAWING}t", f"{WORD}t", f"{MATH}t")
 _LINKS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 
@@ -78,23 +78,17 @@ class Package:
         self.content = content
         self.archive = open_archive(content, limits)
 
-    def links(self, part: str) -> dict[str, tuple[str, str]]:
-        """Return purpose and target of the internal links of a part by id; "" is the file as a whole."""
-        folder, name = posixpath.split(part)
-        listed = posixpath.join(folder, "_rels", f"{name}.rels")
-        elements = self.tree(listed).iter(f"{_LINKS}Relationship") if self.archive.find(listed) else ()
-        return {
-            link.get("Id", ""): (
-                link.get("Type", "").rsplit("/", 1)[-1],
-                member_path(link.get("Target", ""), folder),
-            )
-            for link in elements
-            if link.get("TargetMode") != "External"
-        }
-
     def linked(self, part: str, purpose: str) -> list[str]:
-        """Return the parts that a part links to for a purpose, such as `footnotes`."""
-        targets = [target for named, target in self.links(part).values() if named == purpose]
+        """Return the parts that a part links to for a purpose, such as `footnotes`; "" is the whole file."""
+        folder, name = posixpath.split(part)
+        relationships = posixpath.join(folder, "_rels", f"{name}.rels")
+        if self.archive.find(relationships) is None:
+            return []
+        targets = [
+            member_path(link.get("Target", ""), folder)
+            for link in self.tree(relationships).iter(f"{_LINKS}Relationship")
+            if link.get("TargetMode") != "External" and link.get("Type", "").endswith(f"/{purpose}")
+        ]
         return [target for target in dict.fromkeys(targets) if self.archive.find(target)]
 
     def trees(self, part: str, purpose: str) -> "list[_Element]":
@@ -144,17 +138,19 @@ def open_package(content: bytes, expected_kind: Kind, limits: ReaderLimits = LIM
 def read_file(about: "Iterable[_Element]", blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
     """Return a parsed file, with its declared language, and its title unless the text has a title."""
     holders = list(about)
-    title, language = (
-        next(filter(None, (" ".join((holder.findtext(name) or "").split()) for holder in holders)), None)
-        for name in (f"{_DUBLIN_CORE}title", f"{_DUBLIN_CORE}language")
-    )
-    titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
+    title = _first_text(holders, f"{_DUBLIN_CORE}title")
+    has_title = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
     return ParsedFile(
         blocks=tuple(blocks),
-        title=None if titled or _NO_TITLE.fullmatch(title or "") else title,
-        language=declared_language(language),
+        title=None if has_title or _NO_TITLE.fullmatch(title or "") else title,
+        language=declared_language(_first_text(holders, f"{_DUBLIN_CORE}language")),
         left_out=omissions.record(),
     )
+
+
+def _first_text(holders: "Iterable[_Element]", name: str) -> str | None:
+    texts = (" ".join((holder.findtext(name) or "").split()) for holder in holders)
+    return next(filter(None, texts), None)
 
 
 def read_number(written: str | None, otherwise: int) -> int:
@@ -176,9 +172,10 @@ def member_path(reference: str, folder: str) -> str:
 def unwrap_alternatives(root: "_Element") -> None:
     """Keep the first of several forms of content that has text or an equation, else the first."""
     for alternatives in list(root.iter(f"{ALTERNATIVES}AlternateContent")):
-        texts = (next(branch.iter(f"{DRAWING}t", f"{WORD}t", f"{MATH}t"), None) for branch in alternatives)
-        full = next((place for place, text in enumerate(texts) if text is not None), 0)
-        for child in [*alternatives[full]] if len(alternatives) else []:
+        branches = list(alternatives)
+        with_text = (branch for branch in branches if next(branch.iter(*_TEXTS), None) is not None)
+        chosen = next(with_text, branches[0] if branches else ())
+        for child in list(chosen):
             alternatives.addprevious(child)
         if (parent := alternatives.getparent()) is not None:
             parent.remove(alternatives)

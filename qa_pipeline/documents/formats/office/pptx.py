@@ -1,57 +1,61 @@
-"""PowerPoint files (PPTX, PPTM, PPSX): each slide as HTML, with its title, tables, charts and notes.
+"""PowerPoint files (PPTX, PPTM, PPSX): each slide is written as HTML, with tables, charts and notes.
 
 Shapes are read in the order of the file, the title first. The notes of a speaker follow their slide.
 """
 
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from html import escape
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
+from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.office.package import (
     CHART,
-    DIAGRAM,
     DRAWING,
-    LINK,
     MATH,
     SLIDES,
     Package,
     library_failures,
     open_package,
-    parse_xml,
     read_file,
     read_number,
     text_of,
     unwrap_alternatives,
 )
-from qa_pipeline.documents.formats.workbooks import show_moment, show_number
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+    from pptx.chart.chart import Chart
     from pptx.presentation import Presentation
     from pptx.shapes.base import BaseShape
-    from pptx.slide import NotesSlide, Slide
+    from pptx.slide import Slide
     from pptx.table import Table
 
 _TEXT, _PARAGRAPH = f"{DRAWING}t", f"{DRAWING}p"
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
-_LISTED = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
+_LISTED = frozenset({"body", "obj"})
+"""Placeholders whose paragraphs have bullets unless a style says otherwise."""
 _FURNITURE = frozenset({"dt", "ftr", "sldNum", "hdr"})
-_BULLETS = {f"{DRAWING}bu{name}": name != "None" for name in ("None", "Char", "AutoNum", "Blip")}
+_NO_BULLET, _NUMBERED = f"{DRAWING}buNone", f"{DRAWING}buAutoNum"
+_BULLETS = frozenset({_NO_BULLET, _NUMBERED, f"{DRAWING}buChar", f"{DRAWING}buBlip"})
 _NUMBERS = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _LINE = 91_440  # EMU, a tenth of an inch: lower bars underline
 _SMALLEST = 100  # hundredths of a point
-_COLOURS = {"bg1": "FFFFFF", "lt1": "FFFFFF", "tx1": "000000", "dk1": "000000"}
+_THEME_COLOURS = {"bg1": "FFFFFF", "lt1": "FFFFFF", "tx1": "000000", "dk1": "000000"}
 _UNKNOWN_GROUND = "background-image:unknown"
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
+_Box = tuple[int, int, int, int]
+"""Left, top, width and height in EMU."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -62,10 +66,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         from pptx.package import Package as Slides  # its Presentation() refuses shows (PPSX)
 
         presentation = Slides.open(io.BytesIO(package.content)).presentation_part.presentation
-        if (count := len(presentation.slides)) > (most := settings.max_pages):
-            raise DocumentFailure("too_many_pages", f"{count} slides, documents.max_pages = {most}")
+        slide_count = len(presentation.slides)
+        if slide_count > settings.max_pages:
+            limit = f"documents.max_pages = {settings.max_pages}"
+            raise DocumentFailure("too_many_pages", f"{slide_count} slides, {limit}")
         reader = _Reader(package, presentation, settings)
-        slides = {slide.part.partname: slide for slide in presentation.slides}
+        slides = {slide.part.partname: slide for slide in presentation.slides}  # each slide once
         for number, slide in enumerate(slides.values(), start=1):
             blocks += [replace(block, page=number) for block in reader.read_slide(slide, number)]
     check_length(sum(len(block.text) for block in blocks), settings)
@@ -77,12 +83,13 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 class _Reader:
     def __init__(self, package: Package, presentation: "Presentation", settings: DocumentSettings) -> None:
         self.package = package
-        self.width, self.height = presentation.slide_width, presentation.slide_height
+        self.slide_box = (0, 0, presentation.slide_width, presentation.slide_height)
         self.settings = settings
         self.omissions = Omissions()
-        self._layouts: set[str] = set()
-        self._bullets: dict[int, _Element] = {}
-        self._counts: dict[int, int] = {}  # of the numbered items of a shape, by level
+        for master in presentation.slide_masters:
+            for shape in chain(master.shapes, *(layout.shapes for layout in master.slide_layouts)):
+                if not shape.is_placeholder and (text := text_of(shape.element, _TEXT).strip()):
+                    self.omissions.add("slide_master", text)  # such as a company's name
 
     def read_slide(self, slide: "Slide", number: int) -> list[Block]:
         """Return the blocks of a slide and the notes on it."""
@@ -92,291 +99,261 @@ class _Reader:
             if notes is not None:
                 self.omissions.add("speaker_note", text_of(notes.element, _TEXT))
             return []
-        for holder in (slide.slide_layout, slide.slide_layout.slide_master):
-            for shape in () if holder.part.partname in self._layouts else holder.shapes:
-                if not shape.is_placeholder and (text := text_of(shape.element, _TEXT).strip()):
-                    self.omissions.add("slide_master", text)  # shown on each slide, as a company's name
-            self._layouts.add(holder.part.partname)
-        is_title = slide.slide_layout.element.get("type") == "title"
-        opening = is_title or any(_role_of(shape) == "ctrTitle" for shape in slide.shapes)
-        blocks = self._read(slide, 1 if number == 1 and opening else 2)
+        is_opening = number == 1 and slide.slide_layout.element.get("type") == "title"
+        blocks = self._read_shapes(slide, 1 if is_opening else 2)
         if notes is not None:
-            note_blocks = self._read(notes, 2)
-            blocks += note_blocks if self.settings.speaker_notes else []
-            for block in [] if self.settings.speaker_notes else note_blocks:
-                self.omissions.add("speaker_note", block.text)
+            text = notes.notes_text_frame.text if notes.notes_text_frame is not None else ""
+            if self.settings.speaker_notes:
+                blocks += [Block("paragraph", line) for line in text.splitlines()]
+            elif text:
+                self.omissions.add("speaker_note", text)
         for comments in self.package.trees(slide.part.partname.lstrip("/"), "comments"):
             for comment in comments:
                 self.omissions.add("comment", text_of(comment, _TEXT, f"{SLIDES}text"))
         return blocks
 
-    def _read(self, slide: "Slide | NotesSlide", title_level: int) -> list[Block]:
+    def _read_shapes(self, slide: "Slide", title_level: int) -> list[Block]:
+        """Return the blocks of the shapes of a slide, its title first."""
         unwrap_alternatives(slide.element)
-        layout = slide.slide_layout.placeholders if hasattr(slide, "slide_layout") else ()
-        self._bullets = {shape.placeholder_format.idx: shape.element for shape in layout}
         shapes = list(slide.shapes)
-        title = next(
-            (
-                at
-                for at, shape in enumerate(shapes)
-                if _role_of(shape) in _TITLES and text_of(shape.element, _TEXT).strip()
-            ),
-            -1,
-        )
-        heading = "".join(self._html(shapes, title, f"h{title_level}")) if title >= 0 else ""
-        others = ("".join(self._html(shapes, at)) for at in range(len(shapes)) if at != title)
-        # the colour of text that names none comes from themes
-        markup = f'<div style="color:unknown;{_paper_of(slide)}">{heading}{"".join(others)}</div>'
+        title = next((shape for shape in shapes if _is_title(shape)), None)
+        parts: list[str] = []
+        for position, shape in enumerate(shapes):
+            above = shapes[position + 1 :]
+            if shape is title:
+                parts.insert(0, self._write_shape(shape, above, heading=f"h{title_level}"))
+            else:
+                parts.append(self._write_shape(shape, above))
+        # the colour of a text is unknown where it comes from the theme
+        markup = f'<div style="color:unknown;{_paper_of(slide)}">{"".join(parts)}</div>'
         return read_fragment(markup, self.omissions, page=False)
 
-    def _html(
-        self, shapes: "Sequence[BaseShape]", at: int, heading: str = "", *, inside: bool = False
-    ) -> Iterator[str]:
-        """Yield the HTML of the shape at an index; `shapes` are ordered from the lowest to the highest."""
-        shape = shapes[at]
-        role = _role_of(shape)
-        about = next(shape.element.iter(f"{SLIDES}cNvPr"), None)
-        properties = {} if about is None else about.attrib
-        is_hidden = properties.get("hidden") in _TRUE or (not inside and self._is_off(shape))
+    def _write_shape(
+        self, shape: "BaseShape", above: "Sequence[BaseShape]", *, heading: str = "", in_group: bool = False
+    ) -> str:
+        """Return the HTML of a shape; `above` are the shapes drawn after it."""
+        box = _box_of(shape)
+        properties = next(shape.element.iter(f"{SLIDES}cNvPr")).attrib
+        is_outside = box is not None and not in_group and not _meet(box, self.slide_box)
         # a bar over a part of the text hides words that are not known
-        is_hidden = is_hidden or any(_is_bar(bar) and _meet(bar, shape) for bar in shapes[at + 1 :])
-        if role in _FURNITURE or is_hidden:
+        is_covered = any(_is_bar(bar) and _meet(_box_of(bar), box) for bar in above)
+        is_furniture = _role_of(shape) in _FURNITURE
+        if is_furniture or is_outside or is_covered or properties.get("hidden") in _TRUE:
             if text := text_of(shape.element, _TEXT).strip():
-                self.omissions.add("running_foot" if role in _FURNITURE else "hidden", text)
-        elif shape.element.tag == f"{SLIDES}grpSp":
-            inner = list(shape.shapes)
-            for place in range(len(inner)):
-                yield from self._html(inner, place, inside=True)
-        elif shape.element.tag == f"{SLIDES}pic":
-            self.omissions.add("image", properties.get("descr", ""))
-        elif shape.element.tag == f"{SLIDES}graphicFrame":
-            yield from self._graphic(shape)
-        else:
-            is_on_paper = not inside and not any(_meet(below, shape) for below in shapes[:at])
-            ground = _ground_of(shape) or ("" if is_on_paper else _UNKNOWN_GROUND)
-            paragraphs = shape.element.iterfind(f"{SLIDES}txBody/{_PARAGRAPH}")
-            self._counts = {}
-            if heading:
-                text = " ".join(map(self._line, paragraphs))
-                yield f'<{heading} style="{ground}">{text}</{heading}>'
+                self.omissions.add("running_foot" if is_furniture else "hidden", text)
+            return ""
+        match str(shape.element.tag).removeprefix(SLIDES):
+            case "grpSp":
+                inner = list(shape.shapes)
+                return "".join(
+                    self._write_shape(part, inner[position + 1 :], in_group=True)
+                    for position, part in enumerate(inner)
+                )
+            case "pic":
+                self.omissions.add("image", properties.get("descr", ""))
+                return ""
+            case "graphicFrame":
+                return self._write_frame(shape)
+        ground = _ground_of(shape.element)
+        if heading:
+            text = " ".join(map(self._write_line, _paragraphs_of(shape)))
+            return f'<{heading} style="{ground}">{text}</{heading}>'
+        return f'<div style="{ground}">{"".join(self._write_items(shape))}</div>'
+
+    def _write_items(self, shape: "BaseShape") -> Iterator[str]:
+        """Yield the paragraphs of a shape, as list items if they have a bullet or number."""
+        counts: dict[int, int] = {}  # the last number of each level
+        for paragraph in _paragraphs_of(shape):
+            properties = paragraph.find(f"{DRAWING}pPr")
+            level = 0 if properties is None else min(read_number(properties.get("lvl"), 0), _DEEPEST)
+            bullets = () if properties is None else (part for part in properties if part.tag in _BULLETS)
+            bullet = next(iter(bullets), None)
+            line = self._write_line(paragraph)
+            counts = {depth: count for depth, count in counts.items() if depth <= level}
+            opened, closed = "<ul>", "</ul>"
+            if line and bullet is not None and bullet.tag == _NUMBERED:
+                counts[level] = counts.get(level, read_number(bullet.get("startAt"), 1) - 1) + 1
+                scheme = bullet.get("type", "")  # such as `alphaLcParenR`
+                style = next((_NUMBERS[name] for name in _NUMBERS if scheme.startswith(name)), "1")
+                opened, closed = f'<ol type="{style}" start="{counts[level]}">', "</ol>"
             else:
-                items = (self._item(paragraph, shape, role) for paragraph in paragraphs)
-                yield f'<div style="{ground}">{"".join(items)}</div>'
+                counts.pop(level, None)
+            is_listed = _role_of(shape) in _LISTED if bullet is None else bullet.tag != _NO_BULLET
+            item = f"{'<ul>' * level}{opened}<li>{line}</li>{closed}{'</ul>' * level}"
+            yield item if is_listed else f"<p>{line}</p>"
 
-    def _is_off(self, shape: "BaseShape") -> bool:
-        """Return True if a shape lies outside the slide."""
-        left, top, width, height = shape.left, shape.top, shape.width, shape.height
-        if None in (left, top, width, height):
-            return False
-        beyond = left >= self.width or top >= self.height
-        return bool(beyond or left + max(width, 1) <= 0 or top + max(height, 1) <= 0)
-
-    def _item(self, paragraph: "_Element", shape: "BaseShape", role: str | None) -> str:
-        """Return a paragraph, as a list item if it has a bullet or is in a body."""
-        style = paragraph.find(f"{DRAWING}pPr")
-        level = 0 if style is None else min(read_number(style.get("lvl"), 0), _DEEPEST)
-        path = f".//{DRAWING}lstStyle/{DRAWING}lvl{level + 1}pPr"
-        holders = shape.element, self._bullets.get(shape.placeholder_format.idx) if role else None
-        styles = [style, *(holder.find(path) for holder in holders if holder is not None)]
-        marks = [mark for found in styles if found is not None for mark in found if mark.tag in _BULLETS]
-        has_bullet = _BULLETS[str(marks[0].tag)] if marks else role in _LISTED and bool(self._bullets)
-        counts = {at: count for at, count in self._counts.items() if at <= level}
-        numbering = marks[0] if marks and marks[0].tag == f"{DRAWING}buAutoNum" else None
-        line = self._line(paragraph)
-        if numbering is None or not line:
-            counts.pop(level, None)
-        else:
-            counts[level] = counts.get(level, read_number(numbering.get("startAt"), 1) - 1) + 1
-        self._counts = counts
-        if not has_bullet:
-            return f"<p>{line}</p>"
-        opened, closed = "<ul>", "</ul>"
-        if numbering is not None and line:
-            kinds = (kind for name, kind in _NUMBERS.items() if numbering.get("type", "").startswith(name))
-            opened, closed = f'<ol type="{next(kinds, "1")}" start="{counts[level]}">', "</ol>"
-        return f"{'<ul>' * level}{opened}<li>{line}</li>{closed}{'</ul>' * level}"
-
-    def _line(self, element: "_Element") -> str:
+    def _write_line(self, element: "_Element") -> str:
+        """Return the runs, fields, line breaks and formulas of a paragraph as HTML."""
         parts = []
         for child in element:
             if child.tag in (f"{DRAWING}r", f"{DRAWING}fld"):
-                parts.append(_run(child))
+                parts.append(_write_run(child))
             elif child.tag == f"{DRAWING}br":
                 parts.append("<br>")
             elif child.tag == f"{MATH}oMath":
                 parts.append(escape(write_formula(child, self.omissions)))
+            elif child.tag == _TEXT:
+                parts.append(escape(child.text or ""))
             else:
-                parts.append(escape(child.text or "") if child.tag == _TEXT else self._line(child))
+                parts.append(self._write_line(child))
         return "".join(parts)
 
-    def _graphic(self, shape: "BaseShape") -> Iterator[str]:
-        if next(shape.element.iter(f"{SLIDES}oleObj"), None) is not None:
-            self.omissions.add("embedded_object")
-        if shape.has_table:
-            yield self._table(shape.table)
-        for drawing in shape.element.iter(f"{CHART}chart", f"{DIAGRAM}relIds"):
-            key = drawing.get(f"{LINK}id") or drawing.get(f"{LINK}dm", "")
-            root = parse_xml(shape.part.related_part(key).blob) if key in shape.part.rels else drawing
-            if chart := _chart(root):
-                yield chart
-            else:
-                kind = "chart" if drawing.tag == f"{CHART}chart" else "diagram"
-                self.omissions.add(kind, text_of(root, _TEXT))
+    def _write_frame(self, frame: "BaseShape") -> str:
+        """Return a table or chart; other frames, such as SmartArt, are counted."""
+        if frame.has_table:
+            return self._write_table(frame.table)
+        if frame.has_chart and (rows := _chart_rows(frame.chart)):
+            return _write_chart(frame.chart, rows)
+        is_object = next(frame.element.iter(f"{SLIDES}oleObj"), None) is not None
+        other = "embedded_object" if is_object else "diagram"
+        self.omissions.add("chart" if frame.has_chart else other)
+        return ""
 
-    def _table(self, table: "Table") -> str:
-        """Return a table; text in a cell that another covers is not shown, and counted."""
+    def _write_table(self, table: "Table") -> str:
         rows = []
         for number, row in enumerate(table.rows):
+            is_head = number == 0 and table.first_row and len(table.rows) > 1 and len(row.cells) > 1
+            name = "th" if is_head else "td"
             cells = []
             for cell in row.cells:
-                is_head = number == 0 and table.first_row and len(table.rows) > 1 and len(row.cells) > 1
-                name = "th" if is_head else "td"
+                element = cell._tc  # noqa: SLF001 - its text lacks fields
+                if cell.is_spanned:  # another cell covers it
+                    if covered := text_of(element, _TEXT).strip():
+                        self.omissions.add("hidden", covered)
+                    continue
+                text = " ".join(map(self._write_line, element.iter(_PARAGRAPH)))
                 spans = f'colspan="{cell.span_width}" rowspan="{cell.span_height}"'
-                text = " ".join(map(self._line, cell._tc.iter(_PARAGRAPH)))  # noqa: SLF001 - of fields, too
-                if not cell.is_spanned:
-                    cells.append(f"<{name} {spans}>{text}</{name}>")
-                elif covered := text_of(cell._tc, _TEXT).strip():  # noqa: SLF001
-                    self.omissions.add("hidden", covered)
+                cells.append(f"<{name} {spans}>{text}</{name}>")
             rows.append(f"<tr>{''.join(cells)}</tr>")
-        # The style of a table colours its cells.
+        # the style of a table colours its cells
         return f'<table style="{_UNKNOWN_GROUND}">{"".join(rows)}</table>'
 
 
-def _run(run: "_Element") -> str:
-    look = run.find(f"{DRAWING}rPr")
-    about = run.attrib if look is None else look.attrib
+def _write_run(run: "_Element") -> str:
     text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
-    if about.get("strike", "noStrike") != "noStrike":
+    properties = run.find(f"{DRAWING}rPr")
+    if properties is None:
+        return text
+    if properties.get("strike", "noStrike") != "noStrike":
         return f"<del>{text}</del>"
-    is_hollow = look is not None and look.find(f"{DRAWING}ln/{DRAWING}solidFill") is not None
-    colour = "" if is_hollow else _colour_of(look)
+    colour = _colour_of(properties)
     style = f"color:{colour};" if colour else ""
-    style += "font-size:0" if read_number(about.get("sz"), _SMALLEST) < _SMALLEST else ""
-    baseline = about.get("baseline", "0")
+    style += "font-size:0" if read_number(properties.get("sz"), _SMALLEST) < _SMALLEST else ""
+    baseline = properties.get("baseline", "0")  # "30000" is raised by 30 %
     name = "sub" if baseline.startswith("-") else "sup" if baseline.strip("0%") else "span"
     return f'<{name} style="{style}">{text}</{name}>'
 
 
 def _colour_of(properties: "_Element | None") -> str:
-    """Return the fill colour as CSS; "" if it is unknown."""
-    if properties is None:
+    """Return the fill colour as CSS; "" if it is unknown. Theme colours have their usual values."""
+    colour = None if properties is None else properties.find(f"{DRAWING}solidFill/*")
+    if colour is None or len(colour):  # children change the colour, such as its brightness
         return ""
-    fill = properties.find(f"{DRAWING}solidFill")
-    if fill is not None:
-        return _colour_in(fill)
-    return "" if properties.find(f"{DRAWING}noFill") is None else "transparent"
+    value = colour.get("val", "")
+    value = _THEME_COLOURS.get(value, value)
+    return f"#{value}" if len(value) == 6 else ""
 
 
-def _colour_in(element: "_Element") -> str:
-    """Return the colour in an element as CSS; theme colours have their usual values."""
-    if element.find(f".//{DRAWING}alpha[@val='0']") is not None:
-        return "transparent"
-    colours = list(element.iter(f"{DRAWING}srgbClr", f"{DRAWING}schemeClr"))
-    value = colours[0].get("val", "") if len(colours) == 1 and not len(colours[0]) else ""
-    known = _COLOURS.get(value, value if len(value) == 6 else "")
-    return f"#{known}" if known.isalnum() else ""
-
-
-def _ground_of(shape: "BaseShape") -> str:
+def _ground_of(shape: "_Element") -> str:
     """Return the background style of a shape; "" if it is transparent."""
-    properties = shape.element.find(f"{SLIDES}spPr")
+    properties = shape.find(f"{SLIDES}spPr")
     fills = [] if properties is None else [child.tag for child in properties if child.tag.endswith("Fill")]
-    if fills == [f"{DRAWING}noFill"] or not (fills or shape.element.find(f"{SLIDES}style") is not None):
+    if fills == [f"{DRAWING}noFill"] or not (fills or shape.find(f"{SLIDES}style") is not None):
         return ""
     colour = _colour_of(properties)
     return f"background-color:{colour}" if colour else _UNKNOWN_GROUND
+
+
+def _paper_of(slide: "Slide") -> str:
+    """Return the background style of a slide, unknown unless it is plain."""
+    layout = slide.slide_layout
+    master = layout.slide_master
+    drawings = [shape for holder in (layout, master) for shape in holder.shapes if not shape.is_placeholder]
+    drawings += slide.element.iter(f"{SLIDES}pic", f"{SLIDES}graphicFrame")
+    if drawings or any(map(_ground_of, slide.element.iter(f"{SLIDES}sp"))):
+        return _UNKNOWN_GROUND  # a drawing may lie behind the text
+    path = f"{SLIDES}cSld/{SLIDES}bg/{SLIDES}bgPr"
+    fills = [fill for holder in (slide, layout, master) for fill in holder.element.iterfind(path)]
+    if fills:
+        colour = _colour_of(fills[0])
+        return f"background-color:{colour}" if colour else _UNKNOWN_GROUND
+    names = master.element.find(f"{SLIDES}clrMap")
+    is_light = names is None or names.get("bg1") == "lt1"
+    return "background-color:#FFFFFF" if is_light else _UNKNOWN_GROUND
 
 
 def _role_of(shape: "BaseShape") -> str | None:
     return shape.placeholder_format.element.get("type", "obj") if shape.is_placeholder else None
 
 
+def _is_title(shape: "BaseShape") -> bool:
+    return _role_of(shape) in _TITLES and bool(text_of(shape.element, _TEXT).strip())
+
+
+def _paragraphs_of(shape: "BaseShape") -> "list[_Element]":
+    return list(shape.element.iterfind(f"{SLIDES}txBody/{_PARAGRAPH}"))
+
+
 def _is_bar(shape: "BaseShape") -> bool:
-    """Return True for a filled rectangle without text, as a redaction is; a lower one underlines."""
+    """Return True for a filled rectangle without text, as a redaction is; a lower bar underlines."""
     properties = shape.element.find(f"{SLIDES}spPr")
     if properties is None or shape.height is None or shape.height < _LINE:
         return False
-    is_filled = all(
-        properties.find(DRAWING + path) is not None for path in ("prstGeom[@prst='rect']", "solidFill")
-    )
-    return is_filled and not text_of(shape.element, _TEXT).strip()
+    is_rectangle = properties.find(f"{DRAWING}prstGeom[@prst='rect']") is not None
+    is_filled = properties.find(f"{DRAWING}solidFill") is not None
+    return is_rectangle and is_filled and not text_of(shape.element, _TEXT).strip()
 
 
-def _meet(first: "BaseShape", second: "BaseShape") -> bool:
-    places = [(shape.left, shape.top, shape.width, shape.height) for shape in (first, second)]
-    if any(None in place for place in places):
+def _box_of(shape: "BaseShape") -> _Box | None:
+    """Return the box of a shape; None if the file does not state it."""
+    sides = (shape.left, shape.top, shape.width, shape.height)
+    return None if None in sides else sides
+
+
+def _meet(first: _Box | None, second: _Box | None) -> bool:
+    if first is None or second is None:
         return False
-    (left, top, width, height), (x, y, wide, high) = places
-    return bool(left < x + wide and x < left + width and top < y + high and y < top + height)
+    left, top, width, height = first
+    other_left, other_top, other_width, other_height = second
+    is_beside = left >= other_left + other_width or other_left >= left + width
+    return not is_beside and top < other_top + other_height and other_top < top + height
 
 
-def _paper_of(slide: "Slide | NotesSlide") -> str:
-    """Return the background style of a slide, if the slide, its layout or master state it."""
-    from pptx.opc.constants import RELATIONSHIP_TYPE
-
-    layout = getattr(slide, "slide_layout", None)
-    if layout is None:
-        return _UNKNOWN_GROUND
-    master = layout.slide_master
-    if not all(shape.is_placeholder for holder in (layout, master) for shape in holder.shapes):
-        return _UNKNOWN_GROUND  # what it draws may lie behind the text
-    # The colours of the master must be the usual ones, black on white.
-    names = master.element.find(f"{SLIDES}clrMap")
-    theme = master.part.part_related_by(RELATIONSHIP_TYPE.THEME).blob
-    light = theme.partition(b"lt1>")[2].partition(b"lt1>")[0]
-    if b"FFFFFF" not in light or names is None or names.get("bg1") != "lt1":
-        return _UNKNOWN_GROUND
-    grounds = (holder.element.find(f"{SLIDES}cSld/{SLIDES}bg") for holder in (slide, layout, master))
-    ground = next((found for found in grounds if found is not None), None)
-    properties = None if ground is None else ground.find(f"{SLIDES}bgPr")
-    colour = _colour_of(properties) if properties is not None or ground is None else _colour_in(ground)
-    return f"background-color:{colour}" if colour else _UNKNOWN_GROUND
-
-
-def _chart(root: "_Element") -> str:
-    """Return the title of a chart and its values as a table."""
-    series = list(root.iter(f"{CHART}ser"))
-    parts = (part for title in root.iter(f"{CHART}title") for part in title.iter(_PARAGRAPH))
-    heading = escape(" ".join(text_of(part, _TEXT) for part in parts).strip())
-    names = [""]
-    rows: dict[int, dict[int, str]] = {}
-    for column, part in enumerate(series, start=1):
-        about = part.find(f"{CHART}tx")
-        names.append("" if about is None else text_of(about, f"{CHART}v", _TEXT))
-        for place, text in _points(part, "val", "yVal"):
-            rows.setdefault(place, {})[column] = text
-        for place, text in _points(part, "cat", "xVal"):
-            rows.setdefault(place, {}).setdefault(0, text)
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = [[rows[place].get(column, "") for column in range(len(names))] for place in sorted(rows)]
-    lines = ("".join(f"<td>{escape(text)}</td>" for text in row) for row in body)
-    table = "".join(f"<tr>{line}</tr>" for line in (head, *lines))
-    return f"<p>{heading}</p><table>{table}</table>" if heading or rows else ""
-
-
-def _points(series: "_Element", *names: str) -> Iterator[tuple[int, str]]:
-    """Yield index and text of the values of a series, with outer categories first."""
-    for holder in series.iterchildren(*(f"{CHART}{name}" for name in names)):
-        form = next((element.text or "" for element in holder.iter(f"{CHART}formatCode")), "")
-        inner, *outer = [
-            {read_number(point.get("idx"), -1): point for point in level.iter(f"{CHART}pt")}
-            for level in list(holder.iter(f"{CHART}lvl")) or [holder]
-        ]
-        for place, point in inner.items():
-            groups = [level[max(found)] for level in outer if (found := [at for at in level if at <= place])]
-            labels = [_show(part, part.get("formatCode", form)) for part in (*reversed(groups), point)]
-            yield place, " ".join(labels)
-
-
-def _show(point: "_Element", form: str) -> str:
+def _chart_rows(chart: "Chart") -> list[list[str]]:
+    """Return a row of series names and a row for each category; empty for other kinds of charts."""
     from openpyxl.styles.numbers import is_date_format
     from openpyxl.utils.datetime import from_excel
 
-    value = (point.findtext(f"{CHART}v") or "").strip()
     try:
-        number = float(value)
-        if is_date_format(form):
-            return show_moment(from_excel(number), form)
-    except (ValueError, OverflowError):
-        return value
-    return show_number(number, form) or f"{number:.15g}"
+        plots = list(chart.plots)
+    except ValueError:  # a kind of chart that the library does not know
+        return []
+    labels = [" ".join(names) for names in plots[0].categories.flattened_labels] if plots else []
+    if not labels:
+        return []
+    label_format = _format_in(chart, "cat")
+    if is_date_format(label_format):
+        with suppress(ValueError, OverflowError):  # a label that is no number of days
+            labels = [show_moment(from_excel(float(label)), label_format) for label in labels]
+    value_format = _format_in(chart, "val")
+    columns = [["", *labels]]
+    for series in chain.from_iterable(plot.series for plot in plots):
+        values = ("" if value is None else show_number(value, value_format) for value in series.values)
+        columns.append([series.name, *values])
+    return [list(row) for row in zip_longest(*columns, fillvalue="")]
+
+
+def _format_in(chart: "Chart", holder: str) -> str:
+    """Return the number format of the categories (`cat`) or values (`val`) of a chart."""
+    space = chart._chartSpace  # noqa: SLF001 - no public way
+    return str(space.findtext(f".//{CHART}{holder}//{CHART}formatCode", ""))
+
+
+def _write_chart(chart: "Chart", rows: Sequence[Sequence[str]]) -> str:
+    title = ""
+    if chart.has_title and chart.chart_title.has_text_frame:
+        title = f"<p>{escape(chart.chart_title.text_frame.text)}</p>"
+    head, *body = rows
+    names = "".join(f"<th>{escape(name)}</th>" for name in head)
+    lines = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in body)
+    return f"{title}<table><tr>{names}</tr>{lines}</table>"

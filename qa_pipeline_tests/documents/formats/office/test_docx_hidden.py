@@ -17,6 +17,7 @@ HIDDEN = {
     "tiny": ('<w:sz w:val="1"/>', ""),
     "black on a solid black run": ('<w:color w:val="000000"/><w:shd w:val="solid" w:color="000000"/>', ""),
     "black on a black paragraph": ('<w:color w:val="000000"/>', BLACK),
+    "automatic on a black highlight": ('<w:highlight w:val="black"/>', ""),
     "white by a style of signs": ('<w:rStyle w:val="WhiteSigns"/>', ""),
     "tiny by a style of paragraphs": ("", '<w:pStyle w:val="Tiny"/>'),
 }
