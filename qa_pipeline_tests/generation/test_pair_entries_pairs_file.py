@@ -23,7 +23,7 @@ def parquet(*rows: dict[str, Any]) -> bytes:
 @pytest.mark.parametrize(
     ("content", "name"),
     [
-        (b'{"question": "\xff"}', "pairs.jsonl"),
+        (b'["\xff"]', "pairs.json"),
         (b"no parquet", "pairs.parquet"),
         (parquet({"question": "a"}), "pairs.parquet"),
         (b"", "pairs.xlsx"),
