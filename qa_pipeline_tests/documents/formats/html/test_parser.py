@@ -120,8 +120,7 @@ PAGES = {
     "powers by style": (
         (
             "<style>.up { vertical-align: super }</style><p>It has 10<span class=up>6</span> bytes, "
-            "10<span style='vertical-align:super'>3</span> parts and "
-            "10<span style='position:relative;top:-4.0pt'>9</span> bits of CO"
+            "10<span style='vertical-align:super'>3</span> parts and 10^9 bits of CO"
             "<span style='vertical-align: sub'>2</span>.</p>"
         ),
         "It has 10^6 bytes, 10^3 parts and 10^9 bits of CO2.",
