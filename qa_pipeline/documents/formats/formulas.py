@@ -156,8 +156,8 @@ _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|\s+|.", re.DOTALL)
 _LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
 _SKIPPED = re.compile(r"annotation(?:-xml)?|mphantom|phant|none|\w*Pr|argSz")
 _ROWS = frozenset(
-    {"math", "oMath", "oMathPara", "mrow", "mstyle", "mpadded", "semantics", "menclose", "box", "borderBox", "r",
-     "e", "num", "den", "deg", "sub", "sup", "fName", "func", "d"}
+    {"math", "oMath", "oMathPara", "mrow", "mstyle", "mpadded", "semantics", "menclose", "box", "borderBox",
+     "r", "e", "num", "den", "deg", "sub", "sup", "fName", "func", "d"}
 )  # fmt: skip
 """Elements whose parts are written one after another; other elements with parts have no form on a line."""
 _INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
