@@ -121,8 +121,8 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
     middle = (start + end) // 2
     if glyphs.text[middle] == " ":
         middle += 1  # PDFium makes blanks up, of no font
-    first, bottom, second, top, size, bold, fixed, odd = glyphs.measure(start, middle, end - 1)
-    return Line(text, page, first, bottom, second, top, size, bold, fixed, broken, odd, start, end)
+    box, size, bold, fixed, turned = glyphs.measure(start, middle, end - 1)
+    return Line(text, page, *box, size, bold, fixed, broken, turned, start, end)
 
 
 def _is_same_line(before: Line, after: Line) -> bool:
