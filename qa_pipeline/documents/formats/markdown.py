@@ -50,7 +50,7 @@ _ICONS = {":white_check_mark:": "✓", ":heavy_check_mark:": "✓", ":x:": "✗"
 """Yes and no as code hosts draw them in tables."""
 
 
-def _start_of_box(kind: str | None, title: str | None, env: dict[str, Any]) -> str:
+def _start_of_box(kind: str | None, title: str | None, env: Any) -> str:
     """Return the start of a box with its title; its kind, such as `warning`, is counted."""
     omissions: Omissions = env["omissions"]
     if kind:

@@ -226,11 +226,11 @@ def _read_grid(
     while all(not cell.text and cell.rows == 1 for cell in cells[0]):  # a sliver at the edge of a page
         del cells[0], bold[0]
     marked = _mark_header(cells, bold)
-    names = list(takewhile(lambda row: all(cell.header for cell in row), marked))
+    names: Sequence[Sequence[Cell]] = list(takewhile(lambda row: all(cell.header for cell in row), marked))
     filled_lines = [line for cell in filled for line in cell.lines]
     has_own_names = bold[0] or (previous is not None and names == previous.names)
     if previous is not None and _has_sides_of(previous, grid) and not has_own_names:
-        names = list(previous.names)
+        names = previous.names
         table = replace(_write_table([*names, *cells], filled_lines), unused=())
     else:
         table = _write_table(marked, filled_lines)
