@@ -170,7 +170,8 @@ class _Directive(Directive):
         elif name in ("image", "figure"):
             content += [nodes.image(alt=self.options.pop("alt", "")), *self._read(body)]
         elif name in _FRAMES:
-            content += [_left_out("option", argument), *self._read(body)]
+            content += [_left_out("option", argument)] if argument else []
+            content += self._read(body)
         elif name in _TITLED:
             title = nodes.title("", argument.rstrip(":"))
             content.append(nodes.admonition("", title, *self._read(body)))
