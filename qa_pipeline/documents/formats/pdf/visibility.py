@@ -35,9 +35,9 @@ _MOST_PAIRS = 4_000_000  # of texts and shapes that are compared
 
 
 class _Letter(NamedTuple):
-    """A printed character by PDFium's index; `owner` is the address of its text object."""
+    """A printed character: its number in PDFium's list, and the address of its text object."""
 
-    index: int
+    number: int
     owner: int
     box: Box
 
@@ -71,9 +71,9 @@ def find_hidden(
         differs = _difference(picture, bare) > _SEEN
         for letter in letters:
             if levels[letter.owner] == level and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
-                hidden.add(letter.index)
+                hidden.add(letter.number)
     hidden.difference_update(_read_by_ocr(letters, pictures, bare, sheet))
-    return hidden | {letter.index for letter in letters if _is_within(letter.box, annotations.redacted)}
+    return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
 
 
 def _draw(page: "PdfPage", sheet: Box, texts: "dict[int, PdfObject]", shown: set[int]) -> "Bitmap":
@@ -236,7 +236,7 @@ def _read_by_ocr(
     import numpy as np
 
     # The letters of a word have indexes in a row.
-    for _, group in groupby(enumerate(letters), lambda numbered: numbered[1].index - numbered[0]):
+    for _, group in groupby(enumerate(letters), lambda numbered: numbered[1].number - numbered[0]):
         word = [letter for _, letter in group]
         box = enclose(letter.box for letter in word)
         margin = (box.top - box.bottom) / 4  # a bar may end within the box of a word
@@ -244,7 +244,7 @@ def _read_by_ocr(
         pixels = bare[_pixels_of(middle, sheet, bare.shape)]
         contrast = np.ptp(pixels, axis=(0, 1)).max() if pixels.size else 0
         if contrast > _INK and _is_within(box, pictures):
-            yield from (letter.index for letter in word)
+            yield from (letter.number for letter in word)
 
 
 def _is_within(inner: Box, boxes: Sequence[Box]) -> bool:
