@@ -264,35 +264,21 @@ def insert_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequenc
 
 _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it
 _LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
-_MOST_LINES = 4  # of a heading that an outline names: titles are wrapped, paragraphs are longer
 NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 """The number of a heading, such as `2.1 ` or `A. `."""
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class OutlineEntry:
-    """An entry of a file's own outline: its title, level from 1, and page."""
-
-    title: str
-    level: int
-    page: int
-
-
-def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntry]) -> None:
-    """Set headings and their levels: from the file's outline, then from type size and weight."""
+def give_levels(groups: list[Group], shape: Shape) -> None:
+    """Set headings and their levels, from type size and weight."""
     _take_back_bylines(groups, shape)
-    outline_levels = _levels_of_outline(groups, outline)
-    size_levels = _levels_of_sizes(groups, outline_levels)
-    for index, group in enumerate(groups):
-        if group.kind == "heading" and index not in outline_levels:
-            size = group.lines[0].size
-            larger = [level for other, level in size_levels.items() if other > size]
-            group.level = min(size_levels.get(size) or max(larger, default=0) + 1, 6)
-    lowest = min(max(size_levels.values(), default=0) + 1, 6)
+    headings = [group for group in groups if group.kind == "heading"]
+    sizes = sorted({group.lines[0].size for group in headings}, reverse=True)
+    for group in headings:
+        group.level = min(sizes.index(group.lines[0].size) + 1, 6)
     bold = [group for group, below in pairwise(groups) if _is_bold_heading(group, below, shape)]
     for group in bold:
-        group.kind, group.level = "heading", lowest
+        group.kind, group.level = "heading", min(len(sizes) + 1, 6)
 
 
 def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
@@ -308,25 +294,6 @@ def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
             size_below = 0.0
 
 
-def _levels_of_sizes(groups: Sequence[Group], outline_levels: dict[int, int]) -> dict[float, int]:
-    """Return the heading levels of type sizes, and set the groups of the outline.
-
-    A large heading above the entries of the outline is the title.
-    """
-    first = min(outline_levels, default=len(groups))
-    title_sizes = {group.lines[0].size for group in groups[:first] if group.kind == "heading"}
-    if not outline_levels:
-        return {size: level for level, size in enumerate(sorted(title_sizes, reverse=True), start=1)}
-    shift = (2 if title_sizes else 1) - min(outline_levels.values())
-    size_levels = {max(title_sizes): 1} if title_sizes else {}
-    for index, level in outline_levels.items():
-        group = groups[index]
-        group.kind, group.level = "heading", min(level + shift, 6)
-        size = group.lines[0].size
-        size_levels[size] = max(size_levels.get(size, 0), group.level)
-    return size_levels
-
-
 def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
     """Return True if a group is a bold line above text, which need not be larger to be a heading."""
     if group.kind not in ("paragraph", "list_item") or len(group.lines) != 1 or group.plain:
@@ -340,29 +307,6 @@ def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
     return not is_bold_text
 
 
-def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int, int]:
-    """Return the level of each group that the outline names, by its index."""
-    if not outline:
-        return {}
-    levels: dict[tuple[int, str], list[int]] = {}  # of the entries with a page and title
-    for entry in outline:
-        levels.setdefault((entry.page, letters_of(entry.title)), []).append(entry.level)
-    outline_levels: dict[int, int] = {}
-    for index, group in enumerate(groups):
-        if group.kind == "code" or not 0 < len(group.lines) <= _MOST_LINES:
-            continue
-        text = "".join(line.text for line in group.lines)
-        without_number = NUMBER.sub("", text)  # many outlines leave out the number
-        if group.kind == "list_item" and without_number == text:
-            continue
-        for title in (text, without_number):
-            found = levels.get((group.page, letters_of(title)))
-            if found:
-                outline_levels[index] = found.pop(0)
-                break
-    return outline_levels
-
-
 def letters_of(text: str) -> str:
-    """Return the letters and digits of a text in lower case, by which headings are compared."""
+    """Return the letters and digits of a text in lower case, by which titles are compared."""
     return _NO_LETTER.sub("", text).casefold()

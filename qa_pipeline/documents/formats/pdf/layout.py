@@ -17,7 +17,6 @@ from qa_pipeline.documents.formats.pdf.groups import (
     Aside,
     Group,
     Item,
-    OutlineEntry,
     Shape,
     give_levels,
     group_lines,
@@ -98,12 +97,7 @@ class PageContent:
     scanned: bool = False
 
 
-def lay_out_pages(
-    pages: Sequence[PageContent],
-    outline: Sequence[OutlineEntry],
-    left_out: Omissions,
-    failed: FailedPages,
-) -> list[Block]:
+def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions, failed: FailedPages) -> list[Block]:
     """Return the blocks in reading order, with margin notes and running lines out of the paragraphs."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
@@ -121,7 +115,7 @@ def lay_out_pages(
         with failed.guard(draft.page, column_lines):
             items += draft.items_in_order(column_lines, shape, left_out)
     groups = group_lines(items, shape)
-    give_levels(groups, shape, outline)
+    give_levels(groups, shape)
     margin = sorted([*running.heads, *margin], key=lambda line: (line.page, -line.top))
     notes = group_lines(margin, shape, plain=True)
     feet = group_lines(running.feet, shape, plain=True)

@@ -1,12 +1,12 @@
-"""Read PDF files: pages, form values, outline, and scanned pages by OCR.
+"""Read PDF files: pages, form values, and scanned pages by OCR.
 
 Comments, scripts and attached files are counted. Scripts are not run, actions not followed.
 """
 
 import re
 from collections.abc import Sequence, Set
-from contextlib import closing, suppress
-from itertools import groupby, islice
+from contextlib import closing
+from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, enclose, paper_of
-from qa_pipeline.documents.formats.pdf.groups import NUMBER, OutlineEntry, letters_of
+from qa_pipeline.documents.formats.pdf.groups import NUMBER, letters_of
 from qa_pipeline.documents.formats.pdf.layout import (
     FailedPages,
     PageContent,
@@ -78,11 +78,10 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
             pages = _read_pages(document, settings, limits, left_out, failed)
             notes = count_extras(document, left_out)
             notes += read_scans(document, pages, settings, left_out)
-            outline = outline_of(document)
             title = title_of(document)
         notes += count_scans(pages, left_out)
         notes += count_broken_letters(pages, left_out)
-        blocks = lay_out_pages(remove_contents(pages, left_out), outline, left_out, failed)
+        blocks = lay_out_pages(remove_contents(pages, left_out), left_out, failed)
         if not blocks:
             for error in failed.errors.values():
                 raise error
@@ -180,22 +179,6 @@ def read_upright(
         return glyphs, lines
     glyphs = Glyphs(page, textpage, turn, hidden)
     return glyphs, read_lines(glyphs, number)
-
-
-_MOST_ENTRIES = 20_000  # of an outline: more than any book has, and fewer than a ring of entries
-
-
-def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
-    """Return the entries of the file's own table of contents that name a page."""
-    entries = []
-    for bookmark in islice(document.get_toc(), _MOST_ENTRIES):
-        destination = bookmark.get_dest()
-        page_index = destination.get_index() if destination else None
-        # A title in a wrong encoding names no heading.
-        with suppress(UnicodeDecodeError):
-            if page_index is not None:
-                entries.append(OutlineEntry(bookmark.get_title(), bookmark.level + 1, page_index + 1))
-    return entries
 
 
 def title_of(document: "PdfDocument") -> str | None:

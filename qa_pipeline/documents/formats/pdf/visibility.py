@@ -26,8 +26,6 @@ _INK = 64  # of 255: less than between the letters and the paper of a scanned pa
 _SMALLEST = 1.0  # points: the smallest print has 4
 _FLATTEST = 0.3  # points: a flatter box says that the font does not tell the shape of the letter
 _LAST_LEVEL = 7  # of text over text; each level is drawn apart
-_BARS = frozenset("█■▇▉▮⬛")
-"""Letters that cover what is below them, as a bar does."""
 _SUBSTITUTED = 0x17F  # PDFium's own fonts, in place of those a file lacks, have letters up to here
 _DARK, _LIGHT = 180, 200  # of 255: text dark in any colour shows on a ground light in all
 _THIN = 3.0  # points: a thicker shape may cover text
@@ -61,12 +59,12 @@ def find_hidden(
     texts = {
         ctypes.addressof(item.raw.contents): item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT
     }
-    letters, bars, hidden = _read_letters(textpage)
-    full, bare = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, bars)
+    letters, hidden = _read_letters(textpage)
+    full, bare = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
     # Text over text is drawn without the text that it is over, which would show in its place.
     levels = _levels_of(letters, sheet, full.shape)
     for level in range(max(levels.values(), default=0) + 1):
-        shown = bars | {address for address in texts if levels[address] == level}
+        shown = {address for address in texts if levels[address] == level}
         picture = full if len(shown) == len(texts) else _draw(page, sheet, texts, shown)
         differs = _difference(picture, bare) > _SEEN
         for letter in letters:
@@ -181,12 +179,11 @@ def _is_usual(text: Any) -> bool:
     return is_filled and is_large
 
 
-def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int], set[int]]:
-    """Return the letters, the addresses of the text objects with bars, and the indexes of tiny letters."""
+def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
+    """Return the letters, and the numbers of tiny letters, which do not show."""
     from pypdfium2 import raw
 
     letters: list[_Letter] = []
-    bars: set[int] = set()
     tiny: set[int] = set()
     left, right, bottom, top = sides = [ctypes.c_double() for _ in range(4)]
     loose = raw.FS_RECTF()
@@ -201,13 +198,11 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int], set
         box = Box(left.value, bottom.value, right.value, top.value)
         if min(box.right - box.left, box.top - box.bottom) < _FLATTEST:
             box = Box(loose.left, loose.bottom, loose.right, loose.top)
-        if chr(code) in _BARS:
-            bars.add(owner)
-        elif max(loose.right - loose.left, loose.top - loose.bottom) < _SMALLEST:
+        if max(loose.right - loose.left, loose.top - loose.bottom) < _SMALLEST:
             tiny.add(index)
         elif code <= _SUBSTITUTED or raw.FPDFFont_GetIsEmbedded(raw.FPDFTextObj_GetFont(text)):
             letters.append(_Letter(index, owner, box))
-    return [letter for letter in letters if letter.owner not in bars], bars, tiny
+    return letters, tiny
 
 
 def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -> defaultdict[int, int]:
