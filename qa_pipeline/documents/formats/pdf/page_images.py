@@ -3,7 +3,7 @@
 import io
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,9 @@ from qa_pipeline.documents.formats.pdf.parser import read_upright
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
+
+Span = tuple[int, int]
+"""First character and the one after the last."""
 
 _WORDS_A_PART = 4  # of a quote that the page does not hold as a whole: fewer words are seldom unique
 _NEAR = 200  # letters between two parts of a quote, such as the cells of a table row
@@ -27,8 +30,8 @@ def locate(text: str, start: int, end: int, page: str) -> list[int]:
     is printed in parts, such as a row of a table, is found by its rarest part and the parts near it.
     """
     letters, offsets = _letters_of(page)
-    before, quote = _letters_of(text[:start])[0], _letters_of(text[start:end])[0]
-    position = _find_occurrence(letters, quote, before.count(quote)) if quote else -1
+    quote, _ = _letters_of(text[start:end])
+    position = letters.find(quote)
     if position >= 0:
         return offsets[position : position + len(quote)]
     parts = [
@@ -36,28 +39,34 @@ def locate(text: str, start: int, end: int, page: str) -> list[int]:
         for words in map(str.split, _SEPARATOR.split(text[start:end]))
         for first in range(0, len(words), _WORDS_A_PART)
     ]
-    printed = [number for number, part in enumerate(parts) if part and part in letters]
+    canonical, _ = _letters_of(text)
+    located: list[int] = []
+    for first, last in _locate_parts([part for part in parts if part], letters, canonical):
+        if offsets[first] == 0 or not page[offsets[first] - 1].isalnum():  # it begins a word
+            located += offsets[first:last]
+    return located
+
+
+def _locate_parts(parts: Sequence[str], letters: str, canonical: str) -> list[Span]:
+    """Return the start and end of parts of a quote among the letters of a page, in their order."""
+    printed = [number for number, part in enumerate(parts) if part in letters]
     if not printed:
         return []
-    canonical = _letters_of(text)[0]
     # Names of columns are in every row of the canonical text, and values in few.
-    anchor = min(printed, key=lambda number: (canonical.count(parts[number]), -len(parts[number])))
-    position = _find_occurrence(letters, parts[anchor], before.count(parts[anchor]))
-    found = [(position, position + len(parts[anchor]))]
-    for part in parts[anchor + 1 :]:
-        position = letters.find(part, found[-1][1], found[-1][1] + _NEAR)
-        if part and position >= 0:
-            found.append((position, position + len(part)))
-    for part in reversed(parts[:anchor]):
-        position = letters.rfind(part, max(found[0][0] - _NEAR, 0), found[0][0])
-        if part and position >= 0:
-            found.insert(0, (position, position + len(part)))
-    return [
-        offset
-        for first, last in found
-        if _begins_word(page, offsets[first])
-        for offset in offsets[first:last]
-    ]
+    rarest = min(printed, key=lambda number: (canonical.count(parts[number]), -len(parts[number])))
+    start = letters.find(parts[rarest])
+    spans = [(start, start + len(parts[rarest]))]
+    for part in parts[rarest + 1 :]:
+        end = spans[-1][1]
+        start = letters.find(part, end, end + _NEAR)
+        if start >= 0:
+            spans.append((start, start + len(part)))
+    for part in reversed(parts[:rarest]):
+        end = spans[0][0]
+        start = letters.rfind(part, max(end - _NEAR, 0), end)
+        if start >= 0:
+            spans.insert(0, (start, start + len(part)))
+    return spans
 
 
 def _letters_of(text: str) -> tuple[str, list[int]]:
@@ -71,27 +80,9 @@ def _letters_of(text: str) -> tuple[str, list[int]]:
     return "".join(letter for letter, _ in letters), [offset for _, offset in letters]
 
 
-def _find_occurrence(text: str, part: str, number: int) -> int:
-    """Return the offset of an occurrence by its number from 0, of the last if there are fewer, or -1."""
-    position = text.find(part)
-    for _ in range(number):
-        following = text.find(part, position + len(part))
-        if following < 0:
-            break
-        position = following
-    return position
-
-
-def _begins_word(text: str, offset: int) -> bool:
-    return offset == 0 or not text[offset - 1].isalnum()
-
-
 _MOST_DOTS = 25_000_000  # 75 MB of colours: a small file may state a huge sheet
 _GAP = 1.0  # line heights: blanks of justified text are narrower, the white between columns is wider
 _EVIDENCE = (255, 221, 87)  # the yellow of a marker pen
-
-Span = tuple[int, int]
-"""First character and the one after the last, in the document's canonical text."""
 
 
 @contextmanager

@@ -71,7 +71,7 @@ words = st.lists(st.sampled_from(PARTS), min_size=1, max_size=40)
 
 
 @given(words, st.integers(0, 39), st.integers(1, 10))
-def test_a_quote_that_is_printed_with_other_blanks_and_hyphens_is_found_in_its_position(
+def test_a_quote_that_is_printed_with_other_blanks_and_hyphens_is_found(
     parts: list[str], first: int, count: int
 ) -> None:
     printed = [f"{part[: len(part) // 2]}\ufffe\r\n{part[len(part) // 2 :]}" for part in parts]
