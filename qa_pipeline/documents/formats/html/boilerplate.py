@@ -3,7 +3,9 @@
 import math
 import re
 from collections.abc import Container, Iterable
+from contextlib import suppress
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
@@ -117,6 +119,9 @@ _KINDS_OF_A_PAGE = {
         "header:not(:has(h1, h2)), div#header:not(:has(h1, h2))"
     ),
 }
+_MOST_RULES = 400  # of style sheets that strike text out or hide it: each is looked for in the whole page
+_UNAPPLIED = re.compile(r"/\*.*?(?:\*/|\Z)|@[^{};@]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})", re.DOTALL)
+"""Comments of style sheets, and rules for paper, for small screens and the like."""
 _HIDING = re.compile(
     r"(?<![\w-])(?:display\s*:\s*none\b|visibility\s*:\s*(?:hidden|collapse)\b"
     r"|opacity\s*:\s*0*(?:\.0*)?%?\s*(?:[;!]|$)"
@@ -126,8 +131,16 @@ _HIDING = re.compile(
     r"|color\s*:\s*(?:transparent\b|rgba\([^()]*[,/]\s*0(?:\.0*)?%?\s*\)))",
     re.IGNORECASE,
 )
+_SHOWING = re.compile(r"(?<![\w-])(?:display|visibility|opacity|left|top|font-size)\s*:", re.IGNORECASE)
 _SHIFTED = re.compile(r"vertical-align\s*:\s*(?:(?P<up>super|text-top)|sub|text-bottom)\b", re.IGNORECASE)
+_RELEVANT = re.compile(
+    r"line-through|display|visibility|opacity|font-size|left|right|top|bottom|indent|clip|color|background"
+    r"|vertical-align",
+    re.IGNORECASE,
+)
 _COLOUR = re.compile(r"(?<![\w-])(background(?:-color|-image)?|color)\s*:([^;]*)", re.IGNORECASE)
+_STATE = re.compile(r"(?<!:):{1,2}[\w-]+(?:\([^()]*\))?")
+"""A state such as `:hover`, or a part such as `::before`."""
 _NAME = re.compile(r"[\w-]+")
 _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
@@ -147,8 +160,11 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
     write_widgets(tree, omissions)
-    styles = _read_styles(tree)
-    hidden = [node for node, style in styles if _HIDING.search(style)]
+    sheet_styles, shown = _apply_sheets(tree)
+    inline_styles = _inline_styles(tree)
+    styles = [*sheet_styles, *inline_styles]
+    hidden = [node for node, style in sheet_styles if _HIDING.search(style) and node.mem_id not in shown]
+    hidden += [node for node, style in inline_styles if _HIDING.search(style)]
     hidden = _without_shown_by_script(tree, [*hidden, *_find_blended(tree, styles)])
     _mark_shifted(styles)
     remove([node for node, style in styles if "line-through" in style.lower()], omissions, "deleted_text")
@@ -171,8 +187,39 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
             node.decompose()
 
 
-def _read_styles(tree: "LexborHTMLParser") -> "list[tuple[LexborNode, str]]":
-    """Return the elements with styles of their own; style sheets are not read."""
+def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str]], set[int]]":
+    """Return the elements that style sheets of the page select, with their styles, and the ids of shown ones.
+
+    An element that a rule shows, perhaps in a state such as `:hover`, is visible to readers.
+    """
+    from selectolax.lexbor import SelectolaxError
+
+    sheets = "\n".join(node.text() for node in tree.css("style:not([media*=print])"))
+    rules = (rule.rpartition("{")[::2] for rule in _UNAPPLIED.sub("", sheets).split("}"))
+    relevant = (
+        (selector, style)
+        for selectors, style in rules
+        if _RELEVANT.search(style)
+        for selector in selectors.split(",")
+    )
+    styles: list[tuple[LexborNode, str]] = []
+    shown: set[int] = set()
+    for selector, style in islice(relevant, _MOST_RULES):
+        without_state = _STATE.sub("", selector)
+        has_state = without_state != selector
+        shows = _SHOWING.search(_HIDING.sub("", style)) is not None
+        if not without_state.strip() or (has_state and not shows):
+            continue
+        with suppress(SelectolaxError):  # browsers ignore a wrong selector, too
+            nodes = tree.css(without_state)
+            if shows:
+                shown.update(node.mem_id for node in nodes)
+            if not has_state:
+                styles += [(node, style) for node in nodes]
+    return styles, shown
+
+
+def _inline_styles(tree: "LexborHTMLParser") -> "list[tuple[LexborNode, str]]":
     styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
     for attribute, name in _ATTRIBUTES.items():
         styles += [(node, f"{name}:{node.attributes[attribute]}") for node in tree.css(f"[{attribute}]")]
@@ -217,8 +264,7 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
             coloured[node.mem_id] = node
             (inks if name.lower() == "color" else papers)[node.mem_id] = value
     has_linked_sheet = tree.css_first("link[rel=stylesheet]") is not None
-    has_other_colours = has_linked_sheet or any("background" in sheet.text() for sheet in tree.css("style"))
-    default_ink, default_paper = ("", "") if has_other_colours else ("black", "white")
+    default_ink, default_paper = ("", "") if has_linked_sheet else ("black", "white")
     blended = []
     for node in coloured.values():
         has_coloured_part = any(part.mem_id in coloured for part in node.css("*") if part != node)

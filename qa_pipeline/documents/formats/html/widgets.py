@@ -1,4 +1,4 @@
-"""Widgets of a page as the text that they show: icons, check boxes and tabs."""
+"""Widgets of a page as the text that they show: icons, check boxes, drop-downs and tabs."""
 
 from collections.abc import Iterator
 from html import escape
@@ -27,6 +27,8 @@ def write_widgets(tree: "LexborHTMLParser", omissions: Omissions) -> None:
         following = node.next.text_content if node.next is not None else None
         gap = "" if following and following[0].isspace() else " "
         node.replace_with(f"{'☒' if 'checked' in node.attributes else '☐'}{gap}")
+    for node in tree.css("select:has(option[selected])"):
+        node.replace_with(", ".join(option.text().strip() for option in node.css("option[selected]")))
     for cell in tree.css("td:has(img, svg, i, [aria-label]), th:has(img, svg, i, [aria-label])"):
         if not cell.text(deep=True).strip() or cell.css_first("svg title") is not None:
             _write_icons(cell, omissions)

@@ -22,6 +22,9 @@ HIDDEN = {
             "font-size:1px;line-height:0",
         )
     },
+    "bar by a sheet": "<style>.bar {{ color: black; background: black }}</style><b class=bar>{}</b>",
+    "sheet": "<style>.far {{ position: absolute; left: -999em }}</style><p class=far>{}</p>",
+    "sheet of opacity": "<style>.no {{ opacity: 0 }}</style><p class=no>{}</p>",
     "colour of HTML 4": "<font color='#ffffff'>{}</font>",
     "cell of one colour": "<table><tr><td bgcolor=black><font color=black>{}</font><td>Seen</table>",
     "dark page": "<div style='background:#111'>Seen.<p style='color:#111'>{}</p></div>",
@@ -36,6 +39,8 @@ SEEN = [
     "<div style='background:black;color:white'><p>{}</p></div>",
     "<div style='background:black'><div style='background:white'>{}</div></div>",
     "<body bgcolor=black text=white><p>{}</p>",
+    "<style>.t {{ opacity: 0 }} .t.on {{ opacity: 1 }}</style><p class='t on'>{}</p>",
+    "<style>@media print {{ p {{ display: none }} }}</style><p>{}</p>",
 ]
 
 

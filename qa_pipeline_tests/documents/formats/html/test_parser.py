@@ -119,7 +119,7 @@ PAGES = {
     ),
     "powers by style": (
         (
-            "<p>It has 10<span style='vertical-align: super'>6</span> bytes, "
+            "<style>.up { vertical-align: super }</style><p>It has 10<span class=up>6</span> bytes, "
             "10<span style='vertical-align:super'>3</span> parts and 10^9 bits of CO"
             "<span style='vertical-align: sub'>2</span>.</p>"
         ),
@@ -185,10 +185,12 @@ def test_what_is_left_out_is_counted_by_kind() -> None:
     [
         ("Jacket: <s>799 kr</s> 499 kr. <strike>Cancelled.</strike>", "Jacket: 499 kr.", 15),
         ("A <i style='TEXT-DECORATION: underline Line-Through'>799</i> 499 kr", "A 499 kr", 3),
+        ("A <i class=was>799</i> <i class=now>499 kr</i>", "A 499 kr", 3),
     ],
 )
 def test_struck_out_text_is_left_out_and_counted(markup: str, text: str, characters: int) -> None:
-    parsed = parse(f"<body><p>{markup}</p>")
+    sheet = ".was { color: red; text-decoration: line-through } a:hover, .. { text-decoration: line-through }"
+    parsed = parse(f"<style>{sheet}</style><body><p>{markup}</p>")
     assert outline(parsed) == [("paragraph", text)]
     assert left_out(parsed)["deleted_text"][1] == characters
 
@@ -196,11 +198,15 @@ def test_struck_out_text_is_left_out_and_counted(markup: str, text: str, charact
 @pytest.mark.parametrize(
     "shown",
     [
+        "<style>@media print { .x { display: none } .x { display: none } }</style><p class=x>",
+        "<style>/* .x { display: none } */</style><p class=x>",
+        "<style>.x { display: none }</style><script>$('.x').toggle()</script><p class=x>",
         "<script>function show(n) { $('answer' + n) }</script><p id=answer2 style='display:none'>",
         "<a onclick=show('answer')></a><p id=answer style='display:none'>",
+        "<style>body { display: none }</style><p>",
     ],
 )
-def test_text_that_a_page_shows_at_a_click_is_read(shown: str) -> None:
+def test_text_that_a_page_shows_at_a_click_or_hides_on_paper_is_read(shown: str) -> None:
     assert blocks(f"<body>{shown}Here.</p><p>A lake is deep.</p>")[0] == ("paragraph", "Here.")
 
 

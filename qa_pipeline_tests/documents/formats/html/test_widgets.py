@@ -38,10 +38,12 @@ def test_a_picture_beside_text_is_left_out() -> None:
     assert texts(table("<img alt='Logo'> 5", "6")) == ["Plan: Backups | Basic: 5 | Pro: 6"]
 
 
-def test_check_boxes_have_their_state() -> None:
+def test_check_boxes_and_drop_downs_have_their_state() -> None:
     assert texts("<p><input type=checkbox checked> Parking <input type=checkbox> Breakfast</p>") == [
         "☒ Parking ☐ Breakfast"
     ]
+    options = "<option>Monthly<option selected>Yearly"
+    assert texts(f"<p>Payment: <select>{options}</select></p>") == ["Payment: Yearly"]
 
 
 TABS = {
