@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RAISED, LOWERED, STRUCK, LEVEL = "\x0e", "\x0f", "\x11", "\x10"
 """Control characters, which canonical text never contains."""
 SCRIPTS = {"superscript": RAISED, "subscript": LOWERED}
-_SCRIPT = re.compile("\\s?([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10")
+_SCRIPT = re.compile("(?P<gap>\\s?)(?P<sign>[\x0e\x0f\x11])(?P<inside>[^\x0e\x0f\x10\x11]*)\x10")
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
 _REACH = 40  # characters before a raised text that tell what it is
@@ -47,26 +47,33 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
     if LEVEL not in text:
         return text
     for _ in range(_DEEPEST_SCRIPT):  # of raised text in raised text the inner one comes first
-        text = _BETWEEN_RUNS.sub(r"\1\2", text)
-        parts: list[str] = []
-        before, position = "", 0
-        for script in _SCRIPT.finditer(text):
-            sign, inside = script[1], " ".join(script[2].split())
-            gap = script[0][: script.start(1) - script.start()]
-            after = text[script.end() : script.end() + _REACH]
-            before = (before + text[position : script.start()])[-_REACH:]
-            if gap and inside.isdigit() and _ISOTOPE.match(after):
-                before = ""  # it belongs to what follows
-            write = _write_lowered if sign == LOWERED else write_script
-            written = "" if sign == STRUCK else write(inside, before, after)
-            if not written and inside and omissions is not None:
-                omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
-            stands_apart = sign == STRUCK or before.strip()[-1:] in _STARTS or written == inside
-            written = gap + written if stands_apart else written
-            parts += [text[position : script.start()], written]
-            before, position = (before + written)[-_REACH:], script.end()
-        text = "".join([*parts, text[position:]])
+        text = _settle_innermost(_BETWEEN_RUNS.sub(r"\1\2", text), omissions)
     return re.sub("[\x0e\x0f\x10\x11]", "", text)
+
+
+def _settle_innermost(text: str, omissions: Omissions | None) -> str:
+    parts: list[str] = []
+    before = ""  # the end of the text that is written already
+    position = 0
+    for script in _SCRIPT.finditer(text):
+        between = text[position : script.start()]
+        gap, sign, inside = script["gap"], script["sign"], " ".join(script["inside"].split())
+        after = text[script.end() : script.end() + _REACH]
+        before = (before + between)[-_REACH:]
+        if gap and inside.isdigit() and _ISOTOPE.match(after):
+            before = ""  # it belongs to the text that follows, as in `Carbon ^14C`
+        if sign == STRUCK:
+            written = ""
+        else:
+            written = (_write_lowered if sign == LOWERED else write_script)(inside, before, after)
+        if inside and not written and omissions is not None:
+            omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
+        if sign == STRUCK or written == inside or before.strip()[-1:] in _STARTS:
+            written = gap + written
+        parts += [between, written]
+        before = (before + written)[-_REACH:]
+        position = script.end()
+    return "".join([*parts, text[position:]])
 
 
 def is_mark(text: str) -> bool:
@@ -95,7 +102,9 @@ def _write_lowered(inside: str, before: str, after: str) -> str:
     base = before.split()[-1] if before.strip() else ""
     if base[-1:] in _STARTS or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside)):
         return inside
-    return f" {inside}" if " " in inside else f"_{_bracketed(inside, alone=inside.isalnum())}{_gap(after)}"
+    if " " in inside:
+        return f" {inside}"
+    return f"_{_bracketed_index(inside)}{_gap(after)}"
 
 
 def _gap(after: str) -> str:
@@ -146,15 +155,11 @@ _SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|\s+|.", re.DOTALL)
 _LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
 _SKIPPED = re.compile(r"annotation(?:-xml)?|mphantom|phant|none|\w*Pr|argSz")
-_UNWRITABLE = frozenset({"mmultiscripts", "mlongdiv", "mstack", "mover", "sPre", "acc", "bar"})
-_ROW_ENDS = {"mtable": "; ", "m": "; ", "eqArr": "; ", "mtr": ", ", "mr": ", "}
-_SHIFTED = {
-    **dict.fromkeys(("msub", "munder", "sSub", "limLow"), "_"),
-    **dict.fromkeys(("msup", "sSup", "limUpp"), "^"),
-    **dict.fromkeys(("msubsup", "munderover", "sSubSup"), "_^"),
-}
-_FIXED = frozenset({*_SHIFTED, "mfrac", "f", "nary", "mroot", "rad"})
-"""Elements with a fixed number of parts."""
+_ROWS = frozenset(
+    {"math", "oMath", "oMathPara", "mrow", "mstyle", "mpadded", "semantics", "menclose", "box", "borderBox",
+     "r", "e", "num", "den", "deg", "sub", "sup", "fName", "func", "d"}
+)  # fmt: skip
+"""Elements whose parts are written one after another; other elements with parts have no form on a line."""
 _INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
 
 
@@ -185,7 +190,7 @@ def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") ->
 
 def _write(element: "_Element", depth: int) -> _Part:
     name = _name_of(element)
-    if depth > _DEEPEST or name in _UNWRITABLE or "strike" in element.get("notation", ""):
+    if depth > _DEEPEST or "strike" in element.get("notation", ""):
         raise _UnwritableError
     if name in _LEAVES:
         return _join([_token(text) for text in _TOKEN.findall("".join(map(str, element.itertext())))])
@@ -194,47 +199,46 @@ def _write(element: "_Element", depth: int) -> _Part:
     children = [
         child for child in element if isinstance(child.tag, str) and not _SKIPPED.fullmatch(_name_of(child))
     ]
-    if name in ("semantics", "maction"):
-        children = children[:1]  # what follows is the same in another form
     return _compose(name, element, [_write(child, depth + 1) for child in children])
 
 
 def _compose(name: str, element: "_Element", parts: list[_Part]) -> _Part:
-    if name in _ROW_ENDS:
-        return _Part(_ROW_ENDS[name].join(part.text for part in parts))
-    if len(parts) == 1 + len(signs := _SHIFTED.get(name, "")) > 1:
-        moved = dict(zip(signs, parts[1:], strict=True))
-        return _scripts(parts[0], moved.get("_", _NONE), moved.get("^", _NONE))
     match name, parts:
-        case "mfrac" | "f", [above, below] if above.text and below.text:
-            if _property(element, "type", "") == "noBar" or element.get("linethickness", "1")[:1] == "0":
-                raise _UnwritableError  # one above the other, which is no fraction
+        case "msub" | "munder" | "sSub", [base, below]:
+            return _scripts(base, below=below.text)
+        case "msup" | "sSup", [base, above]:
+            return _scripts(base, above=above.text)
+        case "msubsup" | "munderover" | "sSubSup", [base, below, above]:
+            return _scripts(base, below.text, above.text)
+        case "mfrac" | "f", [above, below] if above.text and below.text and not _lacks_bar(element):
             return _Part(f"{_bracketed(above.text)}/{_bracketed(below.text)}", "fraction")
-        case "nary", [below, above, inside]:
-            return _join([_scripts(_Part(_property(element, "chr", "∫"), "sign"), below, above), inside])
         case ("mroot", [inside, degree]) | ("rad", [degree, inside]) if degree.text:
             return _Part(f"{_bracketed(inside.text)}^(1/{_bracketed(degree.text)})", "script")
         case ("msqrt", _) | ("rad", [_, _]):
             return _Part(f"sqrt({_join(parts).text})")
-    if name in _FIXED:
-        raise _UnwritableError  # a part is missing, or one too many
-    if name in ("mfenced", "d"):
-        start = _property(element, "begChr", element.get("open", "("))
-        end = _property(element, "endChr", element.get("close", ")"))
-        between = _property(element, "sepChr", element.get("separators", "," if name == "mfenced" else "|"))
-        return _Part(f"{start}{between[:1].join(part.text for part in parts)}{end}")
+    if name not in _ROWS:
+        raise _UnwritableError
+    if name == "d":  # the brackets of OMML
+        start, end = _property(element, "begChr") or "(", _property(element, "endChr") or ")"
+        return _Part(f"{start}{'|'.join(part.text for part in parts)}{end}")
     return _join(parts)
+
+
+def _lacks_bar(fraction: "_Element") -> bool:
+    """Return True if numbers are one above the other without a line, as in a binomial."""
+    is_thin = fraction.get("linethickness", "1").startswith("0")
+    return is_thin or _property(fraction, "type") == "noBar"
 
 
 def _name_of(element: "_Element") -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def _property(element: "_Element", name: str, otherwise: str) -> str:
+def _property(element: "_Element", name: str) -> str | None:
     """Return a property of an element of OMML, which is an element in its first child."""
-    signs = (child for child in (element[0] if len(element) else ()) if _name_of(child) == name)
-    values = [str(value) for sign in signs for value in sign.values()]
-    return values[0] if values else otherwise
+    properties = element[0] if len(element) else ()
+    values = [str(value) for sign in properties if _name_of(sign) == name for value in sign.values()]
+    return values[0] if values else None
 
 
 def _token(text: str) -> _Part:
@@ -248,38 +252,54 @@ def _join(parts: Sequence[_Part]) -> _Part:
     parts = [part for part in parts if part.text]
     if len(parts) == 1:
         return parts[0]
-    written: list[str] = []
+    written = ""
     for before, part, after in zip([_NONE, *parts], parts, [*parts[1:], _NONE], strict=False):
-        text, blank = part.text, False
-        if part.kind == "fraction" or (part.kind == "row" and "/" in text and not _is_enclosed(text)):
-            blank = before.text.isdigit() and text.replace("/", "").isdigit()  # a number such as 1 1/2
-            apart = before.kind == "sign" and before.text not in (")", "]", "}", "!", "/", "÷", ":", "^")
-            ends = after.kind == "sign" and after.text not in ("(", "[", "{", "!", "^", "\u2062")
-            text = text if blank or (apart and ends) else f"({text})"
-        elif before.text and before.text[-1].isalnum() and text[0].isalnum():
-            long_names = any(near.kind == "name" and len(near.text) > 1 for near in (before, part))
-            after_fraction = before.kind == "fraction" and written[-1][-1].isalnum()
-            numbers = before.kind == part.kind == "number"
-            blank = long_names or numbers or after_fraction or before.kind == "script"
-        written += [" ", text] if blank else [text]
-    return _Part("".join(written))
+        text = part.text
+        has_slash = part.kind == "row" and "/" in text and not _is_enclosed(text)
+        if part.kind == "fraction" or has_slash:
+            if before.text.isdigit() and text.replace("/", "").isdigit():
+                text = f" {text}"  # a number such as 1 1/2
+            elif _is_operand(before, ")]}!/÷:^") or _is_operand(after, "([{!^\u2062"):
+                text = f"({text})"
+        elif _needs_blank(before, part, written):
+            text = f" {text}"
+        written += text
+    return _Part(written)
 
 
-def _scripts(base: _Part, below: _Part, above: _Part) -> _Part:
-    simple = base.kind != "script" and re.fullmatch(r"[\w.,]+", base.text) is not None
-    keeps = simple or base.kind == "sign" or _is_enclosed(base.text)
-    written = base.text if keeps else f"({base.text})"
-    if below.text:
-        written += f"_{_bracketed(below.text, alone=below.text.isalnum())}"
-    if above.text:
-        is_prime = not above.text.strip("′'″‴°∘")
-        written += above.text if is_prime else f"^{_bracketed(above.text)}"
+def _is_operand(part: _Part, binding_signs: str) -> bool:
+    """Return True if a fraction next to a part needs brackets."""
+    return part.kind != "sign" or (part.text != "" and part.text in binding_signs)
+
+
+def _needs_blank(before: _Part, part: _Part, written: str) -> bool:
+    """Return True if two letters or digits would meet and be read as a name, a number or an exponent."""
+    if not (written and written[-1].isalnum() and part.text[0].isalnum()):
+        return False
+    has_long_name = any(near.kind == "name" and len(near.text) > 1 for near in (before, part))
+    are_numbers = before.kind == part.kind == "number"
+    return has_long_name or are_numbers or before.kind in ("fraction", "script")
+
+
+def _scripts(base: _Part, below: str = "", above: str = "") -> _Part:
+    is_simple = base.kind != "script" and re.fullmatch(r"[\w.,]+", base.text) is not None
+    needs_brackets = not (is_simple or base.kind == "sign" or _is_enclosed(base.text))
+    written = f"({base.text})" if needs_brackets else base.text
+    if below:
+        written += f"_{_bracketed_index(below)}"
+    if above:
+        is_prime = not above.strip("′'″‴°∘")
+        written += above if is_prime else f"^{_bracketed(above)}"
     return _Part(written, "script")
 
 
-def _bracketed(text: str, *, alone: bool = False) -> str:
+def _bracketed(text: str) -> str:
     """Return a text as an operand: in brackets, unless it is a number, a sign or has them already."""
-    return text if alone or _SIMPLE.fullmatch(text) or _is_enclosed(text) else f"({text})"
+    return text if _SIMPLE.fullmatch(text) or _is_enclosed(text) else f"({text})"
+
+
+def _bracketed_index(text: str) -> str:
+    return text if text.isalnum() else _bracketed(text)
 
 
 def _is_enclosed(text: str) -> bool:
@@ -287,8 +307,8 @@ def _is_enclosed(text: str) -> bool:
     if text[:1] not in ("(", "[", "{"):
         return False
     depth = 0
-    for place, sign in enumerate(text):
+    for index, sign in enumerate(text):
         depth += (sign in "([{") - (sign in ")]}")
         if depth <= 0:
-            return place == len(text) - 1
+            return index == len(text) - 1
     return False

@@ -4,6 +4,7 @@ Boxes, tabs and containers keep their text and title. Open HTML ends with its bl
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
 from html import escape
@@ -22,17 +23,14 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
 
 _INDENTED_BOX = re.compile(
     r"(?:(?:!!!|\?\?\?\+?)\s++(?P<kind>[\w -]*)|={3}[!+]?\s++(?=\"))(?:\"(?P<title>[^\"]*)\")?\s*$"
 )
 """`!!! note "Title"`, and the tab `=== "Title"`."""
-_FENCED_BOX = re.compile(
-    r"(?:/{3,}\s*(?P<kind>[a-zA-Z][\w-]*)\s*(?:\|(?P<title>.*))?"
-    r"|:{3,}\s*(?!code\b)(?:\{[^{}]*\}|(?P<name>[.#]?[a-zA-Z][^\s\[{}.]*)(?![^\s\[{]))(?P<rest>.*))$"
-)
-"""`/// note | Title` to a closing `///`, and `::: warning Title` to a closing `:::`."""
-_FENCE = re.compile(r"(?:/{3,}|:{3,})\s*$")
+_BOX_HEAD = re.compile(r"\s*(?:\{[^{}]*\}|(?P<kind>[a-zA-Z][\w-]*))(?!\S)\s*\|?(?P<title>.*)")
+"""The text behind `///` or `:::`, such as `note | Title`, `tip Title` or `{.callout-note}`."""
 _INCLUDE = re.compile(r"^[ \t]*(?:\{[*!%].*[*!%]\}|-{2}8<-{2}.*|:::\s+\w+(?:\.\w+)+)[ \t]*$", re.MULTILINE)
 """A line that only names a file or a module."""
 _ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
@@ -52,46 +50,36 @@ _ICONS = {":white_check_mark:": "✓", ":heavy_check_mark:": "✓", ":x:": "✗"
 """Yes and no as code hosts draw them in tables."""
 
 
-def _line(state: "StateBlock", number: int) -> str:
-    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
-
-
-def _open_box(state: "StateBlock", kind: str | None, title: str | None) -> None:
-    """Begin a box with its title; its kind, such as `warning`, is counted."""
-    omissions: Omissions = state.env["omissions"]
-    if kind and kind[0] not in ".#":
+def _start_of_box(kind: str | None, title: str | None, env: Any) -> str:
+    """Return the start of a box with its title; its kind, such as `warning`, is counted."""
+    omissions: Omissions = env["omissions"]
+    if kind:
         omissions.add("box_kind", kind)
     title = re.sub(r"\{[^{}]*\}", " ", title or "").strip(" []:")
-    label = state.md.renderInline(title, {"omissions": omissions})
-    state.push("html_box", "", 0).content = f"<details>{label and f'<summary>{label}</summary>'}"
+    label = _parser().renderInline(title, {"omissions": omissions})
+    return f"<details><summary>{label}</summary>" if label else "<details>"
 
 
-def _fenced_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
-    """Parse a line that begins or ends a box."""
-    line = _line(state, start)
-    if not line.startswith((":::", "///")) or state.is_code_block(start):
-        return False
-    is_end, match = _FENCE.match(line) is not None, _FENCED_BOX.match(line)
-    if silent or not (is_end or match):
-        return is_end or match is not None
-    if match:
-        _open_box(state, match["kind"] or match["name"], match["title"] or match["rest"])
-    else:
-        state.push("html_box", "", 0).content = "</details>"
-    state.line = start + 1
-    return True
+def _is_box_head(text: str, _: str) -> bool:
+    return _BOX_HEAD.fullmatch(text) is not None
+
+
+def _fenced_box(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
+    head = _BOX_HEAD.fullmatch(tokens[index].info)
+    return _start_of_box(head["kind"], head["title"], env) if head else "</details>"
 
 
 def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """Parse a mark and the indented lines below it."""
-    match = None if state.is_code_block(start) else _INDENTED_BOX.match(_line(state, start))
-    if match is None or silent:
-        return match is not None
+    line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
+    mark = None if state.is_code_block(start) else _INDENTED_BOX.match(line)
+    if mark is None or silent:
+        return mark is not None
     indent = state.sCount[start] + 4
     stop = start + 1
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
-    _open_box(state, match["kind"], match["title"])
+    state.push("html_box", "", 0).content = _start_of_box(mark["kind"], mark["title"], state.env)
     before = state.blkIndent, state.lineMax
     state.blkIndent, state.lineMax = indent, stop
     state.md.block.tokenize(state, start + 1, stop)
@@ -122,8 +110,9 @@ def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> boo
 
 
 def _clean_inline(state: "StateCore") -> None:
+    """Take out of paragraphs the marks and names that readers of the rendered page do not see."""
     omissions: Omissions = state.env["omissions"]
-    around = ["", ""]
+    around: list[str] = ["", ""]  # the types of the two tokens before
     for token in state.tokens:
         if token.type in ("footnote_reference_open", "footnote_reference_close"):
             token.tag = "div"
@@ -166,22 +155,28 @@ def _render(text: str, env: dict[str, Any]) -> str:
     tokens = parser.parse(text, env)
     if any(token.level >= _DEEPEST for token in tokens):
         raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
-    # An item has the number that is written, where the list goes up: statutes leave some out.
-    following: list[int] = []
+    _number_items(tokens)
+    return str(parser.renderer.render(tokens, parser.options, env))
+
+
+def _number_items(tokens: "Sequence[Token]") -> None:
+    """Give items the numbers that are written, if the list goes up: statutes leave some out."""
+    next_numbers: list[int] = []  # of each open list
     for token in tokens:
         if token.type == "ordered_list_open":
-            following.append(int(token.attrGet("start") or 0))
-        elif token.type == "list_item_open" and token.info.isdecimal():
-            following[-1] = max(int(token.info), following[-1]) + 1
-            token.attrSet("value", str(following[-1] - 1))
+            next_numbers.append(int(token.attrGet("start") or 0))
         elif token.type == "ordered_list_close":
-            following.pop()
-    return str(parser.renderer.render(tokens, parser.options, env))
+            next_numbers.pop()
+        elif token.type == "list_item_open" and token.info.isdecimal():
+            number = max(int(token.info), next_numbers[-1])
+            token.attrSet("value", str(number))
+            next_numbers[-1] = number + 1
 
 
 @cache
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
+    from mdit_py_plugins.container import container_plugin
     from mdit_py_plugins.deflist import deflist_plugin
     from mdit_py_plugins.dollarmath import dollarmath_plugin
     from mdit_py_plugins.footnote import footnote_plugin
@@ -192,19 +187,20 @@ def _parser() -> "MarkdownIt":
     parser.use(deflist_plugin)
     # A price such as $5 is no formula: no blanks inside the signs, no digits outside them.
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
+    for name, marker in (("colons", ":"), ("slashes", "/")):
+        parser.use(container_plugin, name, marker, _is_box_head, _fenced_box)
     interrupted = ["paragraph", "reference", "blockquote", "list"]
-    for rule in (_indented_box, _fenced_box):
+    for rule in (_indented_box, _drawn_table):
         parser.block.ruler.before("fence", rule.__name__, rule, {"alt": interrupted})
-    parser.block.ruler.before("fence", "drawn_table", _drawn_table, {"alt": interrupted})
     parser.core.ruler.before("inline", "dialects", _clean_inline)
     for name, render in _RULES.items():
         parser.add_render_rule(name, render)
     return parser
 
 
-def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    text = tokens[place].content
-    language, _, rest = tokens[place].info.strip().partition(" ")
+def _fence(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
+    text = tokens[index].content
+    language, _, rest = tokens[index].info.strip().partition(" ")
     if rest:
         env["omissions"].add("code_info", rest)
     if language == "console":  # may be coloured with HTML, which readers never see as text
@@ -212,41 +208,42 @@ def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
-def _link(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    env["omissions"].add("link_target", str(tokens[place].attrGet("href") or ""))
+def _link(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
+    env["omissions"].add("link_target", str(tokens[index].attrGet("href") or ""))
     return "<a>"
 
 
-def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+def _inline_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
     """Return line breaks, scripts and deletions; other elements are dropped."""
-    markup = tokens[place].content
+    markup = tokens[index].content
     if markup.startswith("<!--"):
         env["omissions"].add("comment", markup[4:].removesuffix("-->"))
     if component := _COMPONENT.match(markup):
         return f"{escape(component[1])}: "
-    if (kept := _KEPT_INLINE.fullmatch(markup)) is None:
+    kept = _KEPT_INLINE.fullmatch(markup)
+    if kept is None:
         return ""
-    name = kept[2].lower()
+    slash, name, attributes = kept[1], kept[2].lower(), kept[3]
     if name in ("span", "font"):  # which may hide or raise its text
-        return f"<{kept[1]}span{kept[3]}>"
-    return f"<{kept[1]}{'del' if name in ('s', 'strike') else name}>"  # a deletion ends with its paragraph
+        return f"<{slash}span{attributes}>"
+    return f"<{slash}{'del' if name in ('s', 'strike') else name}>"  # a deletion ends with its paragraph
 
 
-def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+def _block_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
     """Return the text of HTML blocks; markup without text is dropped."""
-    markup = tokens[place].content
+    markup = tokens[index].content
     if _TAG.sub("", markup).strip():
         return close_elements(markup)
     labels = _COMPONENT.findall(markup)
     return "".join(f'<p class="admonition-title">{escape(label)}</p>' for label in labels)
 
 
-def _text(_: Any, tokens: Any, place: int, *__: Any) -> str:
-    return escape(_ICONS.get(tokens[place].content.strip(), tokens[place].content))
+def _text(_: Any, tokens: Any, index: int, *__: Any) -> str:
+    return escape(_ICONS.get(tokens[index].content.strip(), tokens[index].content))
 
 
-def _content(_: Any, tokens: Any, place: int, *__: Any) -> str:
-    return str(tokens[place].content)
+def _content(_: Any, tokens: Any, index: int, *__: Any) -> str:
+    return str(tokens[index].content)
 
 
 _RULES = {

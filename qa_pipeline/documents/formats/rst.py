@@ -37,9 +37,9 @@ _HEADERS = re.compile(r"\A\s*(?:[A-Za-z][\w-]*:(?:[ \t]+[^\n]*)?\n(?:[ \t]+\S[^\
 """Lines such as `Title: ...`, with which a Python Enhancement Proposal begins."""
 _ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
 """A title whose adornment does not fit those before it, as the parser gives it back."""
-_TITLED = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
+_LINK = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
 _PLAIN_ROLES = frozenset({"code", "command", "kbd", "literal", "math", "samp"})
-"""Roles in whose text `Title <target>` is no link."""
+"""Roles whose text may look like a link: `Title <target>`."""
 _LEVELS = {
     "sup": nodes.superscript, "superscript": nodes.superscript, "sub": nodes.subscript,
     "subscript": nodes.subscript,
@@ -47,27 +47,27 @@ _LEVELS = {
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000  # characters
 _MOST_INNER = 20  # names of substitutions in substitutions: with each the text may double
-_VERSIONS = {
-    "versionadded": "New in version", "versionchanged": "Changed in version",
-    "deprecated": "Deprecated since version", "versionremoved": "Removed in version",
-}  # fmt: skip
-_BOXES = {"seealso": "See also", "todo": "Todo"} | {
+_LABELS = {
+    "seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+} | {
     name: name.capitalize()
     for name in ("attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning")
-}
-_TITLED_BOXES = frozenset({"admonition", "topic", "sidebar", "tab", "tab-item", "dropdown", "rubric"})
-_CODE = frozenset({"parsed-literal", "math", "productionlist", "doctest", "graphviz"})
-_CODE_STARTS = ("code", "source", "test")
-_INCLUDES = ("include", "literalinclude", "auto")
-_FRAMES = frozenset({"compound", "epigraph", "highlights", "pull-quote", "tabs", "tab-set"})
-_CLASSES = re.compile(r"[a-z -]*")
-"""Names of looks; classes that Sphinx describes have a capital or a bracket."""
-_COUNTED = {
+}  # fmt: skip
+_TITLED = frozenset({"admonition", "topic", "sidebar", "rubric", "tab", "tab-item", "dropdown"})
+"""Boxes whose argument is their title."""
+_FRAMES = frozenset({"class", "compound", "container", "epigraph", "highlights", "only", "pull-quote"})
+"""Boxes without a title; their argument is a name of a look or a condition."""
+_CODE = frozenset({"code", "code-block", "sourcecode"})
+"""Their argument is a language."""
+_VERBATIM = frozenset({"parsed-literal", "math", "doctest", "productionlist"})
+_OMITTED = {
     **dict.fromkeys(("contents", "toctree", "index"), "navigation"),
     **dict.fromkeys(("header", "footer"), "running_head"),
-    **dict.fromkeys(("highlight", "currentmodule", "meta", "title", "role", "default-role"), "metadata"),
+    **dict.fromkeys(("highlight", "meta", "title", "role", "default-role"), "metadata"),
     "raw": "raw",
 }
+"""Directives without text of the document, and how their text is counted."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -76,9 +76,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
     omissions = Omissions()
     document = utils.new_document("document", copy(_load_settings()))
+    has_headers = _HEADERS.match(f"{text}\n") is not None
     try:
-        with _look_up_here():
-            Parser(_HEADERS.match(f"{text}\n") is not None).parse(text, document)
+        with _own_directives_and_roles():
+            Parser(rfc2822=has_headers).parse(text, document)
         unread = _replace_messages(document, text.split("\n"))
         PropagateTargets(document).apply()
         _substitute(document, omissions)
@@ -89,9 +90,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     blocks = read_fragment("".join(translator.body), omissions, page=False)
     about = known_fields({name: " ".join(body.astext().split()) for name, body in fields.items()})
-    pieces = f"{unread} piece{'s' if unread > 1 else ''} of markup could not be read; kept as written"
-    notes = (*omissions.notes(), *([pieces] if unread else []))
-    return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=notes)
+    notes = list(omissions.notes())
+    if unread:
+        notes.append(f"markup that could not be read and was kept as written: {unread}")
+    return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=tuple(notes))
 
 
 @cache
@@ -103,20 +105,21 @@ def _load_settings() -> Any:
 
 
 @contextmanager
-def _look_up_here() -> Iterator[None]:
+def _own_directives_and_roles() -> Iterator[None]:
+    """Let docutils look up directives, roles and simple tables here."""
     own: list[tuple[Any, str, Any]] = [
-        (directives, "directive", lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])),
+        (directives, "directive", lambda name, *_: (_TABLES.get(name.lower(), _Directive), [])),
         (roles, "role", lambda *_: (_role, [])),
         (tableparser, "SimpleTableParser", _SimpleTable),
     ]
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in own]
+    before = [(module, name, getattr(module, name)) for module, name, _ in own]
     try:
-        for owner, name, value in own:
-            setattr(owner, name, value)
+        for module, name, value in own:
+            setattr(module, name, value)
         yield
     finally:
-        for owner, name, value in before:
-            setattr(owner, name, value)
+        for module, name, value in before:
+            setattr(module, name, value)
 
 
 class _SimpleTable(tableparser.SimpleTableParser):
@@ -125,7 +128,8 @@ class _SimpleTable(tableparser.SimpleTableParser):
     def setup(self, block: StringList) -> None:
         super().setup(block)
         for number, (above, line) in enumerate(pairwise(self.block), 1):
-            if above and not above.strip("=- ") and line[:1] == " " and line.strip():
+            is_below_border = above != "" and not above.strip("=- ")
+            if is_below_border and line[:1] == " " and line.strip():
                 self.block[number] = f"\\{line[1:]}"  # an escaped blank is text, and shows nothing
 
 
@@ -139,62 +143,57 @@ class _Options(dict[str, Any]):
         return True
 
 
-class _Any(Directive):
-    """Any directive except tables, by its role for the text."""
+class _Directive(Directive):
+    """Any directive except tables. An unknown directive is a box that its name heads."""
 
-    optional_arguments = 1
-    final_argument_whitespace = True
     has_content = True
     option_spec = _Options()
 
     def run(self) -> list[nodes.Node]:
         if isinstance(self.state, states.SubstitutionDef):
-            # A picture, a date or something nobody knows; none of them has text of its own.
+            # A picture, a date or an unknown directive, which have no text of their own.
             return [nodes.image(alt=self.options.get("alt", ""))]
         name = self.name.lower()
-        below = self.arguments[0].split("\n") if self.arguments else []
-        first = below.pop(0) if self.block_text.split("\n", 1)[0].partition("::")[2].strip() and below else ""
-        if name in _COUNTED:
-            what = "include" if {"file", "url"} & self.options.keys() else _COUNTED[name]
-            text = "\n".join([first, *below, *self.content, *self.options.values()])
-            return [_left_out(what, "" if what == "include" else text)]
-        inline, _ = self.state.inline_text(caption := self.options.pop("caption", ""), self.lineno)
-        content: list[nodes.Node] = [nodes.paragraph(caption, "", *inline)] if caption.strip() else []
-        if name.startswith(_INCLUDES):
-            file = "" if name.startswith("auto") else first  # what it names is shown with what it says
-            content += [_left_out("include", file), *self._read("" if file else first, *below)]
-        elif name in _CODE or name.startswith(_CODE_STARTS):
-            lines = [*below, *self.content] if name not in _CODE else [first, *below, "", *self.content]
+        argument, body = self._split_content()
+        if name in _OMITTED:
+            is_include = not {"file", "url"}.isdisjoint(self.options)
+            text = "\n".join([*self.content, *self.options.values()])
+            return [_left_out("include") if is_include else _left_out(_OMITTED[name], text)]
+        caption = self.options.pop("caption", "")
+        content = self._read(StringList([caption], "document"))
+        if name in ("include", "literalinclude") or name.startswith("auto"):
+            content += [_left_out("include", argument), *self._read(body)]
+        elif name in _CODE or name in _VERBATIM:
+            lines = body if name in _CODE else self.content
             text = "\n".join(lines).strip("\n")
             content += [nodes.literal_block(text, text)] if text.strip() else []
         elif name in ("image", "figure"):
-            alt = " ".join([self.options.pop("alt", ""), *below])
-            content += [nodes.image(alt=alt), *self._read()]
+            content += [nodes.image(alt=self.options.pop("alt", "")), *self._read(body)]
+        elif name in _FRAMES:
+            content += [_left_out("option", argument)] if argument else []
+            content += self._read(body)
+        elif name in _TITLED:
+            title = nodes.title("", argument.rstrip(":"))
+            content.append(nodes.admonition("", title, *self._read(body)))
         else:
-            content += self._box(name, first, below)
+            label = _LABELS.get(name)
+            if label is None:
+                content.append(_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40]))
+            title = nodes.title("", label or re.sub(r"[-_:]", " ", name).capitalize())
+            content.append(nodes.admonition("", title, *self._read(self.content)))
         rest = " ".join(self.options.values()).strip()
         return [*content, _left_out("option", rest)] if rest else content
 
-    def _box(self, name: str, first: str, below: list[str]) -> list[nodes.Node]:
-        label, content = _BOXES.get(name, ""), []
-        if name in _VERSIONS:
-            version, _, first = first.partition(" ")
-            label = f"{_VERSIONS[name]} {version}"
-        elif name in _TITLED_BOXES:
-            label, first, below = " ".join([first, *below]).strip().rstrip(":"), "", []
-        elif name in ("only", "rst-class", "container") or (name == "class" and _CLASSES.fullmatch(first)):
-            first, content = "", [_left_out("option", first)] if first else []
-        elif not label and name not in _FRAMES:
-            content = [_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40], name if first else "")]
-            label = "" if first else re.sub(r"[-_:]", " ", name).capitalize()
-        inside = self._read(first, *below)
-        return [*content, *([nodes.admonition("", nodes.title("", label), *inside)] if label else inside)]
+    def _split_content(self) -> tuple[str, StringList]:
+        """Return the text after `::`, and the lines below."""
+        first_line = self.block_text.split("\n", 1)[0]
+        if self.content and first_line.partition("::")[2].strip():
+            return self.content[0], self.content[1:]
+        return "", self.content
 
-    def _read(self, *above: str) -> list[nodes.Node]:
-        lines = [line for line in above if line.strip()]
+    def _read(self, lines: StringList) -> list[nodes.Node]:
         inside = nodes.container()
-        head = StringList([*lines, ""] if lines else [], "document")
-        self.state.nested_parse(head + self.content, self.content_offset, inside)
+        self.state.nested_parse(lines, self.content_offset, inside)
         return list(inside.children)
 
 
@@ -210,12 +209,12 @@ class _Table(Directive):
 
 
 _TABLE_OPTIONS = ("header-rows", "stub-columns", "header", "keepspace", "delim", "quote", "escape")
-_DIRECTIVES: dict[str, type[Directive]] = {"replace": misc.Replace, "unicode": misc.Unicode}
+_TABLES: dict[str, type[Directive]] = {"replace": misc.Replace, "unicode": misc.Unicode}
 for _name, _kind in {
     "csv-table": tables.CSVTable, "list-table": tables.ListTable, "table": tables.RSTTable,
 }.items():  # fmt: skip
     _known = {name: _kind.option_spec[name] for name in _TABLE_OPTIONS if name in _kind.option_spec}
-    _DIRECTIVES[_name] = type(_kind.__name__, (_Table, _kind), {"option_spec": _Options(_known)})
+    _TABLES[_name] = type(_kind.__name__, (_Table, _kind), {"option_spec": _Options(_known)})
 
 
 def _left_out(what: str, text: str = "") -> nodes.Node:
@@ -223,44 +222,57 @@ def _left_out(what: str, text: str = "") -> nodes.Node:
 
 
 def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any, **__: Any) -> Any:
+    """Return the node of a role, such as :func:`~os.path.join`, without its domain (`py:func`)."""
     text, name = utils.unescape(text), name.lower().rpartition(":")[2]
-    titled = None if name in _PLAIN_ROLES else _TITLED.match(text)
-    label = " ".join(text.lower().split()) if name == "ref" else ""
-    node: nodes.Node = nodes.inline("", re.sub(r"^[~!]\.?", "", text), label=label)
+    link = None if name in _PLAIN_ROLES else _LINK.match(text)
+    node: nodes.Node
     if name == "raw":
         node = _left_out("raw", text)
     elif name in _LEVELS:
         node = _LEVELS[name]("", text)
     elif name in ("strike", "del", "line-through"):
         node = _left_out("deleted_text", text)
-    elif titled:
-        node = nodes.reference("", titled["title"], refuri=titled["target"])
+    elif link:
+        node = nodes.reference("", link["title"], refuri=link["target"])
     elif name in ("pep", "rfc"):
         node = nodes.inline("", f"{name.upper()} {text.partition('#')[0].strip()}")
+    else:
+        label = " ".join(text.lower().split()) if name == "ref" else ""
+        node = nodes.inline("", re.sub(r"^[~!]\.?", "", text), label=label)
     return [node], []
 
 
 def _replace_messages(document: nodes.document, lines: list[str]) -> int:
-    """Replace error messages by the markup that they quote, and return the number of markups."""
+    """Replace error messages by the markup that they quote, and return the number of unread markups."""
     unread = 0
     for message in list(document.findall(nodes.system_message)):
         quoted = next(iter(message.findall(nodes.literal_block)), None)
+        title = _ADORNED.match(quoted.astext()) if quoted is not None else None
         if quoted is None:
-            before = message.parent[max(message.parent.index(message) - 1, 0)]
-            message.parent.remove(message)
-            if isinstance(before, nodes.comment) and "malformed" in message.astext():
-                # A target or substitution, of which docutils takes the last line for a comment.
-                starts = [number for number in range(message["line"]) if lines[number].lstrip()[:2] == ".."]
-                written = "\n".join(map(str.strip, lines[starts[-1] if starts else 0 : message["line"]]))
-                before.replace_self(nodes.literal_block(written, written))
-                unread += 1
-        elif title := _ADORNED.match(quoted.astext()):
-            heading = isinstance(message.parent, nodes.section | nodes.document)
-            message.replace_self((nodes.rubric if heading else nodes.paragraph)("", title["text"]))
+            unread += _drop_message(message, lines)
+        elif title:
+            is_in_section = isinstance(message.parent, nodes.section | nodes.document)
+            message.replace_self((nodes.rubric if is_in_section else nodes.paragraph)("", title["text"]))
         else:
-            unread += 1
             message.replace_self(quoted)
+            unread += 1
     return unread
+
+
+def _drop_message(message: nodes.system_message, lines: list[str]) -> int:
+    """Drop a message without a quote, and return the number of markups it is about.
+
+    After a malformed target or substitution, docutils takes the last line of it for a comment.
+    """
+    before = message.parent[max(message.parent.index(message) - 1, 0)]
+    message.parent.remove(message)
+    if not isinstance(before, nodes.comment) or "malformed" not in message.astext():
+        return 0
+    end = message["line"]
+    starts = [number for number in range(end) if lines[number].lstrip().startswith("..")]
+    written = "\n".join(map(str.strip, lines[starts[-1] if starts else 0 : end]))
+    before.replace_self(nodes.literal_block(written, written))
+    return 1
 
 
 def _substitute(document: nodes.document, omissions: Omissions) -> None:
@@ -280,7 +292,7 @@ def _substitute(document: nodes.document, omissions: Omissions) -> None:
 
 
 def _read_first_fields(document: nodes.document) -> dict[str, nodes.Element]:
-    """Return the fields a file begins with, at once or under its title: the value of each by its name."""
+    """Return the fields at the start of a file or under its title: the value of each by its name."""
     frame = nodes.document | nodes.section | nodes.title | nodes.Invisible | nodes.Text
     first = next((node for node in document.findall() if not isinstance(node, frame)), None)
     fields = first.children if isinstance(first, nodes.field_list) else []
@@ -292,12 +304,15 @@ def _read_first_fields(document: nodes.document) -> dict[str, nodes.Element]:
 
 
 def _take_title(fields: dict[str, nodes.Element]) -> nodes.Element | None:
-    """Remove the title from the headers of a file and return it."""
-    value = fields.get("title")
-    if value is None or "rfc2822" not in value.parent.parent["classes"] or not value.astext().strip():
+    """Remove the title from the headers of a Python Enhancement Proposal and return it."""
+    title = fields.get("title")
+    if title is None or not title.astext().strip():
         return None
-    value.parent.parent.remove(value.parent)
-    return value
+    field = title.parent
+    if "rfc2822" not in field.parent["classes"]:
+        return None
+    field.parent.remove(field)
+    return title
 
 
 class _Translator(html5_polyglot.HTMLTranslator):

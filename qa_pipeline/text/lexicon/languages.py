@@ -86,7 +86,6 @@ class Layout(_Table):
     compound_tails: tuple[str, ...]
     word_prefixes: tuple[str, ...]
     columns: tuple[str, ...]
-    empty: frozenset[str]
 
 
 class Refusing(_Table):

@@ -14,7 +14,7 @@ below the text, which the two place differently, lower it.
 
 `characters` are what PDFium gives, blanks aside; `unexplained` are those that neither a block nor a text that
 was left out holds, and `left_out` those that were, by kind. `headings_recall` and `headings_precision` are of
-headings found without the file's own outline, compared with the outline, numbers before them aside.
+headings compared with the file's own outline, numbers before them aside.
 """
 
 import re
@@ -119,12 +119,11 @@ def title(text: str) -> str:
 
 
 def headings(content: bytes) -> tuple[int, int, int]:
-    """Headings found without the outline: how many it names, how many there are, how many are in both."""
+    """Headings of the outline and of the text: how many each has, and how many are in both."""
     document = pypdfium2.PdfDocument(content)
     named = Counter(title(entry.get_title()) for entry in document.get_toc())
     document.close()
-    with patch("qa_pipeline.documents.formats.pdf.parser.outline_of", lambda _: []):
-        blocks = pdf.parse(SourceFile("file.pdf", content), _SETTINGS).blocks
+    blocks = pdf.parse(SourceFile("file.pdf", content), _SETTINGS).blocks
     # level 1 is the title, which outlines do not name
     texts = (block.text for block in blocks if block.kind == "heading" and block.level > 1)
     found = Counter(map(title, texts))

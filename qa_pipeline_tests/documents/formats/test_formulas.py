@@ -76,9 +76,6 @@ def test_formulas_of_pages_mean_the_same_on_one_line(maths: str, written: str) -
     assert assemble(parsed.blocks).text == f"So {written}."
 
 
-SUM_SIGN = '<m:naryPr><m:chr m:val="∑"/></m:naryPr>'
-
-
 def signs(text: str) -> str:
     return f"<m:r><m:t>{text}</m:t></m:r>"
 
@@ -89,10 +86,6 @@ def signs(text: str) -> str:
         (f"<m:f><m:num>{signs('a')}</m:num><m:den>{signs('bc')}</m:den></m:f>", "a/(bc)"),
         (f"<m:rad><m:deg>{signs('3')}</m:deg><m:e>{signs('x')}</m:e></m:rad>", "x^(1/3)"),
         (f'<m:d><m:dPr><m:begChr m:val="["/></m:dPr><m:e>{signs("a")}</m:e></m:d>', "[a)"),
-        (
-            f"<m:nary>{SUM_SIGN}<m:sub>{signs('i=1')}</m:sub><m:sup>{signs('n')}</m:sup><m:e>{signs('i')}</m:e></m:nary>",
-            "∑_(i=1)^n i",
-        ),
     ],
 )
 def test_formulas_of_office_files_mean_the_same_on_one_line(maths: str, written: str) -> None:

@@ -28,10 +28,10 @@ def left_out(parsed: ParsedFile) -> dict[str, int]:
     return {part.what: part.pieces for part in parsed.left_out}
 
 
-@given(st.text("XY1.)| \n", max_size=150), st.sampled_from(["", "Content-Type: text/plain; format=flowed\n"]))
-def test_every_character_of_a_body_is_in_a_block_or_counted_as_left_out(body: str, header: str) -> None:
+@given(st.text("XY1.)| \n", max_size=150))
+def test_every_character_of_a_body_is_in_a_block_or_counted_as_left_out(body: str) -> None:
     def told(content: str) -> int:
-        parsed = parse(f"From: a\n{header}\n{content}".encode())
+        parsed = parse(f"From: a\n\n{content}".encode())
         kept = visible("".join(f"{block.marker or ''}{block.text}" for block in parsed.blocks))
         return kept + sum(part.characters for part in parsed.left_out)
 
@@ -79,7 +79,6 @@ def test_attachments_are_counted_and_never_opened() -> None:
     message.add_attachment("text inside", filename="notes.txt")
     parsed = parse(message.as_bytes())
     assert left_out(parsed)["attachment"] == 2
-    assert parsed.notes[0].startswith("2 attachments")
     assert "inside" not in str(parsed.blocks)
     assert "secret-name" not in str(parsed)
 
@@ -105,9 +104,7 @@ def test_messages_within_messages_end_somewhere() -> None:
     content: Any = b"From: a\n\nThe core."
     for _ in range(60):
         content = b"From: a\nContent-Type: message/rfc822\n\n" + content
-    parsed = parse(content)
-    assert left_out(parsed)["deep_message"] == 1
-    assert "The core" not in str(parsed.blocks)
+    assert outline(parse(content))[-1] == ("paragraph", "The core.")
     many = b"From: a\nContent-Type: message/rfc822\n\n" * 20_000
     assert refusal(lambda: parse(many)) in (None, "nested_too_deep")
 
@@ -123,8 +120,6 @@ def test_messages_within_messages_end_somewhere() -> None:
         ("nonsense", b"Still text.", "Still text."),
         ("text/plain; charset=iso-8859-1", "Mötet i Växjö.".encode(), "Mötet i Växjö."),
         ("text/html; charset=iso-8859-1", "Mötet i Växjö.".encode(), "Mötet i Växjö."),
-        ("text/plain; format=flowed; delsp=yes", b"The wo \nrd and  \nmore.", "The word and more."),
-        ("text/plain; charset=utf-8; Format=Flowed; DelSp=Yes", "日本 \n語".encode(), "日本語"),
     ],
 )
 def test_broken_and_odd_bodies_are_read_as_far_as_they_go(head: str, body: bytes, text: str) -> None:

@@ -45,7 +45,7 @@ BOXES = {
     '!!! warning "Technical Details"\n    Keep this.': "Technical Details: Keep this.",
     '=== "Technical Details"\n\n    Keep this.': "Technical Details: Keep this.",
     ":::tip Technical Details\nKeep this.\n:::": "Technical Details: Keep this.",
-    "::: tip A\n::: note B\nInner.\n:::\n:::\n\nAfter.": "A\n\nB: Inner.\n\nAfter.",
+    ":::: tip A\n::: note B\nInner.\n:::\n::::\n\nAfter.": "A\n\nB: Inner.\n\nAfter.",
     f"```python\n{CODE}\n```": f"```\n{CODE}\n```",
 }
 

@@ -2,14 +2,14 @@
 
 import math
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.formulas import is_mark
+from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, is_mark
 from qa_pipeline.documents.formats.html.widgets import write_widgets
 
 if TYPE_CHECKING:
@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 _BOXES = "div, section, ul, ol, p"
 _PROSE = "p, pre, table, dl, blockquote"
+_HEADINGS_WITHOUT_LINK = ":is(h1, h2, h3, h4, h5, h6):not(:has(a[href]))"
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LONE_LISTS = ", ".join(
+    f"h{level} + :is(ul, ol):is(:last-child, :has(+ :is({', '.join(_HEADINGS[:level])})))"
+    for level in range(2, 7)
+)
+"""Lists between a heading and the next heading of its level, with no other text in their section."""
 _SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]- \t\r\n\f\xa0"))
 _LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has more
 _LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
@@ -27,52 +33,43 @@ _MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: a box that holds a b
 
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
-    """Remove boxes below `root` that contain only navigation, inner ones first."""
+    """Remove boxes below `root` that contain only navigation, inner boxes first."""
+    lone_lists = {node.mem_id for node in root.css(_LONE_LISTS)}
     around_links: set[int] = set()
     around_content = {root.mem_id}
     for link in root.css("a[href]"):
         _add_ancestors(around_links, link)
-    for node in reversed(root.css(_BOXES) if around_links else []):
-        if node.mem_id not in around_links or node.mem_id in around_content:
+    for box in reversed(root.css(_BOXES) if around_links else []):
+        if box.mem_id not in around_links or box.mem_id in around_content:
             continue
-        links, text = node.css("a[href]"), node.text().translate(_SEPARATORS)
-        linked, titles = (
-            sum(len(part.text().translate(_SEPARATORS)) for part in parts)
-            for parts in (links, node.css(":is(h1, h2, h3, h4, h5, h6):not(:has(a[href]))"))
-        )
-        plain = len(text) - linked - titles
-        has_prose = any(part.text().strip() for part in node.css(_PROSE) if part.mem_id != node.mem_id)
-        heading = _heading_of(node) if node.tag in ("ul", "ol") and plain <= 0 else None
-        if links and (heading is not None or _is_navigation(node, links, linked, plain, has_prose)):
-            remove(filter(None, (node, heading)), omissions, "navigation")
+        links = box.css("a[href]")
+        linked = _count_letters(links)
+        plain = _count_letters([box]) - linked - _count_letters(box.css(_HEADINGS_WITHOUT_LINK))
+        has_prose = any(part.text().strip() for part in box.css(_PROSE) if part.mem_id != box.mem_id)
+        if links and plain <= 0 and box.mem_id in lone_lists:
+            remove([box, _heading_above(box)], omissions, "navigation")
+        elif links and _is_navigation(box, links, linked, plain, has_prose):
+            remove([box], omissions, "navigation")
         elif has_prose or plain > _MOST_PLAIN or len(links) > _MOST_LINKS:
-            _add_ancestors(around_content, node)
+            _add_ancestors(around_content, box)
 
 
-def _add_ancestors(visited: set[int], node: "LexborNode") -> None:
-    around = node.parent
-    while around is not None and around.mem_id not in visited:
-        visited.add(around.mem_id)
-        around = around.parent
-
-
-def _heading_of(node: "LexborNode") -> "LexborNode | None":
-    """Return the heading right above a list that is all there is under it."""
-    before, after = node.prev, node.next
-    while before is not None and _is_blank(before):
+def _heading_above(node: "LexborNode") -> "LexborNode":
+    before = node.prev
+    while before is not None and before.tag not in _HEADINGS:
         before = before.prev
-    while after is not None and _is_blank(after):
-        after = after.next
-    level = before.tag if before is not None else None
-    if level not in _HEADINGS[1:]:
-        return None
-    # A heading of a lower level opens a part of this section, which then is more than the list.
-    return before if after is None or (after.tag in _HEADINGS and str(after.tag) <= str(level)) else None
+    return before or node
 
 
-def _is_blank(node: "LexborNode") -> bool:
-    tag = node.tag or ""
-    return not (node.text_content or "").strip() if tag == "-text" else tag.startswith(("-", "_"))
+def _add_ancestors(ids: set[int], node: "LexborNode") -> None:
+    ancestor = node.parent
+    while ancestor is not None and ancestor.mem_id not in ids:
+        ids.add(ancestor.mem_id)
+        ancestor = ancestor.parent
+
+
+def _count_letters(nodes: "list[LexborNode]") -> int:
+    return sum(len(node.text().translate(_SEPARATORS)) for node in nodes)
 
 
 def _is_navigation(
@@ -82,19 +79,25 @@ def _is_navigation(
 
     All its links stay on the page, or links fill a `div` or `section` without prose, or a paragraph has
     several links behind a label such as `Available Languages:`. A list of links to other pages is content.
+    `linked` and `plain` count the letters inside and outside links.
     """
-    if plain <= 0 and all((link.attributes["href"] or "").startswith("#") for link in links):
+    stays_on_page = all((link.attributes["href"] or "").startswith("#") for link in links)
+    if plain <= 0 and stays_on_page:
         return True
     if box.tag in ("ul", "ol") or has_prose:
         return False
     if box.tag != "p" and linked >= _LINKED_SHARE * (linked + plain):
         return True
-    label = box.text() if plain <= _LONGEST_LABEL else "no label."
-    for link in links if plain <= _LONGEST_LABEL else ():
+    if plain > _LONGEST_LABEL:
+        return False
+    label = box.text()
+    for link in links:
         label = label.replace(link.text(), "", 1)
     label = " ".join(label.translate(dict.fromkeys(_SEPARATORS, " ")).split())
-    short = not label or (label.endswith(":") and len(label.split()) <= _LABEL_WORDS)
-    return short and (len(links) > 1 or (bool(label) and linked <= _LANGUAGE_CODE))
+    if not label:
+        return len(links) > 1
+    is_label = label.endswith(":") and len(label.split()) <= _LABEL_WORDS
+    return is_label and (len(links) > 1 or linked <= _LANGUAGE_CODE)
 
 
 _KINDS = {
@@ -124,37 +127,28 @@ _HIDING = re.compile(
     r"|opacity\s*:\s*0*(?:\.0*)?%?\s*(?:[;!]|$)"
     r"|font-size\s*:\s*(?:0*(?:\.0*)?(?:r?em|%)?|0*(?:\.\d+)?(?:px|pt)?|1(?:\.[0-2]\d*)?px)\s*(?:[;!]|$)"
     r"|(?:left|right|top|bottom|text-indent|margin-left|margin-top)\s*:\s*-\d{3,}(?:\.\d+)?(?:px|pt|r?em|%|v[wh])"
-    r"|clip\s*:\s*rect\((?:0(?:px)?[\s,]*){4}\)|clip-path\s*:\s*inset\((?:50|100)%\)"
-    r"|color\s*:\s*(?:transparent\b|(?:rgb|hsl)a\([^()]*[,/]\s*0(?:\.0*)?%?\s*\))"
-    r"|filter\s*:\s*opacity\(0%?\)|transform\s*:\s*scale\(0\))",
+    r"|clip\s*:\s*rect\((?:0(?:px)?[\s,]*){4}\)"
+    r"|color\s*:\s*(?:transparent\b|rgba\([^()]*[,/]\s*0(?:\.0*)?%?\s*\)))",
     re.IGNORECASE,
 )
-_SHUT = re.compile(
-    r"\A(?=.*overflow\s*:\s*hidden).*(?<![\w-])(?:max-)?(?:height|width)\s*:\s*0(?:px|pt|r?em|%)?\s*(?:[;!]|$)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A box without room, as mails hide the line that lists of mail show; a sheet may open it at a click."""
-_SHIFTED = re.compile(
-    r"vertical-align\s*:\s*(?:(?P<up>super|text-top)|sub|text-bottom)\b"
-    r"|position\s*:\s*relative\b.*(?<![\w-])(?:(?P<top>top)|bottom)\s*:\s*(?P<minus>-?)[\d.]+(?:px|pt|em)",
-    re.IGNORECASE | re.DOTALL,
-)
 _SHOWING = re.compile(r"(?<![\w-])(?:display|visibility|opacity|left|top|font-size)\s*:", re.IGNORECASE)
-_TELLING = re.compile(
+_SHIFTED = re.compile(r"vertical-align\s*:\s*(?:(?P<up>super|text-top)|sub|text-bottom)\b", re.IGNORECASE)
+_RELEVANT = re.compile(
     r"line-through|display|visibility|opacity|font-size|left|right|top|bottom|indent|clip|color|background"
-    r"|vertical-align|transform",
+    r"|vertical-align",
     re.IGNORECASE,
 )
 _COLOUR = re.compile(r"(?<![\w-])(background(?:-color|-image)?|color)\s*:([^;]*)", re.IGNORECASE)
 _STATE = re.compile(r"(?<!:):{1,2}[\w-]+(?:\([^()]*\))?")
+"""A state such as `:hover`, or a part such as `::before`."""
 _NAME = re.compile(r"[\w-]+")
 _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
     "a[role=doc-noteref], a[role=doc-backlink], a.footnote-back, a.footnote-backref"
 )
 _ATTRIBUTES = {"color": "color", "text": "color", "bgcolor": "background-color"}
-"""Attributes of HTML 4 that colour text or its ground, by their names in CSS."""
-_ON_A_LINE = frozenset({"a", "b", "big", "em", "font", "i", "small", "span", "strong", "u"})
+"""Attributes of HTML 4 that colour text or its background, by their names in CSS."""
+_INSIDE_LINES = frozenset({"a", "b", "big", "em", "font", "i", "small", "span", "strong", "u"})
 _SEEN = 16  # of 255: colours closer than that look alike
 _TAG = re.compile(r"<[^<>]*>")
 
@@ -166,14 +160,17 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
     write_widgets(tree, omissions)
-    struck, hidden, shifted = _find_styled(tree)
-    remove(struck, omissions, "deleted_text")
+    sheet_styles, shown = _apply_sheets(tree)
+    inline_styles = _inline_styles(tree)
+    styles = [*sheet_styles, *inline_styles]
+    hidden = [node for node, style in sheet_styles if _HIDING.search(style) and node.mem_id not in shown]
+    hidden += [node for node, style in inline_styles if _HIDING.search(style)]
+    hidden = _without_shown_by_script(tree, [*hidden, *_find_blended(tree, styles)])
+    _mark_shifted(styles)
+    remove([node for node, style in styles if "line-through" in style.lower()], omissions, "deleted_text")
     remove(hidden, omissions, "hidden")
-    for node, name in shifted:
-        if node.parent is not None:
-            node.inner_html = f"<{name}>{node.inner_html or ''}</{name}>"
     linked = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
-    marks = (node for node, text in linked if is_mark(text) or not any(map(str.isalnum, text)))
+    marks = [node for node, text in linked if is_mark(text) or not any(map(str.isalnum, text))]
     remove(marks, omissions, "footnote_mark")
     for kinds in (_KINDS, _KINDS_OF_A_PAGE) if page else (_KINDS,):
         for kind, selector in kinds.items():
@@ -190,132 +187,123 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
             node.decompose()
 
 
-def _find_styled(
-    tree: "LexborHTMLParser",
-) -> "tuple[list[LexborNode], list[LexborNode], list[tuple[LexborNode, str]]]":
-    """Return struck and hidden elements, and shifted elements with `sup` or `sub`, by their styles.
+def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str]], set[int]]":
+    """Return the elements that style sheets of the page select, with their styles, and the ids of shown ones.
 
-    Elements that another rule shows, or that a script names, are visible to readers.
+    An element that a rule shows, perhaps in a state such as `:hover`, is visible to readers.
     """
     from selectolax.lexbor import SelectolaxError
 
     sheets = "\n".join(node.text() for node in tree.css("style:not([media*=print])"))
     rules = (rule.rpartition("{")[::2] for rule in _UNAPPLIED.sub("", sheets).split("}"))
-    parts = (
-        (selector, style) for names, style in rules if _TELLING.search(style) for selector in names.split(",")
+    relevant = (
+        (selector, style)
+        for selectors, style in rules
+        if _RELEVANT.search(style)
+        for selector in selectors.split(",")
     )
-    styled: list[tuple[LexborNode, str]] = []
+    styles: list[tuple[LexborNode, str]] = []
     shown: set[int] = set()
-    for selector, style in islice(parts, _MOST_RULES):
+    for selector, style in islice(relevant, _MOST_RULES):
         without_state = _STATE.sub("", selector)
+        has_state = without_state != selector
         shows = _SHOWING.search(_HIDING.sub("", style)) is not None
-        if without_state.strip() and (shows or without_state == selector):
-            with suppress(SelectolaxError):  # which browsers ignore, too
-                selected = tree.css(without_state)
-                shown.update(node.mem_id for node in selected if shows)
-                styled += [(node, style) for node in selected if without_state == selector]
-    inline = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
-    for name, parts_of_css in _ATTRIBUTES.items():
-        inline += [(node, f"{parts_of_css}:{node.attributes[name]}") for node in tree.css(f"[{name}]")]
-    struck = [node for node, style in (*styled, *inline) if "line-through" in style.lower()]
-    hidden = [node for node, style in styled if _HIDING.search(style) and node.mem_id not in shown]
-    hidden += [node for node, style in inline if _HIDING.search(style) or _SHUT.search(style)]
-    hidden += [cell for node in hidden if node.tag == "col" for cell in _cells_of(node)]
-    hidden += _find_blended(tree, [*styled, *inline])
+        if not without_state.strip() or (has_state and not shows):
+            continue
+        with suppress(SelectolaxError):  # browsers ignore a wrong selector, too
+            nodes = tree.css(without_state)
+            if shows:
+                shown.update(node.mem_id for node in nodes)
+            if not has_state:
+                styles += [(node, style) for node in nodes]
+    return styles, shown
+
+
+def _inline_styles(tree: "LexborHTMLParser") -> "list[tuple[LexborNode, str]]":
+    styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
+    for attribute, name in _ATTRIBUTES.items():
+        styles += [(node, f"{name}:{node.attributes[attribute]}") for node in tree.css(f"[{attribute}]")]
+    return styles
+
+
+def _without_shown_by_script(tree: "LexborHTMLParser", hidden: "list[LexborNode]") -> "list[LexborNode]":
+    """Return the hidden elements without those that a script of the page names, as it may show them."""
     scripts = [script.text() for script in tree.css("script")] if hidden else []
     scripts += [node.attributes["onclick"] or "" for node in tree.css("[onclick]")]
     names = _names_in(" ".join(scripts))
-    # What holds more is the page until its script has run.
+    # A larger element is the page itself, which shows once its script has run.
     most = len(tree.body.text()) / 2 if scripts and tree.body else math.inf
-    hidden = [
+    return [
         node
         for node in hidden
         if names.isdisjoint(_names_in(f"{node.id or ''} {node.attributes.get('class') or ''}"))
         and len(node.text()) <= most
     ]
-    return struck, hidden, _find_shifted([*styled, *inline])
-
-
-def _find_shifted(styles: "list[tuple[LexborNode, str]]") -> "list[tuple[LexborNode, str]]":
-    shifted: dict[int, tuple[LexborNode, str]] = {}
-    for node, style in styles:
-        if node.tag in _ON_A_LINE and (match := _SHIFTED.search(style)):
-            is_raised = match["up"] or (
-                match["minus"] is not None and bool(match["top"]) == bool(match["minus"])
-            )
-            shifted[node.mem_id] = node, "sup" if is_raised else "sub"
-    return list(shifted.values())[::-1]
-
-
-def _cells_of(column: "LexborNode") -> "list[LexborNode]":
-    around = column.parent
-    table = around.parent if around is not None and around.tag == "colgroup" else around
-    if table is None or table.css_first("[colspan], [rowspan], [span]") is not None:
-        return []
-    number = [node.mem_id for node in table.css("col")].index(column.mem_id) + 1
-    return table.css(f"tr > :nth-child({number})")
-
-
-def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "Iterator[LexborNode]":
-    """Yield the elements whose text has the colour of its ground, as far as the page itself says both."""
-    nodes: dict[int, LexborNode] = {}
-    inks: dict[int, list[str]] = {}
-    papers: dict[int, list[str]] = {}
-    for node, style in styles:
-        for name, value in _COLOUR.findall(style):
-            nodes[node.mem_id] = node
-            kind = inks if name.lower() == "color" else papers
-            kind.setdefault(node.mem_id, []).append(value)
-    is_whole = tree.css_first("link[rel=stylesheet]") is None  # else another sheet may colour text or ground
-    for node in nodes.values():
-        ink, paper = _nearest(node, inks), _nearest(node, papers)
-        colours = inks[ink.mem_id] if ink is not None else ["black"] * is_whole
-        grounds = papers[paper.mem_id] if paper is not None else ["white"] * is_whole
-        alike = (looks_alike(colour, ground) for colour in colours for ground in grounds)
-        if colours and grounds and all(alike):
-            yield from _text_coloured_by(node, nodes)
-
-
-def _text_coloured_by(node: "LexborNode", coloured: "Container[int]") -> "Iterator[LexborNode]":
-    """Yield an element, or its text alone if elements inside it have colours of their own."""
-    if not any(child.mem_id in coloured for child in node.css("*") if child.mem_id != node.mem_id):
-        yield node
-        return
-    for part in node.traverse(include_text=True):
-        holder = _nearest(part, coloured) if part.tag == "-text" else None
-        if holder is not None and holder.mem_id == node.mem_id:
-            yield part
-
-
-def _nearest(node: "LexborNode", candidates: "Container[int]") -> "LexborNode | None":
-    """Return the element itself or its nearest ancestor among the candidates."""
-    around: LexborNode | None = node
-    while around is not None and around.mem_id not in candidates:
-        around = around.parent
-    return around
-
-
-@lru_cache(maxsize=1024)
-def looks_alike(colour: str, ground: str) -> bool:
-    """Return True if two colours of CSS look the same; False for unknown values."""
-    from PIL import ImageColor
-
-    with suppress(ValueError):
-        pair = [ImageColor.getrgb(value.replace("!important", "").strip()) for value in (colour, ground)]
-        return all(part[3:] in ((), (255,)) for part in pair) and all(
-            abs(one - other) <= _SEEN for one, other in zip(*(part[:3] for part in pair), strict=True)
-        )
-    return False
 
 
 def _names_in(text: str) -> set[str]:
+    """Return the names in a script or attribute, without the numbers at their ends."""
     return {name.rstrip("0123456789") or name for name in _NAME.findall(text)}
+
+
+def _mark_shifted(styles: "list[tuple[LexborNode, str]]") -> None:
+    """Put the signs of raised or lowered text around elements with `vertical-align`."""
+    for node, style in styles:
+        if node.tag in _INSIDE_LINES and (match := _SHIFTED.search(style)):
+            node.insert_before(RAISED if match["up"] else LOWERED)
+            node.insert_after(LEVEL)
+
+
+def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "list[LexborNode]":
+    """Return the elements whose text has the colour of its background, as far as the page says both."""
+    coloured: dict[int, LexborNode] = {}
+    inks: dict[int, str] = {}
+    papers: dict[int, str] = {}
+    for node, style in styles:
+        for name, value in _COLOUR.findall(style):
+            coloured[node.mem_id] = node
+            (inks if name.lower() == "color" else papers)[node.mem_id] = value
+    has_linked_sheet = tree.css_first("link[rel=stylesheet]") is not None
+    default_ink, default_paper = ("", "") if has_linked_sheet else ("black", "white")
+    blended = []
+    for node in coloured.values():
+        has_coloured_part = any(part.mem_id in coloured for part in node.css("*") if part != node)
+        ink = inks.get(_nearest(node, inks), default_ink)
+        paper = papers.get(_nearest(node, papers), default_paper)
+        if not has_coloured_part and looks_alike(ink, paper):
+            blended.append(node)
+    return blended
+
+
+def _nearest(node: "LexborNode", ids: Container[int]) -> int:
+    """Return the id of the element itself or of its nearest ancestor among `ids`, or 0."""
+    ancestor: LexborNode | None = node
+    while ancestor is not None and ancestor.mem_id not in ids:
+        ancestor = ancestor.parent
+    return ancestor.mem_id if ancestor is not None else 0
+
+
+@lru_cache(maxsize=1024)
+def looks_alike(first: str, second: str) -> bool:
+    """Return True if two colours of CSS look the same; False for unknown values."""
+    from PIL import ImageColor
+
+    try:
+        colours = [ImageColor.getrgb(value.replace("!important", "").strip()) for value in (first, second)]
+    except ValueError:
+        return False
+    are_opaque = all(colour[3:] in ((), (255,)) for colour in colours)
+    differences = [abs(one - other) for one, other in zip(*(colour[:3] for colour in colours), strict=True)]
+    return are_opaque and max(differences) <= _SEEN
 
 
 def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:
     """Count comments; an open comment swallows the rest of the page."""
     document = tree.root.parent if tree.root is not None else None
-    rest = markup.replace("\r\n", "\n").rstrip()
-    for node in document.traverse(include_text=True) if document is not None else ():
-        if node.tag == "-comment" and not (text := node.comment_content or "").startswith("?xml"):
-            omissions.add("unclosed_comment" if text and rest.endswith(text) else "comment", text)
+    if document is None:
+        return
+    end = markup.replace("\r\n", "\n").rstrip()
+    for node in document.traverse(include_text=True):
+        text = node.comment_content or "" if node.tag == "-comment" else "?xml"
+        if not text.startswith("?xml"):
+            omissions.add("unclosed_comment" if text and end.endswith(text) else "comment", text)

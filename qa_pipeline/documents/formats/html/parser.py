@@ -15,7 +15,6 @@ from qa_pipeline.documents.formats.html.reader import read_blocks
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
-from qa_pipeline.text.lexicon.languages import of_all
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
@@ -29,7 +28,6 @@ _MAIN = (
 
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000
-_EMPTY = frozenset(of_all("layout.empty"))
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_END_TAG = frozenset({
     "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
@@ -93,8 +91,8 @@ def _describe(tree: "LexborHTMLParser") -> dict[str, Any]:
     heading_text, title_text = (
         " ".join(node.text().split()) if node is not None else "" for node in (heading, title)
     )
-    # "FAQ — restic documentation" says more than its heading "FAQ", and "SYNOPSIS" nothing
-    says_more = heading_text in title_text or all(word in _EMPTY for word in heading_text.lower().split())
+    # "FAQ — restic documentation" says more than its heading "FAQ"
+    says_more = heading_text in title_text
     return {
         "title": (title_text or None) if says_more else None,  # the heading is found in the text
         "language": declared_language(language),

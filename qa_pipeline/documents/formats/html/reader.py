@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 
-def _names_more(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
-    """Return True if a row of `th` below a head is a head itself.
-
-    Right below the head that takes spans or units; further down, a row without numbers other than years.
-    """
-    texts = [cell.text for cell in row[1:] if cell.text]
-    if all(cell.header for cell in above[-1] if cell.text):
-        spans = any(cell.columns > 1 or cell.rows > 1 for cell in above[-1])
-        return spans or all(text[0] in "([" for text in texts)
-    return not any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
-
-
-_DIGIT = re.compile(r"\d")
-_YEAR = re.compile(r"(?:19|20)\d\d")
-
 Role = Literal["text", "block", "inline", "unseen"]
 """`block` ends the text before it, and `inline` does not."""
 
@@ -61,35 +46,53 @@ def role_of(tag: str) -> Role:
     return "block" if tag in BREAKING or tag in HEADINGS or "-" in tag else "inline"
 
 
-_BLOCKS = "table table, table h1, table h2, table h3, table section, table article"
-_DEEPEST_TABLE = 10  # tables in tables; deeper ones are read without their rows
+_LAYOUT = "table table, table h1, table h2, table h3, table section, table article"
+"""Parts that show that a table without names of columns lays out a page."""
+_DEEPEST_TABLE = 10  # tables in tables; deeper tables are read without their rows
 # Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
 _CODE_BLANKS = re.compile(r"[ \t\r]+")
 _CODE_EDGES = re.compile(r"[ \t]{0,200}\n[ \t]*")
 _NUMBER = re.compile(r"\s*(-?[0-9]{1,9})")
-_UNNUMBERED = re.compile(r"list-style(?:-type)?\s*:[^;]{0,200}\b(?:none|disc|circle|square)\b", re.IGNORECASE)
+_BULLETS = ("none", "disc", "circle", "square")
+_BULLET_STYLE = re.compile(
+    rf"list-style(?:-type)?\s*:[^;]{{0,200}}\b(?:{'|'.join(_BULLETS)})\b", re.IGNORECASE
+)
 _STYLES: dict[str, Style] = {"a": "letters", "i": "roman"}
+_DIGIT = re.compile(r"\d")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 class Reader:
-    """A reader that collects text between the edges of block elements and decides on their kinds."""
+    """A reader that collects text between the edges of block elements and decides on their kinds.
+
+    Attributes:
+        parts: the text of the block in progress.
+        level: the level of the heading around it, or 0.
+        lists: the lists around it; None for a list without numbers.
+        items: the tags of the items around it: li, dt or dd.
+        quotes, verbatim: the number of quotes, and of `pre`, around it.
+        is_code: True in a paragraph of code alone.
+        is_new_item: True until an item has its first block; `marker` is its number.
+        terms: the terms of a `dl` without a description yet; `described` are the terms of this one.
+        label: the heading of a box, which its first paragraph begins with; `is_label` while it is read.
+    """
 
     def __init__(self, omissions: Omissions) -> None:
         self.omissions = omissions
         self.blocks: list[Block] = []
         self.parts: list[str] = []
-        self.containers: list[str] = []
         self.level = 0
         self.lists: list[OrderedList | None] = []
+        self.items: list[str] = []
         self.quotes = 0
         self.verbatim = 0
-        self.only_code = False
-        self.fresh_item = False
+        self.is_code = False
+        self.is_new_item = False
         self.marker: str | None = None
         self.terms: list[str] = []
         self.described: str | None = None
         self.label: str | None = None
-        self.labelling = False
+        self.is_label = False
 
     def text(self, text: str) -> None:
         """Add text to the block in progress."""
@@ -100,7 +103,7 @@ class Reader:
     def open(self, tag: str, node: "LexborNode") -> None:
         """Begin an element that means something for the text."""
         if role_of(tag) == "block":
-            self.flush(tag)
+            self.flush()
             self._enter(tag, node)
         elif tag in _STARTS:
             self.parts.append(_STARTS[tag])
@@ -108,7 +111,7 @@ class Reader:
     def close(self, tag: str) -> None:
         """End an element that was opened."""
         if role_of(tag) == "block":
-            self.flush(tag)
+            self.flush()
             self._leave(tag)
         elif tag in _ENDS:
             self.parts.append(_ENDS[tag])
@@ -123,56 +126,33 @@ class Reader:
     def finish(self) -> list[Block]:
         """End the last block, and return all."""
         self.flush()
-        self._write_term()
+        self._write_terms()
         self._write_label()
         return self.blocks
 
-    def flush(self, tag: str = "") -> None:
+    def flush(self) -> None:
         """End the block in progress."""
-        if not self.parts:
-            self.only_code = False
-            return
-        text = settle("".join(self.parts), self.omissions)
+        text = settle("".join(self.parts), self.omissions) if self.parts else ""
         self.parts.clear()
-        only_code, self.only_code = self.only_code, False
+        is_code, self.is_code = self.is_code, False
         if not text.strip():
             return
         if self.level:
             number, self.marker = self.marker, None  # of the item that begins with it
             heading = f"{number} {text.lstrip()}" if number else text
             self.blocks.append(Block("heading", heading, self.level))
-        elif self.labelling:
+        elif self.is_label:
             self._write_label()
             self.label = " ".join(text.split())
         elif self.verbatim:
             self._write_label()
             self._write_marker()
             self.blocks.append(Block("code", text))
-        elif self.containers and self.containers[-1] == "dt":
+        elif self.items and self.items[-1] == "dt":
             self.terms.append(text.strip())
-        else:
-            self._write_text(text, only_code)
-
-    def _write_item(self, text: str) -> None:
-        marker, self.marker = self.marker, None
-        self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
-
-    def _write_marker(self) -> None:
-        """Write the number of an item that begins with a list, a table or code: it is alone."""
-        if self.marker:
-            self.fresh_item = False
-            self._write_item("")
-
-    def _write_text(self, text: str, only_code: bool) -> None:
-        """Write text as an item if it begins one, as code if it is all code, or else as a paragraph."""
-        if self.fresh_item:
-            self.fresh_item = False
-            self._write_label()
-            if self.terms:
-                self.described = self._take_terms().rstrip(" :")
-            is_description = self.containers[-1:] == ["dd"] and self.described is not None
-            self._write_item(f"{self.described}: {text.strip()}" if is_description else text)
-        elif only_code:
+        elif self.is_new_item:
+            self._write_first_block(text)
+        elif is_code:
             self._write_label()
             self.blocks.append(Block("code", _CODE_EDGES.sub("\n", _CODE_BLANKS.sub(" ", text))))
         else:
@@ -181,105 +161,121 @@ class Reader:
                 text, self.label = f"{self.label}{colon} {text}", None
             self.blocks.append(Block("quote" if self.quotes else "paragraph", text))
 
+    def _write_first_block(self, text: str) -> None:
+        """Write the first text of an item; that of a description begins with its terms."""
+        self.is_new_item = False
+        self._write_label()
+        if self.terms:
+            self.described = self._take_terms().rstrip(" :")
+        is_description = self.items[-1:] == ["dd"] and self.described is not None
+        self._write_item(f"{self.described}: {text.strip()}" if is_description else text)
+
+    def _write_item(self, text: str) -> None:
+        marker, self.marker = self.marker, None
+        self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
+
+    def _write_marker(self) -> None:
+        """Write the number of an item that begins with a list, a table or code: it is alone."""
+        if self.marker:
+            self.is_new_item = False
+            self._write_item("")
+
     def _write_label(self) -> None:
         """Write the heading of a box without prose as a paragraph of its own."""
         if self.label:
             self.blocks.append(Block("paragraph", self.label))
             self.label = None
 
-    def _enter(self, tag: str, node: "LexborNode") -> None:
-        if tag in ("p", "div"):
-            inside = {
-                child.tag
-                for child in node.iter(include_text=True)
-                if child.tag != "-text" or (child.text_content or "").strip()
-            }
-            self.only_code = bool(inside) and inside <= CODE
-        if tag == "p" or tag in HEADINGS:
-            self.labelling = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
-            self.level = 0 if self.labelling else HEADINGS.get(tag, self.level)
-        elif tag in LISTS:
-            self._write_term()
-            self._write_marker()
-            self.lists.append(_start_list(tag, node))
-            self.fresh_item = False
-            self.described = None
-        elif tag in ("li", "dd"):
-            self.fresh_item = True
-            inner = self.lists[-1] if self.lists and tag == "li" and not self.verbatim else None
-            self.marker = inner.number(_read_integer(node.attributes.get("value"))) if inner else None
-        elif tag == "dt":
-            # Terms that follow one another share their descriptions; one without any stands alone.
-            self.fresh_item = False
-            self.described = None
-        elif tag == "blockquote":
-            self.quotes += 1
-        elif tag == "pre":
-            self._write_term()
-            self.verbatim += 1
-        elif tag == "summary":
-            self.labelling = True
-        if tag in ("li", "dd", "dt"):
-            self.containers.append(tag)
-
-    def _leave(self, tag: str) -> None:
-        self.labelling = False
-        if tag in HEADINGS:
-            self.level = 0
-        elif tag in LISTS:
-            self._write_term()
-            del self.lists[-1:]
-            self.fresh_item = False
-        elif tag == "blockquote":
-            self.quotes = max(self.quotes - 1, 0)
-        elif tag == "pre":
-            self.verbatim = max(self.verbatim - 1, 0)
-        elif tag == "dd":
-            self._write_term()
-        elif tag in ("details", "aside"):
-            self._write_label()
-        if tag in ("li", "dd", "dt") and self.containers:
-            self.containers.pop()
-            self.fresh_item = False
-            self.marker = None
-
-    def _write_term(self) -> None:
-        """Write a term without a description in prose as an item of its own."""
+    def _write_terms(self) -> None:
+        """Write terms without a description in prose as an item of their own."""
         if self.terms:
             self._write_item(self._take_terms())
-            self.fresh_item = False
+            self.is_new_item = False
 
     def _take_terms(self) -> str:
         terms, self.terms = self.terms, []
         return ", ".join(terms)
 
+    def _enter(self, tag: str, node: "LexborNode") -> None:
+        self.is_code = tag in ("p", "div") and _is_code(node)
+        if tag == "p" or tag in HEADINGS:
+            self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
+            self.level = 0 if self.is_label else HEADINGS.get(tag, self.level)
+        elif tag in LISTS:
+            self._write_terms()
+            self._write_marker()
+            self.lists.append(_start_list(node) if tag == "ol" else None)
+            self.is_new_item = False
+            self.described = None
+        elif tag in ("li", "dd"):
+            self.is_new_item = True
+            numbered = self.lists[-1] if self.lists and tag == "li" and not self.verbatim else None
+            value = _read_integer(node.attributes.get("value"))
+            self.marker = numbered.number(value) if numbered else None
+        elif tag == "dt":
+            # Terms that follow one another share their descriptions; a term without any stands alone.
+            self.is_new_item = False
+            self.described = None
+        elif tag == "blockquote":
+            self.quotes += 1
+        elif tag == "pre":
+            self._write_terms()
+            self.verbatim += 1
+        elif tag == "summary":
+            self.is_label = True
+        if tag in ("li", "dd", "dt"):
+            self.items.append(tag)
+
+    def _leave(self, tag: str) -> None:
+        self.is_label = False
+        if tag in HEADINGS:
+            self.level = 0
+        elif tag in LISTS:
+            self._write_terms()
+            del self.lists[-1:]
+            self.is_new_item = False
+        elif tag == "blockquote":
+            self.quotes = max(self.quotes - 1, 0)
+        elif tag == "pre":
+            self.verbatim = max(self.verbatim - 1, 0)
+        elif tag == "dd":
+            self._write_terms()
+        elif tag in ("details", "aside"):
+            self._write_label()
+        if tag in ("li", "dd", "dt") and self.items:
+            self.items.pop()
+            self.is_new_item = False
+            self.marker = None
+
 
 def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> list[Block]:
     """Return the blocks below `root`; recursion is bounded by `depth`, the number of tables around it."""
     reader = Reader(omissions)
-    inside: list[tuple[LexborNode, str]] = []
+    ancestors: list[tuple[LexborNode, str]] = []
     node = root.first_child
     while node is not None:
         tag = node.tag or ""
-        part, inner = role_of(tag), None
-        if part == "text":
+        role = role_of(tag)
+        child = None
+        if role == "text":
             reader.text(node.text_content or "")
         elif tag == "math":
             formula = fragment_fromstring(node.html or "")
             reader.text(write_formula(formula, omissions, node.text()))
         elif tag == "table" and (depth or not _is_layout(node)):
             reader.table(_read_table(node, omissions, depth))
-        elif part != "unseen":
+        elif role != "unseen":
             reader.open(tag, node)
-            if (inner := node.first_child) is None:
+            child = node.first_child
+            if child is None:
                 reader.close(tag)
             else:
-                inside.append((node, tag))
-        following = node.next if inner is None else inner
-        while following is None and inside:
-            node, tag = inside.pop()
+                ancestors.append((node, tag))
+        following = child or node.next
+        while following is None and ancestors:
+            ancestor, tag = ancestors.pop()
             reader.close(tag)
-            following = node.next
+            following = ancestor.next
         node = following
     return reader.finish()
 
@@ -287,30 +283,49 @@ def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> lis
 def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[Block]:
     """Return the caption of a data table and its rows as lines."""
     blocks: list[Block] = []
-    read: list[list[Cell]] = []
-    heads = 0
+    rows: list[list[Cell]] = []
+    head_count = 0
     for part in table.iter():
         if part.tag == "caption":
             blocks += read_blocks(part, omissions, depth + 1)
         if part.tag in ("thead", "tbody", "tfoot"):
-            read += [[_read_cell(cell, omissions, depth) for cell in row.iter()] for row in part.iter()]
+            rows += [[_read_cell(cell, omissions, depth) for cell in row.iter()] for row in part.iter()]
         if part.tag == "thead":
-            read = [[replace(cell, header=True) for cell in row] for row in read]
-            heads = len(read)
-    if _has_unmarked_names(table, read):
-        read[0] = [replace(cell, header=True) for cell in read[0]]
-    rows: list[list[Cell]] = []
-    width = max((sum(cell.columns for cell in row) for row in read), default=0)
-    below = heads > 0  # whether a row of data may come next
-    for place, row in enumerate(read):
-        if len(row) == 1 < width == row[0].columns:
-            rows.append([replace(row[0], header=True)])
-            continue
+            rows = [[replace(cell, header=True) for cell in row] for row in rows]
+            head_count = len(rows)
+    if _has_unmarked_names(table, rows):
+        rows[0] = [replace(cell, header=True) for cell in rows[0]]
+    lines = counted_lines(_mark_heads(rows, head_count), omissions)
+    return [*blocks, *(Block("table_row", line) for line in lines)]
+
+
+def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Cell]]:
+    """Return the rows of a table with header cells in heads, and in titles over the whole table, alone."""
+    marked: list[list[Cell]] = []
+    width = max((sum(cell.columns for cell in row) for row in rows), default=0)
+    has_head = head_count > 0
+    for number, row in enumerate(rows):
+        is_title = len(row) == 1 < width == row[0].columns
         is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
-        is_data = is_head and place >= heads and below and not _names_more(rows, row)
-        rows.append([replace(cell, header=False) for cell in row] if is_data else row)
-        below = below or is_head
-    return [*blocks, *(Block("table_row", line) for line in counted_lines(rows, omissions))]
+        is_data = is_head and has_head and number >= head_count and not _is_further_head(marked, row)
+        if is_title or is_data:
+            marked.append([replace(cell, header=is_title) for cell in row])
+        else:
+            marked.append(list(row))
+        has_head = has_head or is_head
+    return marked
+
+
+def _is_further_head(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
+    """Return True if a row of `th` below a head is a head itself.
+
+    Right below the head that takes spans or units; further down, a row without numbers other than years.
+    """
+    texts = [cell.text for cell in row[1:] if cell.text]
+    if all(cell.header for cell in above[-1] if cell.text):
+        has_spans = any(cell.columns > 1 or cell.rows > 1 for cell in above[-1])
+        return has_spans or all(text[0] in "([" for text in texts)
+    return not any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
 
 
 def _has_unmarked_names(table: "LexborNode", rows: Sequence[Sequence[Cell]]) -> bool:
@@ -324,46 +339,52 @@ def _has_unmarked_names(table: "LexborNode", rows: Sequence[Sequence[Cell]]) -> 
 
 
 def _is_bold(row: "LexborNode") -> bool:
-    marked = sum(visible(part.text()) for part in row.css("b, strong"))
-    return marked > 0 and marked == visible(row.text())
+    bold_letters = sum(visible(part.text()) for part in row.css("b, strong"))
+    return 0 < bold_letters == visible(row.text())
 
 
 def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
-    attributes = cell.attributes
-    columns, rows = (_read_integer(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
-    deepest = [Block("paragraph", cell.text())]
-    blocks = read_blocks(cell, omissions, depth + 1) if depth < _DEEPEST_TABLE else deepest
+    columns = _read_integer(cell.attributes.get("colspan")) or 1
+    rows = _read_integer(cell.attributes.get("rowspan")) or 1
+    if depth < _DEEPEST_TABLE:
+        blocks = read_blocks(cell, omissions, depth + 1)
+    else:
+        blocks = [Block("paragraph", cell.text())]
     parts: list[str] = []
     for kind, group in groupby(blocks, attrgetter("kind")):
         texts = [f"{block.marker or ''} {block.text}".strip() for block in group]
-        parts.append(
-            inside_cell(texts) if kind == "table_row" else (", " if kind == "list_item" else " ").join(texts)
-        )
+        if kind == "table_row":
+            parts.append(inside_cell(texts))
+        else:
+            parts.append((", " if kind == "list_item" else " ").join(texts))
     return Cell(" ".join(" ".join(parts).split()), cell.tag == "th", columns, rows)
 
 
 def _is_layout(table: "LexborNode") -> bool:
-    """Return True if a table only lays out a page: it has blocks and lacks names, or is a row of code."""
-    if any(part.tag in ("caption", "thead") for part in table.iter()):
-        return False
-    rows = [[cell.tag for cell in row.iter()] for group in table.iter() for row in group.iter()]
-    if any("th" in row for row in rows):
-        return False
-    has_columns = len(rows) > 1 and min(map(len, rows)) > 1
-    return table.css_first(_BLOCKS) is not None or (not has_columns and table.css_first("pre") is not None)
+    """Return True if a table only lays out a page: it has blocks and lacks names of columns."""
+    has_names = table.css_first("table > caption, table > thead, th") is not None
+    return not has_names and table.css_first(_LAYOUT) is not None
 
 
-def _start_list(tag: str, node: "LexborNode") -> OrderedList | None:
-    if tag != "ol":
-        return None
+def _is_code(node: "LexborNode") -> bool:
+    """Return True if all children of an element are code, but for blanks."""
+    children = [
+        child
+        for child in node.iter(include_text=True)
+        if child.tag != "-text" or (child.text_content or "").strip()
+    ]
+    return children != [] and all(child.tag in CODE for child in children)
+
+
+def _start_list(node: "LexborNode") -> OrderedList | None:
+    """Return an `ol` with its numbers, or None if it shows none or counts down."""
     attributes = node.attributes
     kind = attributes.get("type") or "1"
-    if _UNNUMBERED.search(attributes.get("style") or "") or kind in ("none", "disc", "circle", "square"):
+    is_unnumbered = kind in _BULLETS or _BULLET_STYLE.search(attributes.get("style") or "") is not None
+    if is_unnumbered or "reversed" in attributes:
         return None
-    start, down = _read_integer(attributes.get("start")), "reversed" in attributes
-    if start is None:
-        start = sum(child.tag == "li" for child in node.iter()) if down else 1
-    return OrderedList(start, _STYLES.get(kind.lower(), "digits"), kind.isupper(), -1 if down else 1)
+    start = _read_integer(attributes.get("start"))
+    return OrderedList(1 if start is None else start, _STYLES.get(kind.lower(), "digits"), kind.isupper())
 
 
 def _read_integer(written: str | None) -> int | None:

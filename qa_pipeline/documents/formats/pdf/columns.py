@@ -1,5 +1,6 @@
 """The order in which the lines of a PDF page are read."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
@@ -19,7 +20,7 @@ _MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge
 _STEP = 4.0  # points: the beginnings of the lines of a column differ by less
 _GUTTER = 0.8  # of the type size: the narrowest white between columns, wider than blanks of most text
 _DEEPEST = 2  # partings, which make four columns: more are those of a table
-_MOST_TURNS = 0.2  # of the lines: a file that changes sides more often holds the rows of a table
+_MOST_CHANGES = 0.2  # of the lines: a file that changes sides more often holds the rows of a table
 
 
 def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
@@ -31,37 +32,35 @@ def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     if gutter is None:
         return [order_lines(lines)]
     stretches: list[list[Line]] = []
-    for first, second, across in _split_bands(_cut(lines, gutter), gutter):
-        for part in (first, second):
-            if part:
-                stretches += split_columns(part, depth + 1)
+    for left_column, right_column, across in _split_bands(_cut(lines, gutter), gutter):
+        for column in (left_column, right_column):
+            if column:
+                stretches += split_columns(column, depth + 1)
         if across:
             stretches.append(across)
     return stretches
 
 
 def order_lines(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines from top to bottom; in the order of the file where that is plainly right."""
-    lowest: Line | None = None
+    """Return the lines from top to bottom; in the order of the file if no line is above an earlier line."""
+    lowest_top = math.inf
     for line in lines:
-        if lowest is None or line.top < lowest.top:
-            lowest = line
-            continue
-        if (line.bottom + line.top) / 2 > lowest.top:
+        if line.middle > lowest_top:
             return [part for row in rows_of(lines) for part in row]
+        lowest_top = min(lowest_top, line.top)
     return list(lines)
 
 
 def _find_gutter(lines: Sequence[Line]) -> float | None:
+    """Return the horizontal position of the white between two columns, or None."""
     if len(lines) < 2 * _LEAST_LINES:
         return None
-    left_edge, right_edge = min(line.left for line in lines), max(line.right for line in lines)
     total = sum(len(line.text) for line in lines)
 
     def text_across(gutter: float) -> int:
         return sum(len(line.text) for line in lines if _crosses(line, gutter))
 
-    gutter = min(_find_places(lines, left_edge, right_edge), key=text_across, default=None)
+    gutter = min(_possible_gutters(lines), key=text_across, default=None)
     if gutter is None or text_across(gutter) > _MOST_ACROSS * total:
         return None
     parts = [line for line in _cut(lines, gutter) if not _crosses(line, gutter)]
@@ -70,40 +69,42 @@ def _find_gutter(lines: Sequence[Line]) -> float | None:
     return gutter if _are_columns(left_side, right_side, total) else None
 
 
-def _find_places(lines: Sequence[Line], first: float, second: float) -> list[float]:
-    width = second - first
-    counts: dict[float, int] = {}
+def _possible_gutters(lines: Sequence[Line]) -> list[float]:
+    """Return positions a little left of those at which several parts of lines begin."""
+    left_edge = min(line.left for line in lines)
+    width = max(line.right for line in lines) - left_edge
+    counts: Counter[float] = Counter()
     for line in lines:
-        for start in (piece.left for piece in pieces_of(line, _GUTTER * line.size)):
-            if first + _MIDDLE[0] * width < start < first + _MIDDLE[1] * width:
-                place = round(start / _STEP) * _STEP
-                counts[place] = counts.get(place, 0) + 1
-    common = sorted(counts, key=lambda place: (-counts[place], place))[: _DEEPEST + 2]
-    return [place - _STEP for place in common if counts[place] >= _LEAST_LINES]
+        for piece in pieces_of(line, _GUTTER * line.size):
+            if _MIDDLE[0] * width < piece.left - left_edge < _MIDDLE[1] * width:
+                counts[round(piece.left / _STEP) * _STEP] += 1
+    common = sorted(counts, key=lambda start: (-counts[start], start))[: _DEEPEST + 2]
+    return [start - _STEP for start in common if counts[start] >= _LEAST_LINES]
 
 
-def _crosses(line: Line, place: float) -> bool:
-    return line.left < place - 1 and line.right > place + 1 and not _splits(line, place)
+def _crosses(line: Line, gutter: float) -> bool:
+    return line.left < gutter - 1 and line.right > gutter + 1 and not _splits(line, gutter)
 
 
-def _splits(line: Line, place: float) -> bool:
-    return any(
-        before.right <= place + 1
-        and after.left >= place - 1
-        and after.left - before.right > _GUTTER * line.size
-        for before, after in pairwise(line.words)
-    )
+def _splits(line: Line, gutter: float) -> bool:
+    """Return True if two words of a line are on both sides of a gutter, with white between them."""
+    for before, after in pairwise(line.words):
+        is_between = before.right <= gutter + 1 and after.left >= gutter - 1
+        if is_between and after.left - before.right > _GUTTER * line.size:
+            return True
+    return False
 
 
-def _are_columns(first: Sequence[Line], second: Sequence[Line], total: int) -> bool:
+def _are_columns(left_side: Sequence[Line], right_side: Sequence[Line], total: int) -> bool:
     """Return True if both sides hold much of the text, side by side, and are not columns of a table."""
-    sides = (first, second)
+    sides = (left_side, right_side)
     lengths = [sum(len(line.text) for line in side) for side in sides]
     if min(map(len, sides)) < _LEAST_LINES or min(lengths) < _LEAST_SHARE * total:
         return False
-    order = sorted([(line.start, 0) for line in first] + [(line.start, 1) for line in second])
-    turns = sum(before[1] != after[1] for before, after in pairwise(order))
-    return turns <= _MOST_TURNS * len(order) or all(map(is_prose, sides))
+    # The file holds the rows of a table one after another, and a column as a whole.
+    in_file_order = sorted((line.start, number) for number, side in enumerate(sides) for line in side)
+    changes = sum(before[1] != after[1] for before, after in pairwise(in_file_order))
+    return changes <= _MOST_CHANGES * len(in_file_order) or all(map(is_prose, sides))
 
 
 def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
@@ -116,16 +117,20 @@ def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
 
 
 def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
-    first: list[Line] = []
-    second: list[Line] = []
+    """Yield the lines left and right of the gutter, and the lines across it below them, from the top."""
+    left: list[Line] = []
+    right: list[Line] = []
     across: list[Line] = []
     for line in sorted(lines, key=lambda line: -line.top):
-        crossing = _crosses(line, gutter)
-        if across and not crossing:
-            yield first, second, across
-            first, second, across = [], [], []
-        (across if crossing else first if line.right <= gutter + 1 else second).append(line)
-    yield first, second, across
+        is_across = _crosses(line, gutter)
+        if across and not is_across:
+            yield left, right, across
+            left, right, across = [], [], []
+        if is_across:
+            across.append(line)
+        else:
+            (left if line.right <= gutter + 1 else right).append(line)
+    yield left, right, across
 
 
 _EDGE = 0.12  # of the height of a page: heads and feet are in its upper and lower margin
@@ -164,35 +169,43 @@ def remove_running_lines(
 
     Each stays once, outside the text. Page numbers go. Large rows and rows whose numbers differ are text.
     """
-    least = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
-    counts: Counter[str] = Counter()
-    for lines, height in zip(pages, heights, strict=True):
-        near = [line for line in lines if not line.turned and _is_near_edge(line, height)]
-        counts.update(set().union(*map(_keys_of, rows_of(near))))
-    returning = {key for key, count in counts.items() if count >= least}
+    returning = _find_returning(pages, heights)
     running = RunningLines([], [], [])
     seen: set[str] = set()
     for lines, height in zip(pages, heights, strict=True):
-        upright = list(rows_of([line for line in lines if not line.turned]))
-        from_top = _outer_rows(upright, height, size, returning)
-        from_bottom = _outer_rows(upright[len(from_top) :][::-1], height, size, returning)
-        heads, feet = chain.from_iterable(from_top), chain.from_iterable(from_bottom[::-1])
-        taken = set()
-        for line, kind, kept in (
-            *((line, "running_head", running.heads) for line in heads),
-            *((line, "running_foot", running.feet) for line in feet),
-        ):
-            taken.add(id(line))
-            for piece in pieces_of(line, _WIDE_GAP * line.size):
-                key = _fold_number(piece.text, piece.page)
-                is_number = _PAGE_NUMBER.match(piece.text) is not None
-                if is_number or key in seen:
-                    left_out.add("page_number" if is_number else kind, printed_text(piece))
-                else:
-                    kept.append(piece)
-                seen.add(key)
-        running.pages.append([line for line in lines if id(line) not in taken])
+        rows = list(rows_of([line for line in lines if not line.turned]))
+        head_rows = _outer_rows(rows, height, size, returning)
+        foot_rows = _outer_rows(rows[len(head_rows) :][::-1], height, size, returning)[::-1]
+        _keep_first(head_rows, "running_head", running.heads, seen, left_out)
+        _keep_first(foot_rows, "running_foot", running.feet, seen, left_out)
+        removed = {id(line) for row in (*head_rows, *foot_rows) for line in row}
+        running.pages.append([line for line in lines if id(line) not in removed])
     return running
+
+
+def _find_returning(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> set[str]:
+    """Return the keys of rows near the edge of several pages."""
+    least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
+    counts: Counter[str] = Counter()
+    for lines, height in zip(pages, heights, strict=True):
+        near_edge = [line for line in lines if not line.turned and _is_near_edge(line, height)]
+        counts.update(set().union(*map(_keys_of, rows_of(near_edge))))
+    return {key for key, count in counts.items() if count >= least_pages}
+
+
+def _keep_first(
+    rows: Sequence[Sequence[Line]], kind: str, first: list[Line], seen: set[str], left_out: Omissions
+) -> None:
+    """Add the parts of running rows that were not seen before to `first`; the others are counted."""
+    for line in chain.from_iterable(rows):
+        for piece in pieces_of(line, _WIDE_GAP * line.size):
+            key = _fold_number(piece.text, piece.page)
+            is_number = _PAGE_NUMBER.match(piece.text) is not None
+            if is_number or key in seen:
+                left_out.add("page_number" if is_number else kind, printed_text(piece))
+            else:
+                first.append(piece)
+            seen.add(key)
 
 
 def _is_near_edge(line: Line, height: float) -> bool:
@@ -207,34 +220,40 @@ def _keys_of(row: Sequence[Line]) -> set[str]:
 def _outer_rows(
     rows: Sequence[list[Line]], height: float, size: float, returning: Set[str]
 ) -> list[list[Line]]:
+    """Return the running rows at the edge of a page; `rows` begin at that edge."""
     outer: list[list[Line]] = []
     for row in rows:
         is_large = any(line.size > _LARGE * size for line in row)
-        if is_large or not all(_is_near_edge(line, height) for line in row):
-            break
-        if not _is_number(row) and returning.isdisjoint(_keys_of(row)):
+        is_inside = not all(_is_near_edge(line, height) for line in row)
+        returns = _is_page_number(row) or not returning.isdisjoint(_keys_of(row))
+        if is_large or is_inside or not returns:
             break
         outer.append(row)
-    while outer and not (_is_number(outer[-1]) or _is_apart(rows[len(outer) - 1 :])):
+    # The innermost row must be set apart from the text, else it may be the head of a table.
+    while outer and not (_is_page_number(outer[-1]) or _is_apart(rows[len(outer) - 1 :])):
         outer.pop()
     return outer
 
 
-def _is_number(row: Sequence[Line]) -> bool:
+def _is_page_number(row: Sequence[Line]) -> bool:
     return any(line.text.strip(" -–—") == str(line.page) for line in row)
 
 
 def _is_apart(rows: Sequence[list[Line]]) -> bool:
+    """Return True if the first row is farther from the second than lines of text are from one another."""
     levels = [row[0].bottom for row in rows[:3]]
     if len(levels) < 2:
         return True
-    steps = [abs(first - second) for first, second in pairwise(levels)]
+    first_step, *next_steps = [abs(above - below) for above, below in pairwise(levels)]
     widest = _WIDEST_STEP * rows[1][0].size
-    return steps[0] > _APART * min([*steps[1:], widest])
+    return first_step > _APART * min([*next_steps, widest])
 
 
 def _fold_number(text: str, page: int) -> str:
-    """Return the text of a line without its page number; a lone number less the number of its page."""
+    """Return the text of a line without its page number, by which lines of pages are compared.
+
+    A lone number becomes its distance to the number of its page: `page +2`.
+    """
     if text.isdecimal():
         return f"page {int(text) - page:+}" if len(text) <= _LONGEST_NUMBER else text
     return "roman number" if _ROMAN.fullmatch(text) else _NUMBER_IN_LINE.sub("#", text.casefold())

@@ -1,14 +1,14 @@
 """Read ruled lines, pictures and annotations of a PDF page."""
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.glyphs import Box, paper_of, turn_box
+from qa_pipeline.documents.formats.pdf.glyphs import Box, turn_box
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfMatrix, PdfObject, PdfPage
@@ -18,7 +18,6 @@ _SHORTEST_RULE = 10.0  # points: shorter strokes are parts of letters, arrows an
 _MOST_SEGMENTS = 400  # a path of more is a curve drawn in small steps, and no frame of a table
 _MOST_RULES = 5_000  # a page of more is a map or plan, of which no table would be made
 _DEEPEST_FORM = 8  # forms in forms: writers wrap a page once or twice, a hostile file without end
-_WHOLE_PAGE = 0.6  # of the paper: a form as large holds the page, a smaller one is a figure on it
 
 
 @dataclass(slots=True)
@@ -50,69 +49,72 @@ def read_drawing(page: "PdfPage", objects: "Sequence[PdfObject]") -> Drawing:
     """Return the lines and pictures of a page, in the coordinates of its content."""
     from pypdfium2 import PdfMatrix, raw
 
-    paper = paper_of(page)
     drawing = Drawing()
-    matrices: list[PdfMatrix | None] = [PdfMatrix()]  # of the forms around an object; none in a figure
+    matrices = [PdfMatrix()]  # of the forms around an object, the outermost first
     for item in objects:
         del matrices[item.level + 1 :]
-        matrix = matrices[-1]
-        box = None if matrix is None or item.type == raw.FPDF_PAGEOBJ_TEXT else _box_of(item, matrix)
         if item.type == raw.FPDF_PAGEOBJ_FORM:
-            is_page = matrix and box and share_of(box, paper) >= _WHOLE_PAGE  # some writers put all into one
-            matrices.append(item.get_matrix().multiply(matrix) if is_page else None)
-        elif box and item.type == raw.FPDF_PAGEOBJ_IMAGE:
-            drawing.pictures.append(box)
-        elif matrix and box and item.type == raw.FPDF_PAGEOBJ_PATH:
-            for line in _lines_of(item, box, matrix):
-                wide, high = line.right - line.left, line.top - line.bottom
-                if wide >= _SHORTEST_RULE and high <= _THIN:
-                    drawing.across.append(line)
-                elif high >= _SHORTEST_RULE / 2 and wide <= _THIN:
-                    drawing.upright.append(line)
+            matrices.append(item.get_matrix().multiply(matrices[-1]))
+        elif item.type == raw.FPDF_PAGEOBJ_IMAGE:
+            drawing.pictures += _boxes_of(item, matrices[-1])
+        elif item.type == raw.FPDF_PAGEOBJ_PATH:
+            for box in _boxes_of(item, matrices[-1]):
+                _add_rules(drawing, _lines_of(item, box, matrices[-1]))
             if len(drawing.across) + len(drawing.upright) > _MOST_RULES:
                 break
     return drawing
 
 
-def _box_of(item: "PdfObject", matrix: "PdfMatrix") -> Box | None:
+def _boxes_of(item: "PdfObject", matrix: "PdfMatrix") -> list[Box]:
+    """Return the box of an object; an empty path has none."""
     from pypdfium2 import PdfiumError
 
     try:
-        return Box(*matrix.on_rect(*item.get_bounds()))
-    except PdfiumError:  # an empty path has none
-        return None
+        return [Box(*matrix.on_rect(*item.get_bounds()))]
+    except PdfiumError:
+        return []
+
+
+def _add_rules(drawing: Drawing, lines: Iterable[Box]) -> None:
+    for line in lines:
+        width, height = line.right - line.left, line.top - line.bottom
+        if width >= _SHORTEST_RULE and height <= _THIN:
+            drawing.across.append(line)
+        elif height >= _SHORTEST_RULE / 2 and width <= _THIN:
+            drawing.upright.append(line)
 
 
 def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
-    """Yield a thin shape, or the straight strokes of a frame."""
+    """Yield the box of a thin shape, or those of the straight strokes of a frame, up to a curve."""
     from pypdfium2 import raw
 
-    wide, high = box.right - box.left, box.top - box.bottom
-    fill, stroke = ctypes.c_int(), ctypes.c_int()
-    if wide <= _THIN or high <= _THIN:
+    width, height = box.right - box.left, box.top - box.bottom
+    if width <= _THIN or height <= _THIN:
         yield box
         return
-    is_large = wide > _SHORTEST_RULE and high > _SHORTEST_RULE / 2
-    if not (is_large and raw.FPDFPath_GetDrawMode(path, fill, stroke) and stroke.value):
+    fill, stroke = ctypes.c_int(), ctypes.c_int()
+    has_mode = raw.FPDFPath_GetDrawMode(path, fill, stroke)
+    is_large = width > _SHORTEST_RULE and height > _SHORTEST_RULE / 2
+    count = raw.FPDFPath_CountSegments(path)
+    if not (is_large and has_mode and stroke.value) or count > _MOST_SEGMENTS:
         return
     matrix = path.get_matrix().multiply(outer)
-    count = raw.FPDFPath_CountSegments(path)
     x, y = ctypes.c_float(), ctypes.c_float()
     start = last = (0.0, 0.0)
-    for number in range(count if count <= _MOST_SEGMENTS else 0):
+    for number in range(count):
         segment = raw.FPDFPath_GetPathSegment(path, number)
         kind = raw.FPDFPathSegment_GetType(segment)
         raw.FPDFPathSegment_GetPoint(segment, x, y)
-        here = (x.value, y.value)
+        point = (x.value, y.value)
         if kind == raw.FPDF_SEGMENT_BEZIERTO:
             return
         if kind == raw.FPDF_SEGMENT_MOVETO:
-            start = here
+            start = point
         else:
-            yield Box(*matrix.on_rect(*last, *here))
+            yield Box(*matrix.on_rect(*last, *point))
         if raw.FPDFPathSegment_GetClose(segment):
-            yield Box(*matrix.on_rect(*here, *start))
-        last = here
+            yield Box(*matrix.on_rect(*point, *start))
+        last = point
 
 
 def share_of(box: Box, paper: Box) -> float:
@@ -126,11 +128,19 @@ def share_of(box: Box, paper: Box) -> float:
 _MOST_ANNOTATIONS = 10_000  # of a page: more than people make, each of which takes several calls
 _LONGEST_VALUE = 100_000  # bytes of a value in a form, which people write
 _PASSWORD_FIELD = 1 << 13  # the flag of a field whose value is not shown (ISO 32000-1, table 228)
+_FLAGS, _VALUE, _NAME, _TOOLTIP = b"Ff", b"V", b"T", b"TU"
+"""Keys of a form field (ISO 32000-1, table 220)."""
 
 
 @dataclass(slots=True)
 class Annotations:
-    """The form values of a page as `Name: value`, its redacted boxes, and True for others over the text."""
+    """The annotations of a page.
+
+    Attributes:
+        values: the values of form fields as `Name: value`.
+        redacted: the boxes that are marked for redaction.
+        drawn: True if others are drawn over the text.
+    """
 
     values: list[str] = field(default_factory=list)
     redacted: list[Box] = field(default_factory=list)
@@ -141,48 +151,52 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
     """Read the annotations of a page; comments and actions are counted, and icons of notes hidden."""
     from pypdfium2 import raw
 
-    flat = (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)
+    links = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK)
+    flat = (*links, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)
     count = raw.FPDFPage_GetAnnotCount(page.raw)
-    found, sides = Annotations(), raw.FS_RECTF()
+    annotations, sides = Annotations(), raw.FS_RECTF()
     for number in range(min(count, _MOST_ANNOTATIONS)):
         note = raw.FPDFPage_GetAnnot(page.raw, number)
         if not note:
             continue
         kind = raw.FPDFAnnot_GetSubtype(note)
-        found.drawn |= kind not in flat
+        annotations.drawn |= kind not in flat
         if kind == raw.FPDF_ANNOT_WIDGET:
-            found.values += _read_value(note, left_out)
-        elif kind not in (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK):
+            value = _read_field(note, left_out)
+            annotations.values += [value] if value else []
+        elif kind not in links:
             left_out.add("comment", _read_string(note, b"Contents"))
         if kind == raw.FPDF_ANNOT_TEXT:  # readers move its icon away from the text
             raw.FPDFAnnot_SetFlags(note, raw.FPDF_ANNOT_FLAG_HIDDEN)
         elif kind == raw.FPDF_ANNOT_REDACT and raw.FPDFAnnot_GetRect(note, sides):
-            found.redacted.append(Box(sides.left, sides.bottom, sides.right, sides.top))
+            annotations.redacted.append(Box(sides.left, sides.bottom, sides.right, sides.top))
         raw.FPDFPage_CloseAnnot(note)
     left_out.count("comment", max(count - _MOST_ANNOTATIONS, 0), 0)
-    return found
+    return annotations
 
 
-def _read_value(field: Any, left_out: Omissions) -> Iterator[str]:
+def _read_field(widget: Any, left_out: Omissions) -> str:
+    """Return `Name: value` of a form field, or nothing if it is empty, a button or a password."""
     from pypdfium2 import raw
 
     flags = ctypes.c_float()
-    raw.FPDFAnnot_GetNumberValue(field, b"Ff", flags)
-    written = raw.FPDFAnnot_GetValueType(field, b"V") == raw.FPDF_OBJECT_STRING
-    value = _read_string(field, b"V").strip() if written else ""
+    raw.FPDFAnnot_GetNumberValue(widget, _FLAGS, flags)
+    is_text = raw.FPDFAnnot_GetValueType(widget, _VALUE) == raw.FPDF_OBJECT_STRING
+    value = _read_string(widget, _VALUE).strip() if is_text else ""
     if not value or int(flags.value) & _PASSWORD_FIELD:
         left_out.add("form_field", value)
-        return
-    name = (_read_string(field, b"TU") or _read_string(field, b"T")).strip().rstrip(":")
-    yield f"{name}: {value}" if name else value
+        return ""
+    name = (_read_string(widget, _TOOLTIP) or _read_string(widget, _NAME)).strip().rstrip(":")
+    return f"{name}: {value}" if name else value
 
 
-def _read_string(note: Any, key: bytes) -> str:
+def _read_string(annotation: Any, key: bytes) -> str:
     from pypdfium2 import raw
 
-    length = raw.FPDFAnnot_GetStringValue(note, key, None, 0)
+    length = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)  # in bytes, with a zero at the end
     if not 2 < length <= _LONGEST_VALUE:
         return ""
     buffer = ctypes.create_string_buffer(length)
-    raw.FPDFAnnot_GetStringValue(note, key, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), length)
+    characters = ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR))
+    raw.FPDFAnnot_GetStringValue(annotation, key, characters, length)
     return buffer.raw[: length - 2].decode("utf-16-le", "replace")

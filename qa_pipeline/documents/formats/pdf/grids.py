@@ -4,7 +4,7 @@ import math
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
@@ -15,8 +15,6 @@ _NARROWEST = 12.0  # points: a lone line closer to a side is that side, as no co
 _COVERED = 0.6  # of an edge: two fields are parted by a line with small gaps, not by a stub of one
 _MOST_RULES = 400  # of one direction: comparing all crossings takes their product, and maps have thousands
 _MOST_FIELDS = 4_000  # of one grid: graph paper and drawings have more, tables that people read have not
-
-Places = list[float]
 
 
 @dataclass(slots=True)
@@ -32,30 +30,43 @@ class GridCell:
 
 @dataclass(slots=True)
 class Grid:
-    """A drawn table: lines from the top and the left, cells row by row; an `open` grid lacks a side."""
+    """A drawn table with cells row by row.
 
-    heights: Places
-    places: Places
+    Attributes:
+        heights: the heights of the lines across, from the top.
+        sides: the horizontal positions of the upright lines, from the left.
+        open: True if the outer line of a side is missing.
+    """
+
+    heights: list[float]
+    sides: list[float]
     cells: list[GridCell]
     open: bool = False
+
+    def rows(self) -> list[list[GridCell]]:
+        """Return the cells that begin in each row."""
+        rows: list[list[GridCell]] = [[] for _ in range(len(self.heights) - 1)]
+        for cell in self.cells:
+            rows[cell.row].append(cell)
+        return rows
 
 
 def find_grids(drawing: Drawing) -> list[Grid]:
     """Return the grids among the ruled lines of a page, from the top; a frame alone has a single cell."""
-    across, upright = join_rules(drawing.across, along=0), join_rules(drawing.upright, along=1)
+    across, upright = join_rules(drawing.across, axis=0), join_rules(drawing.upright, axis=1)
     if not (2 <= len(across) <= _MOST_RULES and 1 <= len(upright) <= _MOST_RULES):
         return []
     grids = (_build_grid(rows, columns) for rows, columns in _group_crossing(across, upright))
-    return sorted((grid for grid in grids if grid), key=lambda grid: (-grid.heights[0], grid.places[0]))
+    return sorted((grid for grid in grids if grid), key=lambda grid: (-grid.heights[0], grid.sides[0]))
 
 
-def join_rules(rules: Iterable[Box], along: int) -> list[Box]:
-    """Join lines that continue each other; `along` is 0 for across, 1 for upright."""
-    other = 1 - along
+def join_rules(rules: Iterable[Box], axis: int) -> list[Box]:
+    """Join lines that continue each other along an axis: 0 for lines across, 1 for upright lines."""
+    start, end, level = axis, axis + 2, 1 - axis  # indexes in a box
     joined: list[Box] = []
-    for rule in sorted(rules, key=lambda rule: (round(rule[other] / _NEAR), rule[along])):
+    for rule in sorted(rules, key=lambda rule: (round(rule[level] / _NEAR), rule[start])):
         last = joined[-1] if joined else None
-        if last and abs(last[other] - rule[other]) <= _NEAR and rule[along] <= last[along + 2] + _NEAR:
+        if last and abs(last[level] - rule[level]) <= _NEAR and rule[start] <= last[end] + _NEAR:
             joined[-1] = enclose([last, rule])
         else:
             joined.append(rule)
@@ -63,16 +74,18 @@ def join_rules(rules: Iterable[Box], along: int) -> list[Box]:
 
 
 def _group_crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
+    """Yield the lines across and upright lines that are connected by crossings."""
     groups: list[tuple[set[int], set[int]]] = []
     for number, row in enumerate(across):
-        rows, columns = {number}, {place for place, side in enumerate(upright) if _do_cross(row, side)}
-        apart = []
-        for group in groups:
-            if group[1] & columns:
-                rows, columns = rows | group[0], columns | group[1]
+        rows = {number}
+        columns = {column for column, side in enumerate(upright) if _do_cross(row, side)}
+        unconnected = []
+        for other_rows, other_columns in groups:
+            if other_columns & columns:
+                rows, columns = rows | other_rows, columns | other_columns
             else:
-                apart.append(group)
-        groups = [*apart, (rows, columns)]
+                unconnected.append((other_rows, other_columns))
+        groups = [*unconnected, (rows, columns)]
     for rows, columns in groups:
         yield [across[number] for number in sorted(rows)], [upright[number] for number in sorted(columns)]
 
@@ -89,60 +102,63 @@ def _do_cross(across: Box, upright: Box) -> bool:
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     if len(across) < 2 or not upright:
         return None
-    rules, sides = _close_sides(across, upright)
-    heights, lying = _group_by_centre(rules, axis=1)
-    places, standing = _group_by_centre(sides, axis=0)
-    heights, lying = heights[::-1], lying[::-1]
-    rows, columns = len(heights) - 1, len(places) - 1
-    if rows < 1 or columns < 1 or rows * columns > _MOST_FIELDS:
+    all_across, all_upright = _close_sides(across, upright)
+    heights, across_at = _group_by_centre(all_across, axis=1)
+    sides, upright_at = _group_by_centre(all_upright, axis=0)
+    heights, across_at = heights[::-1], across_at[::-1]  # from the top
+    row_count, column_count = len(heights) - 1, len(sides) - 1
+    if row_count < 1 or column_count < 1 or row_count * column_count > _MOST_FIELDS:
         return None
-    below = [[_is_drawn(at, 0, *side) for side in pairwise(places)] for at in lying[1:]]
-    aside = [[_is_drawn(at, 1, low, high) for at in standing[1:]] for high, low in pairwise(heights)]
+    # For each field, True if a line is below it, and True if a line is at its right.
+    below = [[_is_drawn(rules, 0, left, right) for left, right in pairwise(sides)] for rules in across_at[1:]]
+    beside = [
+        [_is_drawn(rules, 1, bottom, top) for rules in upright_at[1:]] for top, bottom in pairwise(heights)
+    ]
     taken: set[tuple[int, int]] = set()
     cells = []
-    for row in range(rows):
-        for column in range(columns):
-            if (row, column) not in taken:
-                cell = _build_cell(row, column, aside, below)
-                taken.update(_fields_of(cell))
-                cells.append(cell)
-    is_open = len(rules) + len(sides) > len(across) + len(upright)
-    return Grid(heights, places, cells, is_open)
+    for row, column in product(range(row_count), range(column_count)):
+        if (row, column) not in taken:
+            cell = _build_cell(row, column, beside, below)
+            taken.update(_fields_of(cell))
+            cells.append(cell)
+    is_open = len(all_across) + len(all_upright) > len(across) + len(upright)
+    return Grid(heights, sides, cells, is_open)
 
 
 def _close_sides(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], list[Box]]:
-    first, second = min(rule.left for rule in across), max(rule.right for rule in across)
+    """Return the lines with the outer lines that are missing."""
+    left, right = min(rule.left for rule in across), max(rule.right for rule in across)
     bottom, top = min(rule.bottom for rule in upright), max(rule.top for rule in upright)
-    sides = [Box(first, bottom, first, top), Box(second, bottom, second, top)]
-    ends = [Box(first, top, second, top), Box(first, bottom, second, bottom)]
+    ends = [Box(left, top, right, top), Box(left, bottom, right, bottom)]
+    sides = [Box(left, bottom, left, top), Box(right, bottom, right, top)]
     ends = [end for end in ends if all(abs(end.top - rule.top) > _NARROWEST / 2 for rule in across)]
     sides = [side for side in sides if all(abs(side.left - rule.left) > _NARROWEST for rule in upright)]
     return [*across, *ends], [*upright, *sides]
 
 
 def _fields_of(cell: GridCell) -> Iterator[tuple[int, int]]:
-    for row in range(cell.row, cell.row + cell.rows):
-        for column in range(cell.column, cell.column + cell.columns):
-            yield row, column
+    rows = range(cell.row, cell.row + cell.rows)
+    return product(rows, range(cell.column, cell.column + cell.columns))
 
 
-def _build_cell(row: int, column: int, aside: list[list[bool]], below: list[list[bool]]) -> GridCell:
+def _build_cell(row: int, column: int, beside: list[list[bool]], below: list[list[bool]]) -> GridCell:
+    """Return the cell that begins in a field and ends at the next lines."""
     cell = GridCell(row, column)
-    while column + cell.columns < len(aside[row]) and not aside[row][column + cell.columns - 1]:
+    while column + cell.columns < len(beside[row]) and not beside[row][column + cell.columns - 1]:
         cell.columns += 1
-    wide = range(column, column + cell.columns)
-    while row + cell.rows < len(below) and not any(below[row + cell.rows - 1][place] for place in wide):
+    spanned = slice(column, column + cell.columns)
+    while row + cell.rows < len(below) and not any(below[row + cell.rows - 1][spanned]):
         cell.rows += 1
     return cell
 
 
-def _group_by_centre(ruling_lines: Sequence[Box], axis: int) -> tuple[Places, list[list[Box]]]:
+def _group_by_centre(ruling_lines: Sequence[Box], axis: int) -> tuple[list[float], list[list[Box]]]:
     """Group lines whose centres on an axis (0 for x, 1 for y) are close; return centres and groups."""
 
     def centre(line: Box) -> float:
         return (line[axis] + line[axis + 2]) / 2
 
-    centres: Places = []
+    centres: list[float] = []
     groups: list[list[Box]] = []
     for line in sorted(ruling_lines, key=centre):
         if centres and centre(line) - centres[-1] <= _NEAR:
@@ -153,34 +169,36 @@ def _group_by_centre(ruling_lines: Sequence[Box], axis: int) -> tuple[Places, li
     return centres, groups
 
 
-def _is_drawn(rules: Sequence[Box], along: int, low: float, high: float) -> bool:
-    covered = sum(max(min(rule[along + 2], high) - max(rule[along], low), 0.0) for rule in rules)
-    return covered >= _COVERED * (high - low)
+def _is_drawn(rules: Sequence[Box], axis: int, start: float, end: float) -> bool:
+    """Return True if lines along an axis cover most of the edge from `start` to `end`."""
+    covered = sum(max(min(rule[axis + 2], end) - max(rule[axis], start), 0.0) for rule in rules)
+    return covered >= _COVERED * (end - start)
 
 
 def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
     """Put the words of lines into their cells; returns the lines outside."""
-    cells = {place: cell for cell in grid.cells for place in _fields_of(cell)}
+    cells = {row_and_column: cell for cell in grid.cells for row_and_column in _fields_of(cell)}
     depths = [-height for height in grid.heights]
     outside: list[Line] = []
     for line in lines:
-        row = bisect(depths, -(line.bottom + line.top) / 2) - 1
+        row = bisect(depths, -line.middle) - 1
         if line.turned or not 0 <= row < len(depths) - 1:
             outside.append(line)
             continue
-        for column, words in _by_column(words_of(line), grid.places):
+        for column, words in _group_by_column(words_of(line), grid.sides):
             cell = cells.get((row, column - 1))
             (cell.lines if cell else outside).append(part_of(line, words))
     return outside
 
 
-def _by_column(words: Sequence[Word], places: Sequence[float]) -> list[tuple[int, list[Word]]]:
-    by_place = groupby(words, key=lambda word: bisect(places, (word.left + word.right) / 2))
-    return [(column, list(inside)) for column, inside in by_place]
+def _group_by_column(words: Sequence[Word], borders: Sequence[float]) -> list[tuple[int, list[Word]]]:
+    """Group neighbouring words by column; column 0 is left of the first border."""
+    grouped = groupby(words, key=lambda word: bisect(borders, (word.left + word.right) / 2))
+    return [(column, list(in_column)) for column, in_column in grouped]
 
 
 Gap = tuple[float, float]
-"""The begin and the end of the white between two columns."""
+"""The start and the end of the white between two columns."""
 Strip = list[list[Line]]
 """A printed row of a table: for each column its parts of lines."""
 
@@ -198,29 +216,32 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     """Return the white gaps that run through the rows; the more rows, the narrower a gap may be."""
     least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
     words = [word for row in rows for line in row for word in words_of(line)]
+    # From left to right, 1 where a word begins and -1 where it ends; their sum is the number of words there.
     edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
     gaps: list[Gap] = []
-    covered = 0
-    for (place, change), (following, _) in pairwise(edges):
-        covered += change
-        if covered > int(_CROSSING * len(rows)) or following <= place:
+    covering = 0
+    for (position, change), (next_position, _) in pairwise(edges):
+        covering += change
+        if covering > int(_CROSSING * len(rows)) or next_position <= position:
             continue
-        if gaps and gaps[-1][1] == place:
-            gaps[-1] = (gaps[-1][0], following)
+        if gaps and gaps[-1][1] == position:
+            gaps[-1] = (gaps[-1][0], next_position)
         else:
-            gaps.append((place, following))
-    first, last = edges[0][0], edges[-1][0]  # between which a few lines may reach into the margin
-    return [gap for gap in gaps if first < gap[0] and gap[1] < last and gap[1] - gap[0] >= least]
+            gaps.append((position, next_position))
+    left_edge, right_edge = edges[0][0], edges[-1][0]  # a few lines may reach into the margin
+    return [
+        (start, end) for start, end in gaps if left_edge < start and end < right_edge and end - start >= least
+    ]
 
 
 def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip]:
     """Cut the lines of each row where the gaps between columns are."""
-    middles = [(gap[0] + gap[1]) / 2 for gap in gaps]
+    middles = [(start + end) / 2 for start, end in gaps]
     strips: list[Strip] = []
     for row in rows:
         strip: Strip = [[] for _ in range(len(gaps) + 1)]
         for line in row:
-            for column, words in _by_column(words_of(line), middles):
+            for column, words in _group_by_column(words_of(line), middles):
                 strip[column].append(part_of(line, words))
         strips.append(strip)
     return strips
@@ -239,15 +260,16 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
         max(line.right for line in column) if any(" " in line.text for line in column) else math.inf
         for column in columns_of(strips)
     ]
-    counts = [sum(map(bool, column)) for column in zip(*strips, strict=True)]
-    key_column = next((number for number, count in enumerate(counts) if 2 * count >= len(strips)), 0)
-    rows: list[list[Strip]] = []
-    for index, strip in enumerate(strips):
-        is_apart = index > 0 and _base_of(strips[index - 1]) - _base_of(strip) > _ROW_STEP * line_step
-        if rows and not is_apart and not _begins_row(rows[-1], strip, right_edges, key_column):
-            rows[-1].append(strip)
-        else:
+    filled_counts = [sum(map(bool, column)) for column in zip(*strips, strict=True)]
+    mostly_filled = (column for column, count in enumerate(filled_counts) if 2 * count >= len(strips))
+    key_column = next(mostly_filled, 0)
+    rows = [[strips[0]]]
+    for above, strip in pairwise(strips):
+        is_apart = _base_of(above) - _base_of(strip) > _ROW_STEP * line_step
+        if is_apart or _begins_row(rows[-1], strip, right_edges, key_column):
             rows.append([strip])
+        else:
+            rows[-1].append(strip)
     return rows
 
 
@@ -255,17 +277,21 @@ def _base_of(strip: Strip) -> float:
     return min(line.bottom for column in strip for line in column)
 
 
-def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key: int) -> bool:
+def _begins_row(row: Sequence[Strip], strip: Strip, right_edges: Sequence[float], key_column: int) -> bool:
+    """Return True if a strip begins a row, as the cells above would have had room for its words."""
     first, above = row[0], row[-1]
     filled = [column for column, lines in enumerate(strip) if lines]
     if len(filled) == len(strip) > 2 and all(first):
         return True
     for column in filled:
-        last = above[column][-1] if above[column] else None
+        last_line = above[column][-1] if above[column] else None
         word = words_of(strip[column][0])[0]
-        had_no_room = last and last.right + _SPACE * last.size + word.right - word.left > limits[column]
-        if not (last and (last.broken or had_no_room)):
-            return bool(strip[key])
+        is_rest_of_cell = last_line is not None and (
+            last_line.broken
+            or last_line.right + _SPACE * last_line.size + word.right - word.left > right_edges[column]
+        )
+        if not is_rest_of_cell:
+            return bool(strip[key_column])
     return False
 
 
@@ -276,14 +302,15 @@ def columns_of(strips: Sequence[Strip]) -> list[list[Line]]:
 
 def narrow_gaps(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap]:
     """Return the white gaps that the words of a further row leave, if they are wide enough."""
+    words = [word for line in row for word in words_of(line)]
     remaining: list[Gap] = []
-    for gap in gaps:
-        low, high = gap
-        for word in (word for line in row for word in words_of(line)):
-            if word.right > low and word.left < high:
-                low, high = (word.right, high) if word.left - low < high - word.right else (low, word.left)
-        if high - low >= least:
-            remaining.append((low, high))
+    for start, end in gaps:
+        for word in words:
+            if word.left < end and word.right > start:  # the word takes the gap from its nearer side
+                is_at_start = word.left - start < end - word.right
+                start, end = (word.right, end) if is_at_start else (start, word.left)  # noqa: PLW2901
+        if end - start >= least:
+            remaining.append((start, end))
     return remaining
 
 
@@ -293,5 +320,5 @@ def is_prose(column: Sequence[Line]) -> bool:
         return False
     width = max(line.right for line in column) - min(line.left for line in column)
     full = sum(line.right - line.left >= _FULL * width for line in column)
-    long = sum(len(line.text) for line in column) >= _PROSE_LENGTH * len(column)
-    return long and 2 * full >= len(column)
+    letters = sum(len(line.text) for line in column)
+    return letters >= _PROSE_LENGTH * len(column) and 2 * full >= len(column)

@@ -9,31 +9,39 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
 
-from qa_pipeline.documents.formats.pdf.lines import Line, words_of
+from qa_pipeline.documents.formats.pdf.lines import Line, Word, words_of
 from qa_pipeline.documents.formats.pdf.tables import Table
 from qa_pipeline.records import BlockKind
 
 ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
 _LARGER = 1.1  # of the usual type size: a heading is a point larger in text of 10 points
-_COLUMN = 0.15  # of the text: lines that begin at one place and are fewer are set in, and no column
+_COLUMN = 0.15  # of the text: fewer lines that begin at one position are set in, and no column
 _USUAL_END = 0.9  # of the lines of a column end before its right end; the rest reach into the margin
 _WORD_SPACE = 0.6  # of the type size: a wide blank, so that room for a word is certain
 _WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
 _NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
 _ROW_GAP = 1.5  # of the type size: blanks of justified text are narrower
-_SMALL_WORD = re.compile(r"(?<![^\W_])[^\W\d_A-ZÄÖÅ][^\W\d_]*$")
+_SMALL_WORD_AT_END = re.compile(r"(?<![^\W_])[^\W\d_A-ZÄÖÅ][^\W\d_]*$")
 _LONGEST_WORD = 60  # characters
 _LEAST_INSET = 6  # points: less is unevenness of the setting
 _INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
 _PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
 _LABELLED = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
+"""The start of a statement or value with a label, such as `Anna: We begin at nine.`"""
 SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 
 @dataclass(slots=True)
 class Shape:
-    """The usual measures of the document; many lines begin at `columns` and end at `ends`."""
+    """The usual measures of the document's text.
+
+    Attributes:
+        size: the type size.
+        left, right: the edges of the first column.
+        step: the distance of neighbouring lines.
+        columns, ends: the positions at which many lines begin, and the right ends of their lines.
+    """
 
     size: float
     left: float
@@ -42,10 +50,18 @@ class Shape:
     columns: tuple[float, ...] = ()
     ends: tuple[float, ...] = ()
 
-    def end_of(self, left: float) -> float:
-        """Return the right end of the lines in the column of a line that begins at `left`."""
-        place = bisect(self.columns, left + 1)
-        return self.ends[place - 1] if place else self.right
+    def is_full(self, line: Line) -> bool:
+        """Return True if a line reaches the right end of its column."""
+        return line.right >= self._end_of(line) - _NEARLY * line.size
+
+    def has_room(self, line: Line, word: Word) -> bool:
+        """Return True if a word would certainly have fitted at the end of a line."""
+        width = _WORD_SPACE * line.size + _WIDER * (word.right - word.left)
+        return line.right + width < self._end_of(line)
+
+    def _end_of(self, line: Line) -> float:
+        column = bisect(self.columns, line.left + 1) - 1
+        return self.ends[column] if column >= 0 else self.right
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +76,10 @@ Item = Line | Table | Aside
 
 @dataclass(slots=True)
 class Group:
-    """Lines, or a table, of a block; `plain` groups are never headings."""
+    """The lines of a block, or a table; `plain` groups are never headings.
+
+    `inner_left` is the leftmost position of the lines after the first.
+    """
 
     kind: BlockKind
     lines: list[Line] = field(default_factory=list)
@@ -74,8 +93,13 @@ class Group:
         """Return the page on which the group begins."""
         return self.table.page if self.table else self.lines[0].page
 
+    @property
+    def last_page(self) -> int:
+        """Return the page on which the group ends."""
+        return self.table.page if self.table else self.lines[-1].page
+
     def add(self, line: Line) -> None:
-        """Append a line, keeping `inner_left`, the leftmost position of the later lines."""
+        """Append a line."""
         self.lines.append(line)
         self.inner_left = min(self.inner_left, line.left)
 
@@ -83,34 +107,39 @@ class Group:
 def shape_of(lines: Sequence[Line], size: float) -> Shape:
     """Return the column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
-    lefts = _weigh((round(line.left), len(line.text)) for line in body)
-    columns = tuple(sorted(place for place in lefts if lefts[place] >= _COLUMN * sum(lefts.values())))
-    first = min(columns, default=0.0)
-    second = max((line.right for line in body if abs(line.left - first) < 1), default=0.0)
-    ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
+    letters_at = _sum_weights((round(line.left), len(line.text)) for line in body)
+    total = sum(letters_at.values())
+    columns = tuple(sorted(left for left, letters in letters_at.items() if letters >= _COLUMN * total))
+    rights = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
     steps = (
         (round(above.bottom - below.bottom, 1), 1)
         for above, below in pairwise(body)
         if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
     )
-    ((usual_step, _),) = _weigh(sorted(steps)).most_common(1) or [(0.0, 0)]
-    usual = tuple(rights[int(_USUAL_END * len(rights))] for rights in ends)
-    return Shape(size, first, second, usual_step or 1.2 * size, columns, usual)
+    ((usual_step, _),) = _sum_weights(sorted(steps)).most_common(1) or [(0.0, 0)]
+    return Shape(
+        size,
+        left=columns[0] if columns else 0.0,
+        right=rights[0][-1] if columns else 0.0,
+        step=usual_step or 1.2 * size,
+        columns=columns,
+        ends=tuple(ends[int(_USUAL_END * len(ends))] for ends in rights),
+    )
 
 
 def usual_size(lines: Iterable[Line]) -> float:
     """Return the type size of most characters, listings aside if possible."""
     all_lines = list(lines)
     text = [line for line in all_lines if not line.fixed]
-    sizes = _weigh(sorted((line.size, len(line.text)) for line in text or all_lines))
+    sizes = _sum_weights(sorted((line.size, len(line.text)) for line in text or all_lines))
     return max(sizes, key=sizes.__getitem__, default=0.0)
 
 
-def _weigh(values: Iterable[tuple[float, int]]) -> Counter[float]:
-    counts: Counter[float] = Counter()
+def _sum_weights(values: Iterable[tuple[float, int]]) -> Counter[float]:
+    weights: Counter[float] = Counter()
     for value, weight in values:
-        counts[value] += weight
-    return counts
+        weights[value] += weight
+    return weights
 
 
 def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> list[Group]:
@@ -120,7 +149,7 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
     for item in items:
         if isinstance(item, Line):
             kind = _kind_of(item, shape, plain)
-            if group is not None and _goes_on(group, item, kind, shape):
+            if group is not None and _continues(group, item, kind, shape):
                 group.add(item)
             else:
                 group = Group(kind, [item], plain=plain)
@@ -143,133 +172,126 @@ def _kind_of(line: Line, shape: Shape, plain: bool) -> BlockKind:
     return "list_item" if ITEM.match(line.text) else "paragraph"
 
 
-def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
+def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
+    """Return True if a line belongs to the group before it."""
     last = group.lines[-1]
-    turned_over = last.page != line.page
-    if turned_over and group.plain:
+    is_new_page = last.page != line.page
+    if is_new_page and group.plain:
         return False
-    if last.broken and not (line.text[:1].isupper() and _SMALL_WORD.search(last.text[-_LONGEST_WORD:])):
+    # The rest of a broken word begins with a small letter, unless the word is a name.
+    is_new_word = line.text[:1].isupper() and _SMALL_WORD_AT_END.search(last.text[-_LONGEST_WORD:])
+    if last.broken and not is_new_word:
         return group.kind != "code" or kind == "code"
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
-        near = kind == "code" or (last.size == line.size and last.bottom - line.bottom < 2 * line.size)
-        return group.kind == kind and not turned_over and near
+        is_next_line = last.size == line.size and last.bottom - line.bottom < 2 * line.size
+        return group.kind == kind and not is_new_page and (kind == "code" or is_next_line)
     if not _is_alike(group, line, kind, shape) or _is_row(last) or _is_row(line):
         return False
-    if turned_over or line.bottom > last.top:
-        unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
-        # A short line before a capital may end its paragraph, so what follows is not joined to it.
-        surely = line.text[:1].islower() or last.right >= shape.end_of(last.left) - _NEARLY * last.size
-        return unfinished and surely and not _is_hanging(group, line)
-    usual = shape.step * line.size / (shape.size or line.size)
-    if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual, 0.9 * line.size):
+    if is_new_page or line.bottom > last.top:
+        return _continues_elsewhere(group, line, shape)
+    usual_step = shape.step * line.size / (shape.size or line.size)
+    if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual_step, 0.9 * line.size):
         return False
     if group.kind == "list_item":
         return line.left >= group.lines[0].left - 1
-    is_whole = last.text.endswith(SENTENCE_END) or any(map(_LABELLED.match, (last.text, line.text)))
-    set_back = line.left <= group.lines[0].left + _LEAST_INSET and not line.text[:1].islower()
-    word = words_of(line)[0]
-    end = last.right + _WORD_SPACE * last.size + _WIDER * (word.right - word.left)
-    if is_whole and set_back and not last.text.endswith("-") and end < shape.end_of(last.left):
-        return False  # a statement or a value, the next of which would have fitted into its line
-    set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
-    begins = set_in and last.text.endswith(SENTENCE_END)  # a paragraph, after a line that ends a sentence
-    return not begins and not _is_hanging(group, line)
+    return not (_begins_statement(group, line, shape) or _is_set_in(group, line) or _is_hanging(group, line))
+
+
+def _continues_elsewhere(group: Group, line: Line, shape: Shape) -> bool:
+    """Return True if a paragraph or item goes on with a line on the next page or in the next column."""
+    last = group.lines[-1]
+    is_unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
+    # A short line before a capital may end its paragraph, so the next line is not joined to it.
+    is_certain = line.text[:1].islower() or shape.is_full(last)
+    return is_unfinished and is_certain and not _is_hanging(group, line)
+
+
+def _begins_statement(group: Group, line: Line, shape: Shape) -> bool:
+    """Return True after a statement or value whose line had room for the next word."""
+    last = group.lines[-1]
+    is_finished = last.text.endswith(SENTENCE_END) or any(map(_LABELLED.match, (last.text, line.text)))
+    is_at_edge = line.left <= group.lines[0].left + _LEAST_INSET
+    if not (is_finished and is_at_edge) or line.text[:1].islower() or last.text.endswith("-"):
+        return False
+    return shape.has_room(last, words_of(line)[0])
+
+
+def _is_set_in(group: Group, line: Line) -> bool:
+    """Return True if a line begins farther right than the end of a sentence above: a new paragraph."""
+    last = group.lines[-1]
+    is_set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
+    return is_set_in and last.text.endswith(SENTENCE_END)
+
+
+def _is_hanging(group: Group, line: Line) -> bool:
+    """Return True if a line begins farther left than the lines above but the first, as in references."""
+    first_left = group.lines[0].left
+    has_hanging_lines = first_left + _LEAST_INSET < group.inner_left < math.inf
+    return has_hanging_lines and line.left < first_left + _LEAST_INSET / 2
 
 
 def _is_row(line: Line) -> bool:
     """Return True if wide white parts the words of a line, as in a list or table, or follows the last."""
-    ends = [*(word.left for word in line.words[1:]), line.right]
-    return any(end - word.right > _ROW_GAP * line.size for word, end in zip(line.words, ends, strict=False))
+    next_lefts = [*(word.left for word in line.words[1:]), line.right]
+    gaps = (left - word.right for word, left in zip(line.words, next_lefts, strict=False))
+    return any(gap > _ROW_GAP * line.size for gap in gaps)
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
+    """Return True if a line has the kind, size and weight of a group."""
     last = group.lines[-1]
-    full = last.right >= shape.right - _NEARLY * line.size
-    if kind == "list_item":  # unless a dash or number is amid a sentence of the paragraph above
-        runs_on = group.kind == "paragraph" and full and -2 < line.left - last.left < _INSET
-        if not runs_on or last.text[-1:] in ".!?:;" or line.text[:1] not in "-–0123456789":
+    is_full = last.right >= shape.right - _NEARLY * line.size
+    if kind == "list_item":  # unless its dash or number is amid a sentence of the paragraph above
+        is_below = group.kind == "paragraph" and is_full and -2 < line.left - last.left < _INSET
+        if not is_below or last.text[-1:] in ".!?:;" or line.text[:1] not in "-–0123456789":
             return False
-    if abs(last.size - line.size) > 1 or (last.bold != line.bold and not full):
+    if abs(last.size - line.size) > 1 or (last.bold != line.bold and not is_full):
         return False
     return not (group.plain and _LABELLED.match(line.text))
 
 
-def _is_hanging(group: Group, line: Line) -> bool:
-    first = group.lines[0].left
-    return first + _LEAST_INSET < group.inner_left < math.inf and line.left < first + _LEAST_INSET / 2
-
-
 def insert_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[Group]) -> list[Group]:
     """Return the groups with margin notes at the top of their page, feet at its end."""
-    first = [group.page for group in groups]
-    last = [group.table.page if group.table else group.lines[-1].page for group in groups]
-    placed = [
-        *((bisect_left(first, note.page), note) for note in margin),
-        *((bisect(last, foot.page), foot) for foot in feet),
+    first_pages = [group.page for group in groups]
+    last_pages = [group.last_page for group in groups]
+    numbered = [
+        *((bisect_left(first_pages, note.page), note) for note in margin),
+        *((bisect(last_pages, foot.page), foot) for foot in feet),
         *enumerate(groups),
     ]
-    return [group for _, group in sorted(placed, key=itemgetter(0))]
+    return [group for _, group in sorted(numbered, key=itemgetter(0))]
 
 
 _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it
 _LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
-_MOST_LINES = 4  # of a heading that an outline names: titles are wrapped, paragraphs are longer
 NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
+"""The number of a heading, such as `2.1 ` or `A. `."""
 _NO_LETTER = re.compile(r"[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class OutlineEntry:
-    """An entry of a file's own outline: its title, level from 1, and page."""
-
-    title: str
-    level: int
-    page: int
-
-
-def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntry]) -> None:
-    """Set headings and their levels: from the file's outline, then from type size and weight."""
+def give_levels(groups: list[Group], shape: Shape) -> None:
+    """Set headings and their levels, from type size and weight."""
     _take_back_bylines(groups, shape)
-    levels = _levels_of_outline(groups, outline)
-    level_of = _levels_of_sizes(groups, levels)
-    for place, group in enumerate(groups):
-        if group.kind == "heading" and place not in levels:
-            size = group.lines[0].size
-            above = (level for other, level in level_of.items() if other > size)
-            group.level = min(level_of.get(size) or max(above, default=0) + 1, 6)
-    lowest = min(max(level_of.values(), default=0) + 1, 6)
+    headings = [group for group in groups if group.kind == "heading"]
+    sizes = sorted({group.lines[0].size for group in headings}, reverse=True)
+    for group in headings:
+        group.level = min(sizes.index(group.lines[0].size) + 1, 6)
     bold = [group for group, below in pairwise(groups) if _is_bold_heading(group, below, shape)]
     for group in bold:
-        group.kind, group.level = "heading", lowest
+        group.kind, group.level = "heading", min(len(sizes) + 1, 6)
 
 
 def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
     """Turn large text before an even larger heading, such as names of authors, into paragraphs."""
-    larger = 0.0  # than what is before the text that follows
+    size_below = 0.0  # of the largest heading between a group and the text below it
     for group in reversed([group for group in groups if group.lines]):
         size = group.lines[0].size
-        if group.kind == "heading" and size < larger:
+        if group.kind == "heading" and size < size_below:
             group.kind = "paragraph"
         elif group.kind == "heading":
-            larger = size
+            size_below = size
         elif abs(size - shape.size) < 0.5:
-            larger = 0.0
-
-
-def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int]) -> dict[float, int]:
-    """Return the heading levels of type sizes; a large heading above the outline entries is the title."""
-    first = min(levels_of_outline, default=len(groups))
-    titles = {group.lines[0].size for group in groups[:first] if group.kind == "heading"}
-    if not levels_of_outline:
-        return {size: place for place, size in enumerate(sorted(titles, reverse=True), start=1)}
-    shift = (2 if titles else 1) - min(levels_of_outline.values())
-    level_of = {max(titles): 1} if titles else {}
-    for place, level in levels_of_outline.items():
-        group = groups[place]
-        group.kind, group.level = "heading", min(level + shift, 6)
-        size = group.lines[0].size
-        level_of[size] = max(level_of.get(size, 0), group.level)
-    return level_of
+            size_below = 0.0
 
 
 def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
@@ -277,34 +299,14 @@ def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
     if group.kind not in ("paragraph", "list_item") or len(group.lines) != 1 or group.plain:
         return False
     line, text = group.lines[0], group.lines[0].text.strip()
+    is_short_and_large = len(text) <= _LONGEST_BOLD and line.size >= _LEAST_SIZE * shape.size
     is_title = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
-    is_bold_text = below.lines and below.lines[0].bold and not NUMBER.match(text)
-    return (
-        (is_title and len(text) <= _LONGEST_BOLD and line.size >= _LEAST_SIZE * shape.size)
-        and not (below.kind == "heading" or is_bold_text)
-        and not _is_row(line)
-    )
-
-
-def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int, int]:
-    entries: dict[tuple[int, str], list[int]] = {}
-    for entry in outline:
-        entries.setdefault((entry.page, letters_of(entry.title)), []).append(entry.level)
-    group_levels: dict[int, int] = {}
-    for place, group in enumerate(groups if entries else ()):
-        text = "".join(line.text for line in group.lines[: _MOST_LINES + 1])
-        numbered = NUMBER.sub("", text)  # many outlines leave out the number
-        if group.kind == "code" or len(group.lines) > _MOST_LINES or not text:
-            continue
-        if group.kind == "list_item" and numbered == text:
-            continue
-        for title in (text, numbered):
-            if levels := entries.get((group.page, letters_of(title))):
-                group_levels[place] = levels.pop(0)
-                break
-    return group_levels
+    if not (is_title and is_short_and_large) or below.kind == "heading" or _is_row(line):
+        return False
+    is_bold_text = below.lines != [] and below.lines[0].bold and not NUMBER.match(text)
+    return not is_bold_text
 
 
 def letters_of(text: str) -> str:
-    """Return the letters and digits of a text in lower case, by which headings are compared."""
+    """Return the letters and digits of a text in lower case, by which titles are compared."""
     return _NO_LETTER.sub("", text).casefold()

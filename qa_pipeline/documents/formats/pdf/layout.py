@@ -1,10 +1,10 @@
 """Lay out the pages of a PDF as headings, paragraphs, list items, code and table rows."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
@@ -17,7 +17,6 @@ from qa_pipeline.documents.formats.pdf.groups import (
     Aside,
     Group,
     Item,
-    OutlineEntry,
     Shape,
     give_levels,
     group_lines,
@@ -51,7 +50,7 @@ class FailedPages:
 
     @contextmanager
     def guard(self, number: int, lines: Sequence[Line] = ()) -> Iterator[None]:
-        """End the block without an error, whatever its page raises; `lines` of it are lost then."""
+        """Note any error of a page instead of raising it; `lines` of it are lost then."""
         try:
             yield
         except (MemoryError, RecursionError):  # they come from the process rather than from the page
@@ -64,14 +63,17 @@ class FailedPages:
         """Return a sentence such as `2 of 9 pages could not be read: 3 (too_many_objects), 7 (damaged)`."""
         if not self.errors:
             return []
-        from pypdfium2 import PdfiumError
-
-        described = []
-        for number, error in sorted(self.errors.items()):
-            reason = "damaged" if isinstance(error, PdfiumError) else type(error).__name__
-            # a reason code alone, since messages of exceptions may quote the document
-            described.append(f"{number} ({error.reason if isinstance(error, DocumentFailure) else reason})")
+        described = [f"{number} ({_reason_of(error)})" for number, error in sorted(self.errors.items())]
         return [f"{len(described)} of {pages} pages could not be read: {list_pages(described)}"]
+
+
+def _reason_of(error: Exception) -> str:
+    """Return a code alone, as messages of exceptions may quote the document."""
+    from pypdfium2 import PdfiumError
+
+    if isinstance(error, DocumentFailure):
+        return error.reason
+    return "damaged" if isinstance(error, PdfiumError) else type(error).__name__
 
 
 def list_pages(pages: Sequence[object]) -> str:
@@ -80,7 +82,7 @@ def list_pages(pages: Sequence[object]) -> str:
 
 
 _MARGIN_SHARE = 0.2  # of the text: more of it beside the column is a column itself
-_LAST = 10**9  # behind all characters of a page
+_AFTER_TEXT = 10**9  # an offset behind all characters of a page
 
 
 @dataclass(slots=True)
@@ -95,85 +97,87 @@ class PageContent:
     scanned: bool = False
 
 
-def lay_out_pages(
-    pages: Sequence[PageContent],
-    outline: Sequence[OutlineEntry],
-    left_out: Omissions,
-    failed: FailedPages,
-) -> list[Block]:
+def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions, failed: FailedPages) -> list[Block]:
     """Return the blocks in reading order, with margin notes and running lines out of the paragraphs."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
-    drafts: list[_Draft] = []
-    for page in pages:
-        with failed.guard(page.number, page.lines):
-            is_next = bool(drafts) and drafts[-1].page == page.number - 1
-            drafts.append(_Draft(page, spelling, drafts[-1].last_table if is_next else None))
+    drafts = _read_tables(pages, spelling, failed)
     size = usual_size(line for draft in drafts for line in draft.lines)
     heights = [draft.height for draft in drafts]
     running = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
-    page_lines = running.pages
-    upright = [line for lines in page_lines for line in lines if not line.turned]
+    upright = [line for lines in running.pages for line in lines if not line.turned]
     shape = shape_of(upright, size)
     margin = _lines_beside_column(upright, shape)
     margin_ids = {id(line) for line in margin}
     items: list[Item] = []
-    for draft, lines in zip(drafts, page_lines, strict=True):
-        inner = [line for line in lines if id(line) not in margin_ids]
-        with failed.guard(draft.page, inner):
-            flow = draft.without_turned(inner, shape, left_out)
-            ordered = sorted([*draft.places, *flow], key=lambda line: line.start)
-            items += [draft.apart.get(id(line), line) for part in split_columns(ordered) for line in part]
+    for draft, lines in zip(drafts, running.pages, strict=True):
+        column_lines = [line for line in lines if id(line) not in margin_ids]
+        with failed.guard(draft.page, column_lines):
+            items += draft.items_in_order(column_lines, shape, left_out)
     groups = group_lines(items, shape)
-    give_levels(groups, shape, outline)
+    give_levels(groups, shape)
     margin = sorted([*running.heads, *margin], key=lambda line: (line.page, -line.top))
     notes = group_lines(margin, shape, plain=True)
-    placed = insert_notes(groups, notes, group_lines(running.feet, shape, plain=True))
-    blocks = list(_blocks(placed, spelling, left_out))
+    feet = group_lines(running.feet, shape, plain=True)
+    blocks = list(_write_blocks(insert_notes(groups, notes, feet), spelling, left_out))
     left_out.count("line_hyphen", spelling.joined, spelling.joined)
     return blocks
 
 
-class _Draft:
-    """A page on its way to items in reading order, with its tables and figures set apart.
+def _read_tables(pages: Sequence[PageContent], spelling: Spelling, failed: FailedPages) -> "list[_Draft]":
+    drafts: list[_Draft] = []
+    for page in pages:
+        with failed.guard(page.number, page.lines):
+            is_next_page = drafts != [] and drafts[-1].page == page.number - 1
+            drafts.append(_Draft(page, spelling, drafts[-1].last_table if is_next_page else None))
+    return drafts
 
-    A line without text keeps their position; `apart` maps its identity to the table or figure.
+
+class _Draft:
+    """A page whose tables, and texts in frames, were taken out of its lines.
+
+    `stand_ins` are lines without text at their positions; `set_apart` maps their ids to the tables and texts.
     """
 
-    def __init__(self, page: PageContent, spelling: Spelling, above: Table | None) -> None:
+    def __init__(self, page: PageContent, spelling: Spelling, previous_table: Table | None) -> None:
+        """Read the tables of a page; `previous_table` is at the end of the page before."""
         self.page = page.number
         self.height = page.height
         self.lines = page.lines
-        self.apart: dict[int, Table | Aside] = {}
-        self.places: list[Line] = []
+        self.set_apart: dict[int, Table | Aside] = {}
+        self.stand_ins: list[Line] = []
         self.last_table: Table | None = None
         if len(page.drawing.across) > 1:
-            tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling, above)
+            tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling, previous_table)
             self.last_table = table_at_end(tables, self.lines)
             for lines in framed:
-                self._set_apart(Aside(tuple(lines)), enclose(line[2:6] for line in lines), lines[0].start)
+                self._set_apart(Aside(tuple(lines)), enclose(line.box for line in lines), lines[0].start)
             for table in tables:
                 self._set_apart(table, table.box, table.start)
-        if page.fields:
+        if page.fields:  # values of a form come last on their page
             foot = Box(0.0, 0.0, 0.0, 0.0)
-            self._set_apart(Table(tuple(page.fields), page.number, foot, _LAST), foot, _LAST)
+            self._set_apart(Table(page.fields, page.number, foot, _AFTER_TEXT), foot, _AFTER_TEXT)
 
     def _set_apart(self, item: Table | Aside, box: Box, start: int) -> None:
-        place = Line("", self.page, *box, 0.0, False, False, start=start)
-        self.apart[id(place)] = item
-        self.places.append(place)
+        stand_in = Line("", self.page, *box, size=0.0, bold=False, fixed=False, start=start)
+        self.set_apart[id(stand_in)] = item
+        self.stand_ins.append(stand_in)
 
-    def without_turned(self, lines: Sequence[Line], shape: Shape, left_out: Omissions) -> list[Line]:
-        """Leave out turned text in the margin, such as a stamp, and set other turned text apart."""
+    def items_in_order(self, lines: Sequence[Line], shape: Shape, left_out: Omissions) -> list[Item]:
+        """Return lines of the page, its tables and texts set apart in reading order."""
         for line in lines:
             if line.turned and (line.right <= shape.left or line.left >= shape.right):
-                left_out.add("rotated_text", printed_text(line))
+                left_out.add("rotated_text", printed_text(line))  # in the margin, such as a stamp
             elif line.turned:
-                self._set_apart(Aside((line,)), Box(*line[2:6]), line.start)
-        return [line for line in lines if not line.turned]
+                self._set_apart(Aside((line,)), line.box, line.start)
+        upright = [line for line in lines if not line.turned]
+        in_file_order = sorted([*self.stand_ins, *upright], key=lambda line: line.start)
+        in_order = chain.from_iterable(split_columns(in_file_order))
+        return [self.set_apart.get(id(line), line) for line in in_order]
 
 
 def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
+    """Return the lines in the margin, unless they hold so much text that they are a column."""
     outside = [line for line in lines if line.right < shape.left - 1 or line.left > shape.right + 1]
     total = sum(len(line.text) for line in lines)
     return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
@@ -189,58 +193,72 @@ _FEWEST_WORDS = 4  # of a line of a sentence; shorter lines are labels
 _MOST_UNUSED = 2  # empty columns of a table; where there are more, it is text taken for a table
 
 
-def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
+def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
     """Write groups as blocks; a block over a page break is cut there."""
-    groups = list(groups)
-    ends, begins = _torn_places(groups)
+    torn_ends, torn_starts = _torn_groups(groups)
     for group in groups:
         if group.table is not None:
-            unused = group.table.unused
-            for name in unused:
-                if len(name.split()) > _LONGEST_NAME or len(unused) > _MOST_UNUSED:
-                    yield Block("paragraph", name, page=group.page)
-                else:
-                    left_out.add("empty_column", name)
-            yield from (Block("table_row", row, page=group.page) for row in group.table.rows)
+            yield from _write_table(group.table, left_out)
         elif group.kind == "code":
             yield Block("code", code_text(group.lines), page=group.page)
         else:
-            texts = list(texts_by_page(group.lines, spelling))
-            for number, (page, text) in enumerate(texts):
-                marker = ITEM.match(text) if group.kind == "list_item" and not number else None
-                sign = marker.group().strip() if marker else ""
-                if len(sign) == 1:  # a bullet; numbers and letters stay in the text
-                    left_out.add("list_marker", sign)
-                rest = text[marker.end() :] if marker else text
-                rest = _FORMULA.sub(_doubt_formula, rest)
-                rest = SIGNS["order"] + rest if not number and id(group) in begins else rest
-                rest += SIGNS["order"] if number == len(texts) - 1 and id(group) in ends else ""
-                sign_alone = sign if len(sign) > 1 else None
-                yield Block(group.kind, rest, group.level, page, continues=number > 0, marker=sign_alone)
+            start = SIGNS["order"] if id(group) in torn_starts else ""
+            end = SIGNS["order"] if id(group) in torn_ends else ""
+            yield from _write_text(group, spelling, start, end, left_out)
+
+
+def _write_table(table: Table, left_out: Omissions) -> Iterator[Block]:
+    for name in table.unused:
+        if len(name.split()) > _LONGEST_NAME or len(table.unused) > _MOST_UNUSED:
+            yield Block("paragraph", name, page=table.page)
+        else:
+            left_out.add("empty_column", name)
+    yield from (Block("table_row", row, page=table.page) for row in table.rows)
+
+
+def _write_text(
+    group: Group, spelling: Spelling, start: str, end: str, left_out: Omissions
+) -> Iterator[Block]:
+    """Yield a group's text on each of its pages, with signs of doubt at its start and end."""
+    texts = list(texts_by_page(group.lines, spelling))
+    marker = ""
+    if group.kind == "list_item" and texts and (match := ITEM.match(texts[0][1])):
+        marker = match[0].strip()
+        texts[0] = (texts[0][0], texts[0][1][match.end() :])
+    if len(marker) == 1:  # a bullet; numbers and letters stay in the text
+        left_out.add("list_marker", marker)
+        marker = ""
+    for number, (page, text) in enumerate(texts):
+        is_first, is_last = number == 0, number == len(texts) - 1
+        text = _FORMULA.sub(_doubt_formula, text)  # noqa: PLW2901
+        text = (start if is_first else "") + text + (end if is_last else "")  # noqa: PLW2901
+        own_marker = marker or None if is_first else None
+        yield Block(group.kind, text, group.level, page, continues=not is_first, marker=own_marker)
 
 
 def _doubt_formula(match: re.Match[str]) -> str:
+    is_operator_alone = len(match[0]) == 1
     has_operands = _SIDE_BY_SIDE.search(match[0]) is not None
-    is_formula = len(match[0]) == 1 or (has_operands and len(_OPERATORS.findall(match[0])) > 1)
+    is_formula = is_operator_alone or (has_operands and len(_OPERATORS.findall(match[0])) > 1)
     return match[0] + SIGNS["formula"] if is_formula else match[0]
 
 
-def _torn_places(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
-    """Return the groups that end amid a sentence at a page or column end, and the groups after them."""
-    ends, begins = set(), set()
+def _torn_groups(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
+    """Return the ids of groups that end amid a sentence at a page or column end, and of those after them."""
+    ends, starts = set(), set()
     for above, group in pairwise(group for group in groups if not (group.plain or group.table)):
         last, line = above.lines[-1], group.lines[0]
-        elsewhere = last.page != line.page or line.bottom > last.top
-        ended = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
-        if above.kind == group.kind == "paragraph" and elsewhere and not (ended or ITEM.match(line.text)):
+        is_elsewhere = last.page != line.page or line.bottom > last.top
+        is_finished = last.text.endswith(SENTENCE_END) or len(last.text.split()) < _FEWEST_WORDS
+        are_paragraphs = above.kind == group.kind == "paragraph"
+        if are_paragraphs and is_elsewhere and not is_finished and not ITEM.match(line.text):
             ends.add(id(above))
-            begins.add(id(group))
-    return ends, begins
+            starts.add(id(group))
+    return ends, starts
 
 
 _PAGE_NUMBER = re.compile(r"(?:\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
-_FEWEST_ENTRIES = 3  # forms and lists of prices have fewer below such a title
 _MOST_BETWEEN = 3  # lines between two entries, such as an entry over several lines or the head of a page
 _LONGEST_ENTRY = 300  # characters: a paragraph is longer, and slow to search
 
@@ -248,37 +266,26 @@ _LONGEST_ENTRY = 300  # characters: a paragraph is longer, and slow to search
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
     """Leave out tables of contents: entries with dots and page numbers below their title."""
     remaining: list[PageContent] = []
-    goes_on = False  # from the page before
+    is_inside = False  # also where the contents go on on the next page
     for page in pages:
-        begin, end, entries = _find_contents(page.lines, goes_on=goes_on)
-        goes_on = entries >= (1 if goes_on else _FEWEST_ENTRIES)
-        for line in page.lines[begin:end] if goes_on else ():
-            left_out.add("table_of_contents", printed_text(line))
-        kept = page.lines[:begin] + page.lines[end:]
-        remaining.append(replace(page, lines=kept) if goes_on else page)
+        text: list[Line] = []
+        between: list[Line] = []  # lines that belong to the contents if an entry follows
+        for line in page.lines:
+            if is_inside and _is_entry(line):
+                for part in (*between, line):
+                    left_out.add("table_of_contents", printed_text(part))
+                between = []
+                continue
+            is_inside = is_inside or line.text.strip(" .:").casefold() in _TITLES
+            (between if is_inside else text).append(line)
+            if len(between) > _MOST_BETWEEN:
+                text += between
+                between, is_inside = [], False
+        remaining.append(replace(page, lines=[*text, *between]))
     return remaining
-
-
-def _find_contents(lines: Sequence[Line], *, goes_on: bool) -> tuple[int, int, int]:
-    """Return the begin and end of the contents on a page, and the number of their entries."""
-    titles = (at for at, line in enumerate(lines) if line.text.strip(" .:").casefold() in _TITLES)
-    title = next(titles, None)
-    if title is None and not goes_on:
-        return 0, 0, 0
-    begin = 0 if goes_on or title is None else title
-    end, entries = begin + 1, 0
-    for at, line in enumerate(lines[begin:], start=begin):
-        if _is_entry(line):
-            begin = begin if entries or title is not None else at
-            end, entries = at + 1, entries + 1
-        elif line.text.strip(" .:").casefold() in _TITLES:  # of a list of figures
-            end = at + 1
-        elif at - end >= _MOST_BETWEEN:
-            break
-    return begin, end, entries
 
 
 def _is_entry(line: Line) -> bool:
     """Return True if dots lead to a page number."""
-    *_, dots = [None, *LEADER.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
-    return dots is not None and _PAGE_NUMBER.fullmatch(line.text[dots.end() :].strip(" .")) is not None
+    leaders = list(LEADER.finditer(line.text)) if len(line.text) <= _LONGEST_ENTRY else []
+    return leaders != [] and _PAGE_NUMBER.fullmatch(line.text[leaders[-1].end() :].strip(" .")) is not None

@@ -3,12 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, visible
-from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Glyphs
+from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, Glyphs
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
 
@@ -31,8 +31,13 @@ class Word(NamedTuple):
 class Line(NamedTuple):
     """A line on paper; distances in points from the lower left corner of the page.
 
-    The last word of a `broken` line goes on in the next line. A `turned` line is not upright. `start` and
-    `end` are offsets among the characters of the page. `words` are known of upright lines.
+    Attributes:
+        size: the type size.
+        fixed: True for letters of one width, as in code.
+        broken: True if the last word goes on in the next line.
+        turned: True if the line is not upright.
+        start, end: offsets among the characters of the page.
+        words: the words of an upright line.
     """
 
     text: str
@@ -49,6 +54,16 @@ class Line(NamedTuple):
     start: int = 0
     end: int = 0
     words: tuple[Word, ...] = ()
+
+    @property
+    def box(self) -> Box:
+        """The box of the line."""
+        return Box(self.left, self.bottom, self.right, self.top)
+
+    @property
+    def middle(self) -> float:
+        """The height of the middle of the line."""
+        return (self.bottom + self.top) / 2
 
 
 def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
@@ -74,72 +89,67 @@ def printed_text(line: Line) -> str:
 
 def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
     """Return the quarter turns, clockwise, that set most of a page's text upright."""
-    counts = [0, 0, 0, 0]
+    letters_by_turn = [0, 0, 0, 0]
     for line in lines:
         if line.turned:
             turns = glyphs.turns(line.start)
             if abs(turns - round(turns)) < _TURN_TOLERANCE:
-                counts[round(turns) % 4] += len(line.text)
-    most = max(range(4), key=counts.__getitem__)
-    return most if 2 * counts[most] > sum(len(line.text) for line in lines) else 0
+                letters_by_turn[round(turns) % 4] += len(line.text)
+    most = max(letters_by_turn)
+    is_most_text = 2 * most > sum(len(line.text) for line in lines)
+    return letters_by_turn.index(most) if is_most_text else 0
 
 
 def add_words(glyphs: Glyphs, lines: Sequence[Line]) -> list[Line]:
     """Return the lines with their words, which PDFium parts by a blank at any distance."""
-    return [Line(*line[:-1], _read_words(glyphs, line)) for line in lines]
+    return [line if line.turned else line._replace(words=_read_words(glyphs, line)) for line in lines]
 
 
 def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
-    if line.turned:
-        return ()
-    box = glyphs.box
+    """Return the words of an upright line without leading dots."""
     words = []
-    dots = [leader.span() for leader in LEADER.finditer(glyphs.text, line.start, line.end)]
-    stretches = zip(
-        [line.start, *(end for _, end in dots)], [*(start for start, _ in dots), line.end], strict=True
-    )
-    for match in chain.from_iterable(_WORD.finditer(glyphs.text, *stretch) for stretch in stretches):
-        first, end = match.span()
-        glyph_box = box(first)
-        last = glyph_box if end - first == 1 else box(end - 1)
-        words.append(Word(match[0], glyph_box[0], last[2]))
+    position = line.start
+    leaders = [leader.span() for leader in LEADER.finditer(glyphs.text, line.start, line.end)]
+    for leader_start, leader_end in [*leaders, (line.end, line.end)]:
+        for word in _WORD.finditer(glyphs.text, position, leader_start):
+            left, right = glyphs.box(word.start()).left, glyphs.box(word.end() - 1).right
+            words.append(Word(word[0], left, right))
+        position = leader_end
     return tuple(words)
 
 
 def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
-    """Return a run as a line, measured at its first, middle and last character."""
+    """Return a run as a line, or None if it is blank."""
     run = glyphs.text[start:end]
     unbroken = run.removesuffix(BROKEN_WORD)
-    text = unbroken.strip()
-    broken = run != unbroken
-    if not text:
-        if not broken:
-            return None
-        text, broken, unbroken = _LONE_HYPHEN, False, _LONE_HYPHEN
+    text, is_broken = unbroken.strip(), run != unbroken
+    if not text and not is_broken:
+        return None
+    if not text:  # a hyphen alone on its line
+        text, is_broken, unbroken = _LONE_HYPHEN, False, _LONE_HYPHEN
     start += len(unbroken) - len(unbroken.lstrip())
     end = start + len(text)
     middle = (start + end) // 2
     if glyphs.text[middle] == " ":
         middle += 1  # PDFium makes blanks up, of no font
-    first, bottom, second, top, size, bold, fixed, odd = glyphs.measure(start, middle, end - 1)
-    return Line(text, page, first, bottom, second, top, size, bold, fixed, broken, odd, start, end)
+    box, size, bold, fixed, turned = glyphs.measure(start, middle, end - 1)
+    return Line(text, page, *box, size, bold, fixed, is_broken, turned, start, end)
 
 
 def _is_same_line(before: Line, after: Line) -> bool:
     """Return True if a run goes on where another ended: PDFium ends a run at a raised mark."""
-    gap = after.left - before.right
-    if before.broken or not -1 < gap < 4 * max(before.size, after.size) or before.turned or after.turned:
+    if before.broken or before.turned or after.turned:
         return False
+    is_near = -1 < after.left - before.right < 4 * max(before.size, after.size)
     overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
-    return overlap > 0.5 * min(before.top - before.bottom, after.top - after.bottom)
+    return is_near and overlap > 0.5 * min(before.top - before.bottom, after.top - after.bottom)
 
 
 def _join_runs(before: Line, after: Line) -> Line:
-    gap = after.left - before.right
-    glued = -1 < gap < 0.15 * before.size or after.text[:1] in ",.;:)"
+    is_word = -1 < after.left - before.right < 0.15 * before.size or after.text[:1] in ",.;:)"
     longer = before if len(before.text) >= len(after.text) else after
     return before._replace(
-        text=before.text + ("" if glued else " ") + after.text,
+        text=before.text + ("" if is_word else " ") + after.text,
         right=max(before.right, after.right),
         bottom=min(before.bottom, after.bottom),
         top=max(before.top, after.top),
@@ -184,8 +194,8 @@ def words_of(line: Line) -> tuple[Word, ...]:
 def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
     """Yield rows of lines side by side, from the top; each row from left to right."""
     row: list[Line] = []
-    for line in sorted(lines, key=lambda line: -(line.bottom + line.top)):
-        if row and (line.bottom + line.top) / 2 < row[0].bottom:
+    for line in sorted(lines, key=lambda line: -line.middle):
+        if row and line.middle < row[0].bottom:
             yield sorted(row, key=lambda part: part.left)
             row = []
         row.append(line)
@@ -225,27 +235,35 @@ class Spelling:
 
         A `hard` hyphen is printed as such.
         """
-        stem = text.removesuffix("-") if hard else text
-        tail = stem[-_LOOKED_AT:]
-        first, second = _LAST_WORD.search(tail), _FIRST_WORD.match(following)
-        if stem.endswith("/") and following[:1].isalnum():
+        line = text.removesuffix("-") if hard else text
+        end_of_line = line[-_LOOKED_AT:]
+        first_match, second_match = _LAST_WORD.search(end_of_line), _FIRST_WORD.match(following)
+        if line.endswith("/") and following[:1].isalnum():
             self.joined += 1
-            return stem, following
-        if second and second.group().lower() in _SUSPENDED and following[second.end() :][:1] in ("", " "):
-            return f"{stem}- {second.group()}", following[second.end() :]
-        if _ADDRESS.search(tail) or not first or not second:
-            return f"{stem}-", following
-        rest = following[second.end() :]
-        # What is between the hyphens of state-of-the-art is a word, and in E-Mail-Adres-sen it is none.
-        stem_word = first.group()
-        is_word = stem_word.islower() and (stem_word in _SHORT_WORDS or self._words[stem_word] > 1)
-        chain = tail[: first.start()].endswith("-") and (rest.startswith("-") or is_word)
-        if chain or self._is_compound(first.group(), second.group(), hard=hard):
-            return f"{stem}-{second.group()}", rest
+            return line, following
+        if not second_match:
+            return f"{line}-", following
+        second, rest = second_match[0], following[second_match.end() :]
+        if second.lower() in _SUSPENDED and rest[:1] in ("", " "):
+            return f"{line}- {second}", rest  # as in `satellite- and model-based`
+        if not first_match or _ADDRESS.search(end_of_line):
+            return f"{line}-", following
+        first, before = first_match[0], end_of_line[: first_match.start()]
+        if self._is_chain(before, first, rest) or self._is_compound(first, second, hard=hard):
+            return f"{line}-{second}", rest
         self.joined += 1
-        return stem + second.group(), rest
+        return line + second, rest
+
+    def _is_chain(self, before: str, word: str, rest: str) -> bool:
+        """Return True if a word is between the hyphens of a chain, such as state-of-the-art.
+
+        The part between the hyphens of E-Mail-Adres-sen is no word.
+        """
+        is_word = word.islower() and (word in _SHORT_WORDS or self._words[word] > 1)
+        return before.endswith("-") and (rest.startswith("-") or is_word)
 
     def _is_compound(self, first: str, second: str, *, hard: bool) -> bool:
+        """Return True if the hyphen between two parts of a word belongs to it."""
         before, after = first.lower(), second.lower()
         words = self._words
         if words[before + after]:
@@ -278,21 +296,19 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
     """Yield the joined text of a group's lines by page; a broken word stays on the first of two pages."""
     parts, page = [lines[0].text], lines[0].page
     for before, line in pairwise(lines):
-        here = line.text
-        last = parts.pop()
-        if before.broken or _is_broken(last, here):
-            ended = last if before.broken else last.removesuffix("-")
-            is_hard = not before.broken and line.page == page  # PDFium marks breaks within a page alone
-            joined, here = spelling.rejoin(ended, here, hard=is_hard)
-            parts.append(joined)
-        else:
-            is_range = here[:1].isdigit() and _RANGE.search(last[-2:])
-            glued = is_range or _is_address(last[-_LOOKED_AT:], here)
-            parts.append(last if glued or line.page != page else f"{last} ")
-        if line.page != page:
+        last, text = parts.pop(), line.text
+        is_new_page = line.page != page
+        if before.broken or _is_broken(last, text):
+            stem = last if before.broken else last.removesuffix("-")
+            is_hard = not before.broken and not is_new_page  # PDFium marks breaks within a page alone
+            last, text = spelling.rejoin(stem, text, hard=is_hard)
+        elif not is_new_page and not _is_range(last, text) and not _is_address(last[-_LOOKED_AT:], text):
+            last += " "
+        parts.append(last)
+        if is_new_page:
             yield page, "".join(parts)
             parts, page = [], line.page
-        parts.append(SIGNS["order"] + here if _is_unsure(before, line) else here)
+        parts.append(SIGNS["order"] + text if _is_unsure(before, line) else text)
     if lines[-1].broken:
         parts.append("-")
     if any(parts):
@@ -303,8 +319,12 @@ def _is_unsure(before: Line, line: Line) -> bool:
     """Return True if a line may not follow the line before it, by page, position or order in the file."""
     if line.page != before.page or line.bottom > before.top:
         return not (line.text[:1].islower() or before.broken)
-    is_below = (line.bottom + line.top) / 2 < before.bottom
+    is_below = line.middle < before.bottom
     return is_below and line.end < before.start - _LINE_END
+
+
+def _is_range(text: str, following: str) -> bool:
+    return following[:1].isdigit() and _RANGE.search(text[-2:]) is not None
 
 
 def _is_broken(text: str, following: str) -> bool:
@@ -324,13 +344,13 @@ def code_text(lines: Sequence[Line]) -> str:
     """Return code lines with the indentation and blank lines that they have on paper."""
     left = min(line.left for line in lines)
     words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
-    widths = [(word.right - word.left) / len(word.text) for word in words]
-    width = max(median(widths) if widths else lines[0].size * 0.6, 1.0)
+    letter_widths = [(word.right - word.left) / len(word.text) for word in words]
+    width = max(median(letter_widths) if letter_widths else lines[0].size * 0.6, 1.0)
     steps = [above.bottom - below.bottom for above, below in pairwise(lines)]
-    usual = min((step for step in steps if step > 0), default=0.0)
+    smallest_step = min((step for step in steps if step > 0), default=0.0)
     text = [_code_line(lines[0], left, width)]
     for step, line in zip(steps, lines[1:], strict=True):
-        if step > _BLANK_LINE * usual > 0:
+        if step > _BLANK_LINE * smallest_step > 0:
             text.append("")
         text.append(_code_line(line, left, width))
     return "\n".join(text)
@@ -338,8 +358,8 @@ def code_text(lines: Sequence[Line]) -> str:
 
 def _code_line(line: Line, left: float, width: float) -> str:
     text = ""
-    for word in line.words:
+    for word in words_of(line):
         column = round((word.left - left) / width)
-        text += " " * max(column - len(text), 1 if text else 0) + word.text
-    text = text or " " * round((line.left - left) / width) + line.text
+        blanks = max(column - len(text), 1 if text else 0)
+        text += " " * blanks + word.text
     return f"{text}-" if line.broken else text

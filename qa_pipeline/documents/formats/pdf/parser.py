@@ -1,4 +1,4 @@
-"""Read PDF files: pages, form values, outline, and scanned pages by OCR.
+"""Read PDF files: pages, form values, and scanned pages by OCR.
 
 Comments, scripts and attached files are counted. Scripts are not run, actions not followed.
 """
@@ -6,15 +6,15 @@ Comments, scripts and attached files are counted. Scripts are not run, actions n
 import re
 from collections.abc import Sequence, Set
 from contextlib import closing
-from itertools import groupby, islice
+from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
-from qa_pipeline.documents.formats.pdf.glyphs import Glyphs, paper_of
-from qa_pipeline.documents.formats.pdf.groups import NUMBER, OutlineEntry, letters_of
+from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, enclose, paper_of
+from qa_pipeline.documents.formats.pdf.groups import NUMBER, letters_of
 from qa_pipeline.documents.formats.pdf.layout import (
     FailedPages,
     PageContent,
@@ -78,11 +78,10 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
             pages = _read_pages(document, settings, limits, left_out, failed)
             notes = count_extras(document, left_out)
             notes += read_scans(document, pages, settings, left_out)
-            outline = outline_of(document)
             title = title_of(document)
         notes += count_scans(pages, left_out)
         notes += count_broken_letters(pages, left_out)
-        blocks = lay_out_pages(remove_contents(pages, left_out), outline, left_out, failed)
+        blocks = lay_out_pages(remove_contents(pages, left_out), left_out, failed)
         if not blocks:
             for error in failed.errors.values():
                 raise error
@@ -133,19 +132,15 @@ def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> l
     """Count signs that stand for letters; returns a note if letters are broken more than now and then."""
     texts = [line.text for page in pages for line in page.lines]
     printed = max(sum(map(visible, texts)), 1)
-    broken = left_out.pieces["unreadable_character"] + sum(
-        len(letters)
-        for text in texts
-        if not text.isascii()
-        for pattern in (_SIGN_IN_WORD, _FALSE_LETTERS)
-        for letters in pattern.findall(text)
-    )
-    problem = (
-        f"{broken} of {printed} characters ({broken / printed:.1%}) have no Unicode value or a wrong one"
-    )
-    if broken >= _REFUSED_SHARE * printed:
+    broken = left_out.pieces["unreadable_character"]
+    for text in texts:
+        if not text.isascii():
+            broken += sum(map(len, _SIGN_IN_WORD.findall(text) + _FALSE_LETTERS.findall(text)))
+    share = broken / printed
+    problem = f"{broken} of {printed} characters ({share:.1%}) have no Unicode value or a wrong one"
+    if share >= _REFUSED_SHARE:
         raise DocumentFailure("unreadable_text", problem)
-    return [f"{problem}; words with them are broken"] if broken >= _NOTED_SHARE * printed else []
+    return [f"{problem}; words with them are broken"] if share >= _NOTED_SHARE else []
 
 
 def read_page(
@@ -184,25 +179,6 @@ def read_upright(
         return glyphs, lines
     glyphs = Glyphs(page, textpage, turn, hidden)
     return glyphs, read_lines(glyphs, number)
-
-
-_MOST_ENTRIES = 20_000  # of an outline: more than any book has, and fewer than a ring of entries
-
-
-def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
-    """Return the file's own table of contents, as far as its entries name a page."""
-    entries = []
-    for bookmark in islice(document.get_toc(), _MOST_ENTRIES):
-        target = bookmark.get_dest()
-        page = target.get_index() if target else None
-        if page is None:
-            continue
-        try:
-            title = bookmark.get_title()
-        except UnicodeDecodeError:
-            continue  # a name that cannot be read names no heading
-        entries.append(OutlineEntry(title, bookmark.level + 1, page + 1))
-    return entries
 
 
 def title_of(document: "PdfDocument") -> str | None:
@@ -280,7 +256,7 @@ def read_scans(
         return []
     engine = _load_engine(settings.ocr_languages)
     for page in scans:
-        lines = _read(document, page, engine, settings)
+        lines = _recognise(document, page, engine, settings)
         if lines:
             for line in page.lines:
                 left_out.add("stamp", printed_text(line))
@@ -305,13 +281,16 @@ def _load_engine(languages: Sequence[str]) -> Any:
     return pytesseract
 
 
-def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: DocumentSettings) -> list[Line]:
+def _recognise(
+    document: "PdfDocument", page: PageContent, engine: Any, settings: DocumentSettings
+) -> list[Line]:
+    """Draw a page and read its lines by OCR."""
     with closing(document[page.number - 1]) as opened:
         width, height = opened.get_size()
         scale = min(_DOTS_AN_INCH / _POINTS_AN_INCH, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
         picture: Image = opened.render(scale=scale, grayscale=True).to_pil()
     try:
-        words = engine.image_to_data(
+        table = engine.image_to_data(
             picture,
             lang="+".join(settings.ocr_languages),
             output_type=engine.Output.DICT,
@@ -320,25 +299,26 @@ def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: Doc
     except RuntimeError as error:  # how pytesseract tells that the time is over, and what Tesseract says
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height
-    return _even_sizes(_gather_lines(words, page.number, scale, height))
+    return _even_sizes(_gather_lines(table, page.number, scale, height))
 
 
-def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
-    rows = [dict(zip(recognised, values, strict=True)) for values in zip(*recognised.values(), strict=True)]
-    words_read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
+def _gather_lines(table: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
+    """Return the lines of Tesseract's table of words, whose boxes are in pixels from the top left."""
+    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    readable = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
-    by_line = groupby(words_read, key=lambda row: (row["block_num"], row["par_num"], row["line_num"]))
-    for number, words in enumerate(list(part) for _, part in by_line):
-        sides = [(word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words]
-        parts = tuple(Word(word["text"], *ends) for word, ends in zip(words, sides, strict=True))
-        top = height - min(word["top"] for word in words) / scale
-        bottom = height - max(word["top"] + word["height"] for word in words) / scale
-        lines.append(
-            Line(
-                " ".join(word.text for word in parts), page, parts[0].left, bottom, parts[-1].right, top,
-                (top - bottom) * _TYPE_SIZE, False, False, start=number, words=parts,
-            )
-        )  # fmt: skip
+    by_line = groupby(readable, key=lambda row: (row["block_num"], row["par_num"], row["line_num"]))
+    for number, (_, group) in enumerate(by_line):
+        words, boxes = [], []
+        for row in group:
+            left, right = row["left"] / scale, (row["left"] + row["width"]) / scale
+            top = height - row["top"] / scale
+            boxes.append(Box(left, top - row["height"] / scale, right, top))
+            words.append(Word(row["text"], left, right))
+        box = enclose(boxes)
+        size = (box.top - box.bottom) * _TYPE_SIZE
+        text = " ".join(word.text for word in words)
+        lines.append(Line(text, page, *box, size, bold=False, fixed=False, start=number, words=tuple(words)))
     return lines
 
 

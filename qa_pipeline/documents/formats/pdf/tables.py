@@ -29,7 +29,7 @@ from qa_pipeline.documents.formats.rows import Cell, names_columns, render_table
 from qa_pipeline.text.doubt import SIGNS
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
-
+"""A figure such as `€ 1,250`, `12 kg` or `(4.5%)`."""
 _LONGEST_NAME = 5  # words of a name of a column; what is longer is mostly text taken for one
 
 Row = list[Line]
@@ -40,8 +40,10 @@ Row = list[Line]
 class Table:
     """A table on a page: its rows as text, its box, and its offset in the file.
 
-    `unused` are names of empty columns, `names` the header rows of a drawn table, `places` the lines between
-    its columns.
+    Attributes:
+        unused: the names of empty columns.
+        names: the header rows of a drawn table.
+        sides: the positions of the lines between the columns of a drawn table.
     """
 
     rows: Sequence[str]
@@ -50,45 +52,49 @@ class Table:
     start: int
     unused: Sequence[str] = ()
     names: Sequence[Sequence[Cell]] = ()
-    places: Sequence[float] = ()
+    sides: Sequence[float] = ()
 
 
-def table_of(
-    header: Sequence[Row], strips: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
+def _table_of(
+    header: Sequence[Row], rows: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
     """Return a table whose columns white gaps part; a single row or long names put it in doubt."""
-    rows = [columns_of(row) for row in strips]
-    printed = strips_of(header, gaps)
-    texts = [[" ".join(part.text for part in column) for column in strip] for strip in printed]
-    names_columns = not texts[0][0].endswith(":")  # else it names the rest of its row
-    cells = [
-        *([Cell(text, header=names_columns) for text in row] for row in texts),
-        *([Cell(join_text(cell, spelling)) for cell in row] for row in rows),
+    cell_lines = [columns_of(row) for row in rows]
+    header_texts = [
+        [" ".join(part.text for part in column) for column in strip] for strip in strips_of(header, gaps)
     ]
-    lines = [line for row in (*header, *(cell for row in rows for cell in row)) for line in row]
+    has_names = not header_texts[0][0].endswith(":")  # else it names the rest of its row
+    cells = [
+        *([Cell(text, header=has_names) for text in texts] for texts in header_texts),
+        *([Cell(join_text(lines, spelling)) for lines in row] for row in cell_lines),
+    ]
+    lines = [line for row in (*header, *(lines for row in cell_lines for lines in row)) for line in row]
     table = _write_table(cells, lines)
-    names = [text for row in texts for text in row if names_columns]
-    if len(strips) > 1 and all(len(name.split()) <= _LONGEST_NAME for name in names):
+    has_long_names = has_names and any(
+        len(name.split()) > _LONGEST_NAME for texts in header_texts for name in texts
+    )
+    if len(rows) > 1 and not has_long_names:
         return table
     return replace(table, rows=[row + SIGNS["table"] for row in table.rows])
 
 
 def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
     rows, unused = render_table(cells)
-    box = enclose(line[2:6] for line in lines)
+    box = enclose(line.box for line in lines)
     return Table(rows, lines[0].page, box, min(line.start for line in lines), unused)
 
 
 def _mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
     """Return the rows with the header marked: bold rows at the top, or a row that reads like names."""
-    titles = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))
-    count = len(list(takewhile(bool, bold)))
-    if not titles < count < len(rows):
-        names, *rest = [[cell.text for cell in row] for row in rows[titles:]]
-        no_corner = len(names) > 2 and not names[0] and all(names[1:]) and all(row[0] for row in rest)
-        count = titles + 1 if no_corner or names_columns(names, rest) else 0
-    header = [[replace(cell, header=True) for cell in row] for row in rows[:count]]
-    return [*header, *(list(row) for row in rows[count:])]
+    title_count = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))
+    header_count = len(list(takewhile(bool, bold)))
+    if not title_count < header_count < len(rows):
+        first, *rest = [[cell.text for cell in row] for row in rows[title_count:]]
+        # Only the corner above the names of the rows is empty.
+        has_corner = len(first) > 2 and not first[0] and all(first[1:]) and all(row[0] for row in rest)
+        header_count = title_count + 1 if has_corner or names_columns(first, rest) else 0
+    header = [[replace(cell, header=True) for cell in row] for row in rows[:header_count]]
+    return [*header, *(list(row) for row in rows[header_count:])]
 
 
 def pieces_of(line: Line, gap: float) -> list[Line]:
@@ -116,31 +122,33 @@ _MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a
 
 
 def ruled_tables(
-    lines: Sequence[Line], drawing: Drawing, spelling: Spelling, above: Table | None = None
+    lines: Sequence[Line], drawing: Drawing, spelling: Spelling, previous: Table | None = None
 ) -> tuple[list[Table], list[list[Line]], list[Line]]:
     """Return the tables in ruled lines, the texts in frames, and the other lines of the page.
 
-    `above` is the table at the end of the page before, which may go on.
+    `previous` is the table at the end of the page before, which may go on.
     """
     tables: list[Table] = []
     framed: list[list[Line]] = []
     remaining = list(lines)
     grids = find_grids(drawing)
     for grid in grids:
-        frames, others = _find_frames(grid, remaining) if _has_frames(grid, grids) else ([], [])
+        frames, outside = _find_frames(grid, remaining) if _may_have_frames(grid, grids) else ([], [])
         if frames:
-            framed, remaining = [*framed, *frames], others
+            framed, remaining = [*framed, *frames], outside
             continue
         is_on_top = sum(line.bottom > grid.heights[0] for line in lines) <= _MOST_AROUND
-        table, remaining = _read_grid(grid, remaining, spelling, above if is_on_top else None)
-        tables += table
+        table, remaining = _read_grid(grid, remaining, spelling, previous if is_on_top else None)
+        if table is not None:
+            tables.append(table)
     for rules in stacked_rules(drawing.across):
         stacked, remaining = _Stack(rules, remaining).tables(spelling)
         tables += stacked
     return tables, framed, remaining
 
 
-def _has_frames(grid: Grid, grids: Sequence[Grid]) -> bool:
+def _may_have_frames(grid: Grid, grids: Sequence[Grid]) -> bool:
+    """Return True for a row of boxes: a grid of one row with several cells, or several such grids."""
     if len(grid.heights) != 2:
         return False
     middle = sum(grid.heights) / 2
@@ -151,12 +159,13 @@ def _has_frames(grid: Grid, grids: Sequence[Grid]) -> bool:
 
 
 def _find_frames(grid: Grid, lines: list[Line]) -> tuple[list[list[Line]], list[Line]]:
+    """Return the running texts in the cells of a grid, and the lines outside."""
     outside = fill(grid, lines)
-    frames = [list(cell.lines) for cell in grid.cells if cell.lines]
+    frames = [cell.lines for cell in grid.cells if cell.lines]
     for cell in grid.cells:
         cell.lines = []
-    several = [frame for frame in frames if len(frame) > 1]
-    return (frames, outside) if several and all(map(_is_running_text, several)) else ([], lines)
+    long_frames = [frame for frame in frames if len(frame) > 1]
+    return (frames, outside) if long_frames and all(map(_is_running_text, long_frames)) else ([], lines)
 
 
 def _is_running_text(lines: Sequence[Line]) -> bool:
@@ -166,20 +175,22 @@ def _is_running_text(lines: Sequence[Line]) -> bool:
 
 
 def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
-    """Return the lines across that begin and end alike, from the top, for pairs of sides with several."""
-    across = join_rules(rules, along=0)
+    """Return groups of at least two lines across that begin and end alike, from the top."""
+    across = join_rules(rules, axis=0)
     if not 2 <= len(across) <= _MOST_RULES:
         return []
-    groups: list[list[Box]] = []
+    stacks: list[list[Box]] = []
     for rule in sorted(across, key=lambda rule: (-rule.top, rule.left)):
-        for group in groups:
-            if abs(group[0].left - rule.left) < _SAME_SIDE and abs(group[0].right - rule.right) < _SAME_SIDE:
-                if group[-1].bottom - rule.top > _DOUBLE_RULE:
-                    group.append(rule)
-                break
-        else:
-            groups.append([rule])
-    return [group for group in groups if len(group) > 1][:_MOST_STACKS]
+        alike = [
+            stack
+            for stack in stacks
+            if abs(stack[0].left - rule.left) < _SAME_SIDE and abs(stack[0].right - rule.right) < _SAME_SIDE
+        ]
+        if not alike:
+            stacks.append([rule])
+        elif alike[0][-1].bottom - rule.top > _DOUBLE_RULE:
+            alike[0].append(rule)
+    return [stack for stack in stacks if len(stack) > 1][:_MOST_STACKS]
 
 
 def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | None:
@@ -191,54 +202,49 @@ def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | No
     return last
 
 
-def _goes_on(above: Table, grid: Grid) -> bool:
-    return len(above.places) == len(grid.places) and all(
-        abs(first - second) <= _SAME_SIDE for first, second in zip(above.places, grid.places, strict=True)
-    )
-
-
 def _read_grid(
-    grid: Grid, lines: list[Line], spelling: Spelling, above: Table | None
-) -> tuple[list[Table], list[Line]]:
+    grid: Grid, lines: list[Line], spelling: Spelling, previous: Table | None
+) -> tuple[Table | None, list[Line]]:
+    """Return the table in a grid, and the lines outside; `previous` may go on in it."""
     outside = fill(grid, lines)
     filled = [cell for cell in grid.cells if cell.lines]
-    if len({cell.column for cell in filled}) < 2 or (grid.open and _is_page(filled)):
-        return [], lines
-    rows: list[list[GridCell]] = [[] for _ in range(len(grid.heights) - 1)]
-    for cell in grid.cells:
-        rows[cell.row].append(cell)
-    strips = [_strips_of_boxes(row) for row in rows]
-    pairs = zip(rows, strips, strict=True)
-    if len(rows) < _LINED_ROWS:  # upright lines alone part the columns
-        parted = list(map(rows_of_cells, strips))
-    else:
-        parted = [[[strip] for strip in part] if _has_numbers(row, part) else [] for row, part in pairs]
-        if max(map(len, parted)) < _LINED_ROWS:
-            parted = [[] for _ in rows]
+    has_columns = len({cell.column for cell in filled}) > 1
+    if not has_columns or (grid.open and _is_page(filled)):
+        return None, lines
+    rows = grid.rows()
     cells: list[list[Cell]] = []
-    bold: list[bool] = []
-    for row, parts in zip(rows, parted, strict=True):
-        for texts in map(columns_of, parts) if parts else [[cell.lines for cell in row]]:
+    bold: list[bool] = []  # True for each row in bold type
+    for boxes, printed_rows in zip(rows, _split_rows(rows), strict=True):
+        for texts in printed_rows:
             cells.append(
                 [
                     Cell(join_text(text, spelling), columns=box.columns, rows=box.rows)
-                    for box, text in zip(row, texts, strict=True)
+                    for box, text in zip(boxes, texts, strict=True)
                 ]
             )
             bold.append(all(line.bold for text in texts for line in text))
     while all(not cell.text and cell.rows == 1 for cell in cells[0]):  # a sliver at the edge of a page
         del cells[0], bold[0]
     marked = _mark_header(cells, bold)
-    names = list(takewhile(lambda row: all(cell.header for cell in row), marked))
-    printed = [line for cell in filled for line in cell.lines]
-    if above is not None and _goes_on(above, grid) and not (bold[0] or names == above.names):
-        table = replace(_write_table([*above.names, *cells], printed), unused=(), names=above.names)
+    names: Sequence[Sequence[Cell]] = list(takewhile(lambda row: all(cell.header for cell in row), marked))
+    filled_lines = [line for cell in filled for line in cell.lines]
+    has_own_names = bold[0] or (previous is not None and names == previous.names)
+    if previous is not None and _has_sides_of(previous, grid) and not has_own_names:
+        names = previous.names
+        table = replace(_write_table([*names, *cells], filled_lines), unused=())
     else:
-        table = replace(_write_table(marked, printed), names=names)
-    return [replace(table, places=grid.places)], outside
+        table = _write_table(marked, filled_lines)
+    return replace(table, names=names, sides=grid.sides), outside
+
+
+def _has_sides_of(table: Table, grid: Grid) -> bool:
+    return len(table.sides) == len(grid.sides) and all(
+        abs(above - below) <= _SAME_SIDE for above, below in zip(table.sides, grid.sides, strict=True)
+    )
 
 
 def _is_page(cells: Sequence[GridCell]) -> bool:
+    """Return True if lines part the columns of a page and no cells of a table."""
     columns: dict[int, list[Line]] = defaultdict(list)
     for cell in cells:
         columns[cell.column] += cell.lines
@@ -246,15 +252,35 @@ def _is_page(cells: Sequence[GridCell]) -> bool:
     return shared_rows < 2 or all(map(is_prose, columns.values()))
 
 
+def _split_rows(rows: Sequence[Sequence[GridCell]]) -> list[list[list[list[Line]]]]:
+    """Return the rows of text in each row of boxes, with the lines of each box.
+
+    They are several where lines part the columns alone.
+    """
+    strips = [_strips_of_boxes(row) for row in rows]
+    if len(rows) < _LINED_ROWS:
+        split = [[columns_of(part) for part in rows_of_cells(printed)] for printed in strips]
+    else:
+        split = [
+            [columns_of([strip]) for strip in printed] if _has_numbers(row, printed) else []
+            for row, printed in zip(rows, strips, strict=True)
+        ]
+        if max(map(len, split)) < _LINED_ROWS:
+            split = [[] for _ in rows]
+    return [parts or [[box.lines for box in row]] for row, parts in zip(rows, split, strict=True)]
+
+
 def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
+    """Return the lines that are printed side by side in a row of boxes, by box."""
     if any(cell.rows > 1 for cell in row):
         return []
-    columns = {id(line): place for place, cell in enumerate(row) for line in cell.lines}
+    columns = {id(line): column for column, cell in enumerate(row) for line in cell.lines}
     strips: list[Strip] = []
     for printed in rows_of([line for cell in row for line in cell.lines]):
-        strips.append([[] for _ in row])
+        strip: Strip = [[] for _ in row]
         for line in printed:
-            strips[-1][columns[id(line)]].append(line)
+            strip[columns[id(line)]].append(line)
+        strips.append(strip)
     return strips
 
 
@@ -265,7 +291,10 @@ def _has_numbers(row: Sequence[GridCell], strips: Sequence[Strip]) -> bool:
 
 
 class _Stack:
-    """Lines across that begin and end alike, from the top, and the text between and below them."""
+    """Lines across that begin and end alike, from the top.
+
+    `zones` are the rows of text above, between and below the lines; `taken` the ids of lines in tables.
+    """
 
     def __init__(self, rules: Sequence[Box], lines: Sequence[Line]) -> None:
         self.left, self.right = rules[0].left, rules[0].right
@@ -275,42 +304,33 @@ class _Stack:
         depths = [-rule.bottom for rule in rules]
         inside = (line for line in lines if line.left < self.right and line.right > self.left)
         for row in rows_of([line for line in inside if not line.turned]):
-            self.zones[bisect(depths, -(row[0].bottom + row[0].top) / 2)].append(row)
+            self.zones[bisect(depths, -row[0].middle)].append(row)
 
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
         """Return the tables between the lines, and the remaining lines of text."""
         tables: list[Table] = []
-        for first, last in self._tabular():
-            header, bands = self._parts(first, last)
+        for first, last in self._tabular_zones():
+            header, bands = self._find_header(first, last)
             if not header:
                 continue
-            tables.append(self._table(header, bands, spelling))
-            self.taken.update(id(line) for band in (header, *bands) for row in band for line in row)
+            body = [row for band in bands for row in band]
+            gaps = gaps_between([*header, *body], _size_of(body))
+            rows = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
+            tables.append(_table_of(header, rows, gaps, spelling))
+            self.taken.update(id(line) for row in (*header, *body) for line in row)
         return tables, [line for line in self.lines if id(line) not in self.taken]
 
-    def _parts(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
-        """Return the header of a table, and its other rows by the lines they are between."""
-        bands = self.zones[first:last]
-        rows = [row for band in bands for row in band]
-        above = self._going_on(rows, self.zones[first - 1][::-1], full=True)[::-1]
-        header_alone = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
-        below = self._going_on(rows, self.zones[last], full=not header_alone)
-        if above:
-            return above, [*bands, below] if below else bands
-        if len(bands) > 1 or below:
-            return bands[0], [*bands[1:], below] if below else bands[1:]
-        return [], bands
-
-    def _tabular(self) -> list[tuple[int, int]]:
-        runs: list[tuple[int, int]] = []
-        for place in range(1, len(self.zones) - 1):
-            if not self._gaps(place, place + 1):
+    def _tabular_zones(self) -> list[tuple[int, int]]:
+        """Return the first zone of each table and the zone after its last; gaps run through all of them."""
+        ranges: list[tuple[int, int]] = []
+        for zone in range(1, len(self.zones) - 1):
+            if not self._gaps(zone, zone + 1):
                 continue
-            if runs and runs[-1][1] == place and self._gaps(runs[-1][0], place + 1):
-                runs[-1] = (runs[-1][0], place + 1)
+            if ranges and ranges[-1][1] == zone and self._gaps(ranges[-1][0], zone + 1):
+                ranges[-1] = (ranges[-1][0], zone + 1)
             else:
-                runs.append((place, place + 1))
-        return runs
+                ranges.append((zone, zone + 1))
+        return ranges
 
     def _gaps(self, first: int, last: int) -> list[Gap]:
         rows = [row for zone in self.zones[first:last] for row in zone]
@@ -318,32 +338,44 @@ class _Stack:
             return []
         return gaps_between(rows, _size_of(rows))
 
-    def _going_on(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
+    def _find_header(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
+        """Return the header of a table, and its other rows by the zones they are in.
+
+        The header is above the first line, or else in the first zone.
+        """
+        bands = self.zones[first:last]
+        rows = [row for band in bands for row in band]
+        above = self._rows_beyond(rows, self.zones[first - 1][::-1], full=True)[::-1]
+        is_header_alone = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
+        below = self._rows_beyond(rows, self.zones[last], full=not is_header_alone)
+        if below:
+            bands = [*bands, below]
+        if above:
+            return above, bands
+        return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)
+
+    def _rows_beyond(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
         """Return the rows beyond the first or last line that go on in a table's columns, nearest first.
 
         With `full`, the first of them must have text in every column.
         """
+        if not beyond:
+            return []
         size = _size_of(rows)
         gaps = gaps_between(rows, size)
         further: list[Row] = []
-        last = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom)) if beyond else []
+        last = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom))
         for row in beyond:
-            remaining = narrow_gaps(gaps, row, 0.5 * size)
-            apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
-            outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
-            if apart or outside or len(remaining) < len(gaps):
+            remaining_gaps = narrow_gaps(gaps, row, 0.5 * size)
+            is_apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
+            is_outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
+            if is_apart or is_outside or len(remaining_gaps) < len(gaps):
                 break
             if full and not further and not all(strips_of([row], gaps)[0][1:]):
                 break
-            gaps, last = remaining, row
+            gaps, last = remaining_gaps, row
             further.append(row)
         return further
-
-    def _table(self, header: Sequence[Row], bands: Sequence[Sequence[Row]], spelling: Spelling) -> Table:
-        body = [row for band in bands for row in band]
-        gaps = gaps_between([*header, *body], _size_of(body))
-        cells = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
-        return table_of(header, cells, gaps, spelling)
 
 
 def _size_of(rows: Sequence[Row]) -> float:

@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from qa_pipeline.documents.formats.pdf.drawing import Annotations
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, paper_of
@@ -26,8 +26,6 @@ _INK = 64  # of 255: less than between the letters and the paper of a scanned pa
 _SMALLEST = 1.0  # points: the smallest print has 4
 _FLATTEST = 0.3  # points: a flatter box says that the font does not tell the shape of the letter
 _LAST_LEVEL = 7  # of text over text; each level is drawn apart
-_BARS = frozenset("█■▇▉▮⬛")
-"""Letters that cover what is below them, as a bar does."""
 _SUBSTITUTED = 0x17F  # PDFium's own fonts, in place of those a file lacks, have letters up to here
 _DARK, _LIGHT = 180, 200  # of 255: text dark in any colour shows on a ground light in all
 _THIN = 3.0  # points: a thicker shape may cover text
@@ -35,7 +33,7 @@ _MOST_PAIRS = 4_000_000  # of texts and shapes that are compared
 
 
 class _Letter(NamedTuple):
-    """A printed character; `owner` is the address of its text object."""
+    """A printed character: its number in PDFium's list, and the address of its text object."""
 
     number: int
     owner: int
@@ -53,7 +51,6 @@ def find_hidden(
 
     Text that OCR laid over a picture shows where the picture has ink.
     """
-    import numpy as np
     from pypdfium2 import raw
 
     sheet = paper_of(page)
@@ -62,30 +59,40 @@ def find_hidden(
     texts = {
         ctypes.addressof(item.raw.contents): item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT
     }
-    area = (sheet.right - sheet.left) * (sheet.top - sheet.bottom)
-    scale = min(_SCALE, (_MOST_PIXELS / max(area, 1.0)) ** 0.5)
-
-    def draw(shown: set[int]) -> "Bitmap":
-        for address, item in texts.items():
-            raw.FPDFPageObj_SetIsActive(item, address in shown)
-        turn = -page.get_rotation() % 360
-        bitmap: Bitmap = page.render(scale=scale, rotation=turn, prefer_bgrx=True).to_numpy()[..., :3]
-        return bitmap
-
-    letters, bars, hidden = _read_letters(textpage)
-    full, bare = draw(set(texts)), draw(bars)
+    letters, hidden = _read_letters(textpage)
+    full, bare = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
+    # Text over text is drawn without the text that it is over, which would show in its place.
     levels = _levels_of(letters, sheet, full.shape)
     for level in range(max(levels.values(), default=0) + 1):
-        drawn = bars | {address for address in texts if levels[address] == level}
-        picture = full if len(drawn) == len(texts) else draw(drawn)
-        seen = (np.maximum(picture, bare) - np.minimum(picture, bare)).max(axis=2) > _SEEN
-        hidden |= {
-            letter.number
-            for letter in letters
-            if levels[letter.owner] == level and not seen[_pixels_of(letter.box, sheet, seen.shape)].any()
-        }
+        shown = {address for address in texts if levels[address] == level}
+        picture = full if len(shown) == len(texts) else _draw(page, sheet, texts, shown)
+        differs = _difference(picture, bare) > _SEEN
+        for letter in letters:
+            if levels[letter.owner] == level and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
+                hidden.add(letter.number)
     hidden.difference_update(_read_by_ocr(letters, pictures, bare, sheet))
     return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
+
+
+def _draw(page: "PdfPage", sheet: Box, texts: "dict[int, PdfObject]", shown: set[int]) -> "Bitmap":
+    """Draw an upright page with some of its text objects, which are named by their addresses."""
+    from pypdfium2 import raw
+
+    for address, item in texts.items():
+        raw.FPDFPageObj_SetIsActive(item, address in shown)
+    area = (sheet.right - sheet.left) * (sheet.top - sheet.bottom)
+    scale = min(_SCALE, (_MOST_PIXELS / max(area, 1.0)) ** 0.5)
+    turn = -page.get_rotation() % 360
+    bitmap: Bitmap = page.render(scale=scale, rotation=turn, prefer_bgrx=True).to_numpy()[..., :3]
+    return bitmap
+
+
+def _difference(first: "Bitmap", second: "Bitmap") -> "Bitmap":
+    """Return the largest difference of the three colours of each pixel; these are unsigned numbers."""
+    import numpy as np
+
+    difference: Bitmap = (np.maximum(first, second) - np.minimum(first, second)).max(axis=2)
+    return difference
 
 
 def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
@@ -96,68 +103,88 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
     import numpy as np
     from pypdfium2 import raw
 
+    # Boxes with their number in the order of drawing; dark covers hide text that is drawn later, too.
     texts: list[tuple[float, ...]] = []
     covers: list[tuple[float, ...]] = []
     sides = [ctypes.c_float() for _ in range(4)]
-    colour = [ctypes.c_uint() for _ in range(4)]
-    fill, stroke, width = ctypes.c_int(), ctypes.c_int(), ctypes.c_float()
-    for place, item in enumerate(objects):
+    for number, item in enumerate(objects):
         if not raw.FPDFPageObj_GetBounds(item, *sides):
             continue
-        left, bottom, right, top = box = tuple(side.value for side in sides)
-        flat = raw.FPDFPageObj_GetFillColor(item, *colour) and colour[3].value == 255
-        shades = [part.value for part in colour[:3]]
+        box = Box(*(side.value for side in sides))
         if item.type == raw.FPDF_PAGEOBJ_TEXT:
-            inside = sheet.left - 1 < left and right < sheet.right + 1
-            inside = inside and sheet.bottom - 1 < bottom and top < sheet.top + 1
-            if item.level or not (flat and inside and min(shades) <= _DARK and _is_usual(item)):
+            if item.level or not (_is_on_paper(box, sheet) and _is_usual(item) and _darkest(item) <= _DARK):
                 return False
-            texts.append((*box, place))
-        elif item.type != raw.FPDF_PAGEOBJ_PATH and not item.level:
+            texts.append((*box, number))
+        elif item.level:
+            continue  # a part of a form, which is an object of its own
+        elif item.type != raw.FPDF_PAGEOBJ_PATH:
             covers.append((*box, math.inf))
-        elif not item.level:
-            raw.FPDFPath_GetDrawMode(item, fill, stroke)
-            raw.FPDFPageObj_GetStrokeWidth(item, width)
-            thick = stroke.value and width.value > _THIN
-            if thick or (fill.value and min(right - left, top - bottom) > _THIN):
-                light = not thick and flat and min(shades) >= _LIGHT
-                covers.append((*box, place if light else math.inf))
+        elif (kind := _kind_of_cover(item, box)) is not None:
+            covers.append((*box, number if kind == "light" else math.inf))
     if not (texts and covers):
         return True
     if len(texts) * len(covers) > _MOST_PAIRS:
         return False
-    first, low, second, high, order = np.array(texts).T[:, :, None]
-    over = np.array(covers).T
-    touching = (first < over[2]) & (over[0] < second) & (low < over[3]) & (over[1] < high)
-    return not (touching & (order < over[4])).any()
+    left, bottom, right, top, text_number = np.array(texts).T[:, :, None]
+    cover_left, cover_bottom, cover_right, cover_top, cover_number = np.array(covers).T
+    touches_across = (left < cover_right) & (cover_left < right)
+    touches_up = (bottom < cover_top) & (cover_bottom < top)
+    return not (touches_across & touches_up & (text_number < cover_number)).any()
+
+
+def _is_on_paper(box: Box, sheet: Box) -> bool:
+    is_across = sheet.left - 1 < box.left and box.right < sheet.right + 1
+    return is_across and sheet.bottom - 1 < box.bottom and box.top < sheet.top + 1
+
+
+def _darkest(item: Any) -> float:
+    """Return the darkest part of an object's fill colour, of 255; infinite if it is transparent."""
+    from pypdfium2 import raw
+
+    colour = [ctypes.c_uint() for _ in range(4)]
+    is_opaque = raw.FPDFPageObj_GetFillColor(item, *colour) and colour[3].value == 255
+    return min(part.value for part in colour[:3]) if is_opaque else math.inf
+
+
+def _kind_of_cover(path: Any, box: Box) -> Literal["light", "dark"] | None:
+    """Return the kind of a shape that may cover text: a thick line, or a filled shape that is not thin."""
+    from pypdfium2 import raw
+
+    fill, stroke, width = ctypes.c_int(), ctypes.c_int(), ctypes.c_float()
+    raw.FPDFPath_GetDrawMode(path, fill, stroke)
+    raw.FPDFPageObj_GetStrokeWidth(path, width)
+    if stroke.value and width.value > _THIN:
+        return "dark"
+    if not fill.value or min(box.right - box.left, box.top - box.bottom) <= _THIN:
+        return None
+    return "light" if _LIGHT <= _darkest(path) < math.inf else "dark"
 
 
 def _is_usual(text: Any) -> bool:
-    """Return True if a text object is filled, not tiny, and in a visible layer."""
+    """Return True if a text object is filled, not tiny, and in no layer."""
     from pypdfium2 import raw
 
     size, matrix = ctypes.c_float(), raw.FS_MATRIX()
     raw.FPDFTextObj_GetFontSize(text, size)
     raw.FPDFPageObj_GetMatrix(text, matrix)
+    is_filled = raw.FPDFTextObj_GetTextRenderMode(text) == raw.FPDF_TEXTRENDERMODE_FILL
+    is_large = size.value * math.hypot(matrix.c, matrix.d) >= _SMALLEST
     name, length = ctypes.create_string_buffer(8), ctypes.c_ulong()
     buffer = ctypes.cast(name, ctypes.POINTER(raw.FPDF_WCHAR))
     for number in range(raw.FPDFPageObj_CountMarks(text)):
         mark = raw.FPDFPageObj_GetMark(text, number)
         raw.FPDFPageObjMark_GetName(mark, buffer, len(name), length)
-        if name.raw[: length.value] == "OC\0".encode("utf-16-le"):
+        if name.raw[: length.value] == "OC\0".encode("utf-16-le"):  # optional content: a layer
             return False
-    return (
-        raw.FPDFTextObj_GetTextRenderMode(text) == raw.FPDF_TEXTRENDERMODE_FILL
-        and size.value * math.hypot(matrix.c, matrix.d) >= _SMALLEST
-    )
+    return is_filled and is_large
 
 
-def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int], set[int]]:
+def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
+    """Return the letters, and the numbers of tiny letters, which do not show."""
     from pypdfium2 import raw
 
     letters: list[_Letter] = []
-    bars: set[int] = set()
-    small: set[int] = set()
+    tiny: set[int] = set()
     left, right, bottom, top = sides = [ctypes.c_double() for _ in range(4)]
     loose = raw.FS_RECTF()
     for index in range(textpage.count_chars()):
@@ -171,13 +198,11 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int], set
         box = Box(left.value, bottom.value, right.value, top.value)
         if min(box.right - box.left, box.top - box.bottom) < _FLATTEST:
             box = Box(loose.left, loose.bottom, loose.right, loose.top)
-        if chr(code) in _BARS:
-            bars.add(owner)
-        elif max(loose.right - loose.left, loose.top - loose.bottom) < _SMALLEST:
-            small.add(index)
+        if max(loose.right - loose.left, loose.top - loose.bottom) < _SMALLEST:
+            tiny.add(index)
         elif code <= _SUBSTITUTED or raw.FPDFFont_GetIsEmbedded(raw.FPDFTextObj_GetFont(text)):
             letters.append(_Letter(index, owner, box))
-    return [letter for letter in letters if letter.owner not in bars], bars, small
+    return letters, tiny
 
 
 def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -> defaultdict[int, int]:
@@ -185,16 +210,17 @@ def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -
     import numpy as np
 
     levels: defaultdict[int, int] = defaultdict(int)
-    numbers: dict[int, int] = {}
-    ground = np.zeros(shape[:2], dtype=np.int32)
+    numbers: dict[int, int] = {}  # of the text objects, from 1
+    painted = np.zeros(shape[:2], dtype=np.int32)  # the number of the uppermost object in each pixel
     for letter in letters:
         number = numbers.setdefault(letter.owner, len(numbers) + 1)
-        part = ground[_pixels_of(letter.box, sheet, shape)]
-        below = part[part.shape[0] // 2, part.shape[1] // 2] if part.size else 0
-        if below not in (0, number):
-            level = levels[list(numbers)[below - 1]] + 1
-            levels[letter.owner] = min(max(levels[letter.owner], level), _LAST_LEVEL)
-        part[...] = number
+        area = painted[_pixels_of(letter.box, sheet, shape)]
+        middle = area[area.shape[0] // 2, area.shape[1] // 2] if area.size else 0
+        if middle not in (0, number):
+            owner_below = list(numbers)[middle - 1]
+            level = max(levels[letter.owner], levels[owner_below] + 1)
+            levels[letter.owner] = min(level, _LAST_LEVEL)
+        area[...] = number
     return levels
 
 
@@ -204,15 +230,16 @@ def _read_by_ocr(
     """Yield the letters of words over the ink of a picture: OCR does not position single letters."""
     import numpy as np
 
-    for _, group in groupby(enumerate(letters), lambda place: place[1].number - place[0]):
+    # The letters of a word have indexes in a row.
+    for _, group in groupby(enumerate(letters), lambda numbered: numbered[1].number - numbered[0]):
         word = [letter for _, letter in group]
-        left, bottom, right, top = enclose(letter.box for letter in word)
-        margin = (top - bottom) / 4
-        if _is_within(Box(left, bottom, right, top), pictures):
-            # A bar may end within the box of a word.
-            part = bare[_pixels_of(Box(left, bottom + margin, right, top - margin), sheet, bare.shape)]
-            if part.size and np.ptp(part, axis=(0, 1)).max() > _INK:
-                yield from (letter.number for letter in word)
+        box = enclose(letter.box for letter in word)
+        margin = (box.top - box.bottom) / 4  # a bar may end within the box of a word
+        middle = Box(box.left, box.bottom + margin, box.right, box.top - margin)
+        pixels = bare[_pixels_of(middle, sheet, bare.shape)]
+        contrast = np.ptp(pixels, axis=(0, 1)).max() if pixels.size else 0
+        if contrast > _INK and _is_within(box, pictures):
+            yield from (letter.number for letter in word)
 
 
 def _is_within(inner: Box, boxes: Sequence[Box]) -> bool:
@@ -221,7 +248,8 @@ def _is_within(inner: Box, boxes: Sequence[Box]) -> bool:
 
 
 def _pixels_of(box: Box, sheet: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
+    """Return the rows and columns of a picture of the sheet that a box covers."""
     across, up = shape[1] / (sheet.right - sheet.left), shape[0] / (sheet.top - sheet.bottom)
-    rows = math.floor((sheet.top - box.top) * up), math.ceil((sheet.top - box.bottom) * up)
-    columns = math.floor((box.left - sheet.left) * across), math.ceil((box.right - sheet.left) * across)
-    return slice(*(max(side, 0) for side in rows)), slice(*(max(side, 0) for side in columns))
+    top, bottom = math.floor((sheet.top - box.top) * up), math.ceil((sheet.top - box.bottom) * up)
+    left, right = math.floor((box.left - sheet.left) * across), math.ceil((box.right - sheet.left) * across)
+    return slice(max(top, 0), max(bottom, 0)), slice(max(left, 0), max(right, 0))

@@ -19,8 +19,7 @@ HIDDEN = {
             "color:rgb(255,255,255)",
             "color:#fdfdfd", "color:transparent", "color:#000;background:#000",
             "background-color:black;color:black", "background:#000", "color:rgba(0, 0, 0, 0)",
-            "font-size:1px;line-height:0", "max-height:0;overflow:hidden", "overflow:hidden;width:0px",
-            "filter:opacity(0)", "transform:scale(0)",
+            "font-size:1px;line-height:0",
         )
     },
     "bar by a sheet": "<style>.bar {{ color: black; background: black }}</style><b class=bar>{}</b>",
@@ -28,9 +27,6 @@ HIDDEN = {
     "sheet of opacity": "<style>.no {{ opacity: 0 }}</style><p class=no>{}</p>",
     "colour of HTML 4": "<font color='#ffffff'>{}</font>",
     "cell of one colour": "<table><tr><td bgcolor=black><font color=black>{}</font><td>Seen</table>",
-    "column": (
-        "<table><col><col style='visibility:collapse'><tr><th>Item<th>Paid<tr><td>Nut<td>{}</table>"
-    ),
     "dark page": "<div style='background:#111'>Seen.<p style='color:#111'>{}</p></div>",
 }  # fmt: skip
 SEEN = [
@@ -43,8 +39,6 @@ SEEN = [
     "<div style='background:black;color:white'><p>{}</p></div>",
     "<div style='background:black'><div style='background:white'>{}</div></div>",
     "<body bgcolor=black text=white><p>{}</p>",
-    "<p style='overflow:hidden;max-height:20em'>{}</p>",
-    "<style>.box {{ max-height: 0; overflow: hidden }}</style><p class=box>{}</p>",
     "<style>.t {{ opacity: 0 }} .t.on {{ opacity: 1 }}</style><p class='t on'>{}</p>",
     "<style>@media print {{ p {{ display: none }} }}</style><p>{}</p>",
 ]

@@ -65,7 +65,7 @@ def test_a_sentence_with_a_formula_of_fractions_or_limits_is_in_doubt(formula: s
 
 def sentence_doubts(text: str) -> list[tuple[str, str]]:
     written = Group("paragraph", [Line(text, 1, 20, 20, 300, 30, 10, False, False)])
-    blocks = layout._blocks([written], Spelling([text]), Omissions())
+    blocks = layout._write_blocks([written], Spelling([text]), Omissions())
     return doubted(ParsedFile(tuple(blocks)))
 
 
