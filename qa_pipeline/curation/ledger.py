@@ -36,7 +36,7 @@ from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import UNSUPPORTED, VERDICTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE
-from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs
+from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs, join_by_pair
 
 WELL_SUPPORTED, PARTIALLY_SUPPORTED = 0.75, 0.40
 """Minimum grounding of the support levels, as fixed by the specification."""
@@ -100,7 +100,7 @@ def build_verdicts(
     spans = _unsupported_spans(claims, claim_verdicts)
     by_person = pl.when(pl.col("stage") == PERSON).then(pl.lit(PERSON)).otherwise(pl.lit("pipeline"))
     return VERDICTS.conform(
-        _joined(decided, spans, citation_quality(pairs, claims, claim_verdicts))
+        join_by_pair(decided, spans, citation_quality(pairs, claims, claim_verdicts))
         .with_columns(
             pl.col("unsupported_spans").fill_null([]),
             support_level(),
@@ -137,7 +137,7 @@ def _gather(
     )
     judged = {f"judge_{name}": name for name in ("status", "reason", "detail")}
     reached = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
-    return _joined(
+    return join_by_pair(
         columns,
         people.select("pair_id", "decision", "explanation"),
         grounds,
@@ -145,13 +145,6 @@ def _gather(
         refusals.select("pair_id", refusal="outcome"),
         round_trips.select(*_TRIP, **{f"trip_{name}": name for name in ("status", "reason", "detail")}),
     ).with_columns(pl.when(reached).then(pl.col(name).fill_nan(None)).alias(name) for name in SCORES)
-
-
-def _joined(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
-    """Join the columns of other frames by pair_id."""
-    for other in others:
-        frame = frame.join(other, on="pair_id", how="left", maintain_order="left")
-    return frame
 
 
 def _composite(judging: JudgingSettings) -> pl.Expr:
@@ -302,7 +295,7 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     single = candidates.join(duplicates, on="pair_id", how="anti")
     duplicates = pl.concat([duplicates, find_same_wording(single)])
     remaining = candidates.join(duplicates, on="pair_id", how="anti")
-    marked = _joined(decided, duplicates, find_conflicts(remaining))
+    marked = join_by_pair(decided, duplicates, find_conflicts(remaining))
     conflicts = pl.col("answers").is_not_null() & ~_SEEN
     detail = pl.format("the question has {} different accepted answers", pl.col("answers"))
     return _apply(

@@ -12,6 +12,13 @@ _WORST_FIRST = ("failed", "contradicted", "unsupported", "undecided", SUPPORTED)
 _INVENTED = ("fabricated_citation", "unknown_number")
 
 
+def join_by_pair(pairs: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns of other frames with at most one row per pair_id, and keep the order of `pairs`."""
+    for other in others:
+        pairs = pairs.join(other, on="pair_id", how="left", maintain_order="left")
+    return pairs
+
+
 def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return every claim with its verdict, in order.
 
@@ -40,8 +47,7 @@ def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFr
     claimed = claims.group_by("pair_id").agg(claimed=broken.cast(pl.Int64).sum())
     # a broken citation appears in the pair and in each claim that it counts against
     most = pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed")
-    counted = cited.join(claimed, on="pair_id", how="left", maintain_order="left").select("pair_id", most)
-    return counted.filter(pl.col("fabricated") > 0)
+    return join_by_pair(cited, claimed).select("pair_id", most).filter(pl.col("fabricated") > 0)
 
 
 def ground_pairs(
@@ -58,8 +64,7 @@ def ground_pairs(
         claims, supported_claims, grounding, grounding_low, grounding_high.
     """
     joined = (
-        pairs.join(_count_claims(claims, claim_verdicts), on="pair_id", how="left", maintain_order="left")
-        .join(fabricated_citations(pairs, claims), on="pair_id", how="left", maintain_order="left")
+        join_by_pair(pairs, _count_claims(claims, claim_verdicts), fabricated_citations(pairs, claims))
         .with_columns(pl.col("claims", "supported_claims", "fabricated").fill_null(0), fault=_draft_fault())
         .with_columns(outcome=_outcome(accept_grounding))
     )

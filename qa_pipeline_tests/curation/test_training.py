@@ -121,7 +121,7 @@ def test_no_example_is_longer_than_allowed_and_its_count_is_its_own(
 
 
 def test_the_layouts_show_nothing_the_proof_and_the_proof_among_others() -> None:
-    frames = batch(pair("p"))
+    frames = batch(pair("p", passage_ids=["o1", "c", "o2", "o3"]))
     assert user(frames, "closed_book") == "Question p?"
     assert TEXT in user(frames, "with_context")
     assert "Other" not in user(frames, "with_context")
