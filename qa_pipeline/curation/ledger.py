@@ -1,15 +1,12 @@
 """Decide every pair and build the ledger, the table of verdicts.
 
-`build_verdicts` is a pure function: new thresholds can be applied to the same tables without model calls. The
-settings behind the verdicts are stored next to the tables, by their `thresholds_id`.
+`build_verdicts` is a pure function: new thresholds can be applied to the same tables without model calls.
 """
 
 import functools
-import json
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -28,12 +25,9 @@ from qa_pipeline.curation.duplicates import (
     find_same_wording,
 )
 from qa_pipeline.curation.gate import Gate
-from qa_pipeline.errors import InputError
 from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.records import HOP_SCOPES, QuestionType
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.storage.files import write_bytes
-from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import UNSUPPORTED, VERDICTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE
 from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs, join_by_pair
@@ -331,33 +325,3 @@ def _unsupported_spans(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl
         .group_by("pair_id", maintain_order=True)
         .agg(span.alias("unsupported_spans"))
     )
-
-
-def record_deciding(layout: Layout, verification: VerificationSettings, judging: JudgingSettings) -> None:
-    """Record the settings that decide verdicts, so that other settings can be compared with them.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
-    values = {
-        "verification": verification.model_dump(mode="json", include=set(VerificationSettings.deciding())),
-        "judging": judging.model_dump(mode="json", include=set(JudgingSettings.deciding())),
-    }
-    thresholds_ids = f"{verification.thresholds_id}/{judging.thresholds_id}"
-    write_bytes(layout.deciding(thresholds_ids), json.dumps(values, indent=1, sort_keys=True).encode())
-
-
-def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]]:
-    """Return the settings behind verdicts of this `thresholds_id`; empty if they were not recorded.
-
-    Raises:
-        InputError: the file is damaged.
-    """
-    path = layout.deciding(thresholds_id)
-    if not path.is_file():
-        return {}
-    try:
-        values: dict[str, dict[str, Any]] = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise InputError(f"{path} is damaged; delete it and run the batch again") from error
-    return values

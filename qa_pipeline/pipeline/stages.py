@@ -13,7 +13,7 @@ import polars as pl
 
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
 from qa_pipeline.curation.exports import ledger_files, ledger_rows, write_exports
-from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts, record_deciding
+from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import (
     forgotten_documents,
@@ -355,12 +355,11 @@ def judge_pairs(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
 
 
 def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame) -> pl.DataFrame:
-    """Decide on every pair, record the settings used, and write the JSONL files of the ledger.
+    """Decide on every pair, and write the JSONL files of the ledger.
 
     The files are written even if a gate fails; the batch may be withdrawn later.
     """
     layout, settings = run.resources.layout, run.settings
-    record_deciding(layout, settings.verification, settings.judging)
     verdicts = build_verdicts(verification=settings.verification, judging=settings.judging, **frames)
     withdraw_outdated(layout, run.batch, verdicts)
     decided_from = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
