@@ -130,7 +130,5 @@ def _show_page(
     for part in page:
         if isinstance(part, str):
             print_line(part)
-        elif part.folded:
-            print_line(f"{part.title}: in --json and --out")
         else:
             show_table(part.title, [dict(zip(part.columns, row, strict=True)) for row in part.rows])
