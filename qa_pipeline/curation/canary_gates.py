@@ -12,7 +12,6 @@ import polars as pl
 
 from qa_pipeline.curation.gate import Gate
 from qa_pipeline.verification.canaries import EDITED, JOINED, VERBATIM, canary_rates
-from qa_pipeline.verification.deciding import NOT_TRUSTED
 
 MIN_RECALL = 0.7
 """Minimum share of changed sentences that the local steps must reject."""
@@ -23,7 +22,7 @@ MAX_ALARMS = 0.05
 MAX_TRUSTED = 0.1
 """Maximum share of falsehoods that a model may accept. A few falsehoods made by rules happen to be true."""
 MODEL = "llm"
-VERIFIER_NOT_TRUSTED, JUDGE_NOT_TRUSTED = NOT_TRUSTED, "judge_not_trusted"
+VERIFIER_NOT_TRUSTED, JUDGE_NOT_TRUSTED = "verifier_not_trusted", "judge_not_trusted"
 """Reason codes of pairs that wait because a model accepted canaries that are wrong on purpose."""
 Reviewer = Literal["verifier", "judge"]
 
