@@ -170,6 +170,7 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
         return Gate("pass_rate", False, False, None, limit, 0, detail + advice, counts)
     low, high = wilson_bounds(accepted, decided)
     highest = max(high, wilson_bounds(accepted + unjudged, decided + unjudged)[1])
+    highest = round(highest, 9)  # 34 of 34 gave 0.9999999999999999, below a limit of 1
     undecided = rated.height - decided - not_wrong
     detail = (
         f"{accepted} of {decided} accepted ({not_wrong} not proved wrong, {undecided} undecided left out)"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from qa_pipeline.prompts.loading import CLOSED_BOOK, WITH_PASSAGES, system_prompt
+from qa_pipeline.prompts.loading import CLOSED_BOOK, WITH_PASSAGES, part_text
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.storage.hashes import draw_number
@@ -295,7 +295,7 @@ def _passage_ids(row: TrainableRow, layout: str) -> list[str]:
 def _messages(row: TrainableRow, passages: Sequence[Passage], settings: TrainingSettings) -> Messages:
     kind = WITH_PASSAGES if passages else CLOSED_BOOK
     return [
-        {"role": "system", "content": settings.system_prompt or system_prompt(row["language"], kind)},
+        {"role": "system", "content": settings.system_prompt or part_text(row["language"], kind)},
         {"role": "user", "content": user_message(passages, row["question"])},
         {"role": "assistant", "content": row["answer"]},
     ]

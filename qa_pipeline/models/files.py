@@ -77,12 +77,15 @@ class ModelFolder:
         tokenizer.no_padding()
         return tokenizer
 
-    def declared_limits(self, unread: int = 0) -> list[int]:
-        """Return the token limits of model and tokenizer; `unread` lowers the model's number of positions."""
+    def declared_limits(self) -> list[int]:
+        """Return the token limits of model and tokenizer."""
         positions = (self.read_json("config.json") or {}).get("max_position_embeddings")
         tokens = (self.read_json("tokenizer_config.json") or {}).get("model_max_length")
-        limits = (positions - unread if isinstance(positions, int) else positions, tokens)
-        return [int(limit) for limit in limits if isinstance(limit, int | float) and 0 < limit < UNLIMITED]
+        return [
+            int(limit)
+            for limit in (positions, tokens)
+            if isinstance(limit, int | float) and 0 < limit < UNLIMITED
+        ]
 
 
 def find_folder(

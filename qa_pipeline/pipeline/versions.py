@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import cast
 
 from qa_pipeline.documents.parsing import ONLY_SPEED
-from qa_pipeline.prompts.loading import SYSTEM_PROMPTS, PromptName, load_prompt, system_prompt
+from qa_pipeline.prompts.loading import SYSTEM_PROMPTS, PromptName, load_prompt, part_text
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.text.lexicon.languages import LANGUAGES
@@ -73,7 +73,7 @@ def code_version(asset: str, settings: Settings) -> str:
 
 def _wording(language: str, name: str, settings: Settings) -> str:
     if name in SYSTEM_PROMPTS:
-        return system_prompt(language, name)
+        return part_text(language, name)
     return load_prompt(language, cast("PromptName", name), settings.llm).hash
 
 

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+import hypothesis
 import polars as pl
 import pytest
 from hypothesis import given
@@ -216,6 +217,7 @@ def test_rows_that_nothing_proves_wrong_do_not_lower_the_pass_rate(reason: str) 
     undecided=st.integers(0, 9),
     limit=st.sampled_from([0.1, 0.5, 0.9, 1.0]),
 )
+@hypothesis.example(accepted=34, rejected=0, undecided=0, limit=1.0)
 def test_only_an_interval_of_what_was_decided_under_the_limit_blocks(
     accepted: int, rejected: int, undecided: int, limit: float
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.training import build_training_examples, user_message
-from qa_pipeline.prompts.loading import system_prompt
+from qa_pipeline.prompts.loading import part_text
 from qa_pipeline.records import Passage
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline_tests.curation.rows import (
@@ -172,9 +172,9 @@ def test_source_marks_stay_out_of_every_message_and_in_the_answer() -> None:
 def test_the_system_message_speaks_the_language_of_the_pair_unless_set(language: str) -> None:
     frames = batch(pair("p", language=language))
     row = first(frames)
-    assert row["messages"][0]["content"] == system_prompt(language, "system_closed_book")
+    assert row["messages"][0]["content"] == part_text(language, "system_closed_book")
     with_passages = first(frames, layout="with_context")["messages"]
-    assert with_passages[0]["content"] == system_prompt(language, "system_passages")
+    assert with_passages[0]["content"] == part_text(language, "system_passages")
     assert first(frames, system_prompt="Be brief.")["messages"][0]["content"] == "Be brief."
 
 
