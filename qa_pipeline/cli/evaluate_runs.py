@@ -60,28 +60,24 @@ def gate(
     accept_likeness: Annotated[
         bool, typer.Option("--accept-likeness", help="Accept likeness alone on critical checks.")
     ] = False,
-    limits_file: Annotated[Path | None, typer.Option("--limits", help="YAML file of limits.")] = None,
     out: Written = None,
     as_json: Json = False,
 ) -> None:
     """Fail if an evaluation is worse than an earlier one, misses a threshold or fails a golden row.
 
-    A loss must be significant (95 %, paired, by document). --limits may set thresholds, drop, critical_drop,
-    critical and accept_likeness. Exit codes: 0 passed; 1 failed; 2 undecided, because likeness alone decided
-    a critical check.
+    A loss must be significant (95 %, paired, by document). Exit codes: 0 passed; 1 failed; 2 undecided,
+    because likeness alone decided a critical check.
     """
-    check_exists(current, baseline, golden, limits_file)
+    check_exists(current, baseline, golden)
     from qa_pipeline.evaluation.comparison_pages import gate_page
-    from qa_pipeline.evaluation.gate import gate as held
-    from qa_pipeline.evaluation.gate import read_golden, read_limits
+    from qa_pipeline.evaluation.gate import Limits, read_golden
+    from qa_pipeline.evaluation.gate import gate as check
     from qa_pipeline.evaluation.report_folder import read_report
 
-    limits = read_limits(
-        limits_file, {"accept_likeness": accept_likeness or None}, _thresholds(threshold or [])
-    )
+    limits = Limits(thresholds=_thresholds(threshold or []), accept_likeness=accept_likeness)
     before = read_report(baseline) if baseline else None
     rows = read_golden(golden) if golden else None
-    checked = held(read_report(current), before, limits, rows)
+    checked = check(read_report(current), before, limits, rows)
     title = f"Evaluation gate {checked['outcome']}"
     _show_page("gate", title, checked, gate_page(checked), out, as_json=as_json)
     raise typer.Exit({"passed": OK, "failed": FAILED}.get(checked["outcome"], BAD_INPUT))
