@@ -241,35 +241,40 @@ class Context:
 
 
 def prove(
-    claim: str, fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
+    claim: str, is_fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
 ) -> Proof:
-    """Prove a claim from the chunks it cites, or find the single slot that they deny."""
-    language = context.question.language
+    """Prove a claim from the chunks it cites, or find a unit that differs from it in one slot.
+
+    A fragment, such as a year, is only a statement together with its question.
+    """
     if len(claim) > LONGEST_READ:
         return Proof(doubts=("longer than the rules read",))
     if reads_otherwise(claim):
         return Proof(doubts=("holds signs that hide text or turn its order round",))
-    text, affirms = without_polar_word(claim, language)
-    if affirms is not None and not is_polar(context.question):
-        return Proof(doubts=("answers yes or no to another kind of question",))
-    reading = read(text, language)
-    if affirms is not None and (not reading.tokens or bool(reading.negations) is affirms):
-        return Proof(doubts=("yes and no are for a model",))
-    first: Proof | None = None
-    for proof in _proofs(reading, fragment, context, index, chunk_ids):
+    text, affirms = without_polar_word(claim, context.question.language)
+    reading = read(text, context.question.language)
+    if affirms is not None:
+        if not is_polar(context.question):
+            return Proof(doubts=("answers yes or no to another kind of question",))
+        denies = reading.negations > 0
+        if not reading.tokens or denies == affirms:  # "Yes." alone, or "Yes, it does not …"
+            return Proof(doubts=("yes and no are for a model",))
+    doubted: list[Proof] = []
+    for proof in _proofs(reading, is_fragment, context, index, chunk_ids):
         if proof.is_proved:
             return proof
-        first = first or proof
-    if first is not None:
-        return first
+        doubted.append(proof)
+    if doubted:
+        return doubted[0]
     return _denied(reading, index, chunk_ids) or Proof(doubts=(_NOT_VERBATIM,))
 
 
 def _proofs(
-    claim: Reading, fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
+    claim: Reading, is_fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
 ) -> Iterator[Proof]:
+    """Yield equal units, then table cells and fragments of units, each with its doubts."""
     for unit in index.equal_to(claim, chunk_ids)[:_MOST_TRIED]:
-        is_bound = context.is_bound or fragment
+        is_bound = context.is_bound or is_fragment
         yield Proof(unit, "quotation", tuple(_doubts(unit, context, index, is_bound=is_bound)))
     if not context.question.tokens:
         return
@@ -279,7 +284,7 @@ def _proofs(
         for unit in units:
             if unit.is_row and cell_in(claim, unit, context.question, headings, units):
                 yield Proof(unit, "cell", tuple(_doubts(unit, context, index, is_bound=False)))
-            elif fragment and fragment_in(claim, unit, context.question, headings):
+            elif is_fragment and fragment_in(claim, unit, context.question, headings):
                 yield Proof(unit, "fragment", tuple(_doubts(unit, context, index, is_bound=True)))
 
 
@@ -302,10 +307,11 @@ def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool)
 
 
 def _denied(claim: Reading, index: SourceIndex, chunk_ids: Sequence[str]) -> Proof | None:
+    """Return the first unit that differs from a claim in one slot, if any."""
     units = list(chain.from_iterable(index.units(chunk_id) for chunk_id in chunk_ids))
     stated = {token for unit in units for token in unit.reading.tokens}
     for unit in units:
         denial = one_slot_denial(claim, unit.reading, stated)
         if denial is not None:
-            return Proof(unit, None, (), denial)
+            return Proof(unit, denial=denial)
     return None
