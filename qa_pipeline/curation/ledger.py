@@ -26,7 +26,7 @@ from qa_pipeline.curation.duplicates import (
 )
 from qa_pipeline.curation.gate import Gate
 from qa_pipeline.generation.deduplication import find_twins
-from qa_pipeline.records import HOP_SCOPES, QuestionType
+from qa_pipeline.records import HOP_SCOPES
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage.tables import UNSUPPORTED, VERDICTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE
@@ -158,77 +158,87 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
     accepted only if all its claims are supported. A `verifier` or `judge` that fails its gate neither accepts
     nor rejects pairs.
     """
-
-    def of_types(*types: QuestionType) -> pl.Expr:
-        return pl.col("question_type").is_in(types) & (pl.col("origin") == "generated")
-
+    source, quality = "source_verification", "quality_assessment"
     outcome, reason, detail = pl.col("outcome"), pl.col("reason"), pl.col("detail")
+    is_generated = pl.col("origin") == "generated"
+    question_type = pl.col("question_type")
+
     decision, decision_detail = pl.col("decision"), pl.col("explanation")
-    proved = outcome.is_in(["grounded", "refusal"])
-    edited = (pl.col("origin") == EDITED) & (outcome == "grounded")
-    refused, refusal = outcome == "refusal", pl.col("refusal")
-    answered = pl.lit("the question was meant to have no answer, and the documents answer it")
-    no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
-    hops, fewer = of_types(*HOP_SCOPES), pl.col("fewer_chunks_answer")
-    unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
-    unexamined = pl.lit("answerability of the question was not examined")
-    status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
-    not_judged = status == "not_judged"
-    all_supported = pl.col("supported_claims") == pl.col("claims")
-    unjudged = not_judged & all_supported & pl.lit(judging.accept_unjudged)
-    judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
-    missing = pl.lit("the pair passed source verification and no assessment of it exists")
-    of_verifier, of_judge = (pl.lit(f"wrong on purpose: {gate.detail}") for gate in (verifier, judge))
-    by_verifier = pl.col("open_without_model") & (outcome != "undecided")
-    injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
-    source, quality, done = "source_verification", "quality_assessment", "accepted"
-    return [
+    is_proved = outcome.is_in(["grounded", "refusal"])
+    is_edited = (pl.col("origin") == EDITED) & (outcome == "grounded")
+    by_people = [
         Rule(decision == "rejected", "rejected", PERSON, "person_rejected", decision_detail),
         Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", decision_detail),
-        Rule((decision == "accepted") & proved, "accepted", PERSON, "person_accepted", decision_detail),
-        Rule(
-            by_verifier & ~pl.lit(verifier.passed), "needs_review", source, VERIFIER_NOT_TRUSTED, of_verifier
-        ),
-        Rule(edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
+        Rule((decision == "accepted") & is_proved, "accepted", PERSON, "person_accepted", decision_detail),
+    ]
+
+    is_by_verifier = pl.col("open_without_model") & (outcome != "undecided")
+    verifier_fails = ~pl.lit(verifier.passed)
+    wrong_accepts = pl.lit(f"wrong on purpose: {verifier.detail}")
+    verification = [
+        Rule(is_by_verifier & verifier_fails, "needs_review", source, VERIFIER_NOT_TRUSTED, wrong_accepts),
+        Rule(is_edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
         Rule(outcome == FLAWED, "rejected", "pairs", reason, detail),
         Rule(outcome == "not_drafted", "failed", "pairs", reason, detail),
         Rule(outcome == "no_claims", "failed", source, "no_claims"),
         Rule(outcome == "failed", "failed", source, reason, detail),
         Rule(outcome == "rejected", "rejected", source, reason, detail),
         Rule(outcome == "undecided", "needs_review", source, reason, detail),
-        Rule(of_types("false_premise") & refused, "rejected", "pairs", "premise_not_denied", no_denial),
-        Rule(of_types("unanswerable") & ~refused, "rejected", "pairs", "question_answered", answered),
-        Rule(refused & (refusal == "correct_refusal"), "accepted", done, refusal),
-        Rule(refused & (refusal == "refused_answerable"), "rejected", "refusal", refusal),
-        Rule(refused & (refusal == "unproved_refusal"), "needs_review", "refusal", refusal),
-        Rule(refused, "failed", "refusal", "no_refusal_evidence", unexamined),
-        _below("grounding", judging.floor_source),
-        Rule(
-            pl.col("trip_status") == "failed",
-            "failed",
-            "round_trip",
-            pl.col("trip_reason"),
-            pl.col("trip_detail"),
-        ),
-        Rule(hops & fewer, "rejected", "round_trip", "fewer_chunks_answer"),
-        Rule(hops & fewer.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
-        Rule(~pl.col("agrees"), "needs_review", "round_trip", "solver_disagrees", pl.col("solved_answer")),
-        Rule(unjudged, "accepted", done, "unjudged", judged_detail),
-        Rule(not_judged, "needs_review", quality, "not_judged", judged_detail),
+    ]
+
+    is_refusal, refusal = outcome == "refusal", pl.col("refusal")
+    denies_nothing = is_generated & (question_type == "false_premise") & is_refusal
+    no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
+    has_answer = is_generated & (question_type == "unanswerable") & ~is_refusal
+    answered = pl.lit("the question was meant to have no answer, and the documents answer it")
+    unexamined = pl.lit("answerability of the question was not examined")
+    refusals = [
+        Rule(denies_nothing, "rejected", "pairs", "premise_not_denied", no_denial),
+        Rule(has_answer, "rejected", "pairs", "question_answered", answered),
+        Rule(is_refusal & (refusal == "correct_refusal"), "accepted", "accepted", refusal),
+        Rule(is_refusal & (refusal == "refused_answerable"), "rejected", "refusal", refusal),
+        Rule(is_refusal & (refusal == "unproved_refusal"), "needs_review", "refusal", refusal),
+        Rule(is_refusal, "failed", "refusal", "no_refusal_evidence", unexamined),
+    ]
+
+    trip_failed, trip_reason, trip_detail = (
+        pl.col("trip_status") == "failed",
+        pl.col("trip_reason"),
+        pl.col("trip_detail"),
+    )
+    is_hop = is_generated & question_type.is_in(list(HOP_SCOPES))
+    needs_fewer = pl.col("fewer_chunks_answer")
+    unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
+    disagrees, solved_answer = ~pl.col("agrees"), pl.col("solved_answer")
+    round_trip = [
+        Rule(trip_failed, "failed", "round_trip", trip_reason, trip_detail),
+        Rule(is_hop & needs_fewer, "rejected", "round_trip", "fewer_chunks_answer"),
+        Rule(is_hop & needs_fewer.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
+        Rule(disagrees, "needs_review", "round_trip", "solver_disagrees", solved_answer),
+    ]
+
+    status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
+    is_unjudged = status == "not_judged"
+    all_supported = pl.col("supported_claims") == pl.col("claims")
+    accept_unjudged = is_unjudged & all_supported & pl.lit(judging.accept_unjudged)
+    judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
+    missing = pl.lit("the pair passed source verification and no assessment of it exists")
+    wrong_passes = pl.lit(f"wrong on purpose: {judge.detail}")
+    is_injected = pl.col("judge_reason") == INJECTION_IN_SOURCE
+    injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
+    assessment = [
+        Rule(accept_unjudged, "accepted", "accepted", "unjudged", judged_detail),
+        Rule(is_unjudged, "needs_review", quality, "not_judged", judged_detail),
         Rule(status == "failed", "failed", quality, judge_failed, judged_detail),
         Rule(status.is_null() | (status != "judged"), "failed", quality, "no_assessment", missing),
-        Rule(~pl.lit(judge.passed), "needs_review", quality, JUDGE_NOT_TRUSTED, of_judge),
+        Rule(~pl.lit(judge.passed), "needs_review", quality, JUDGE_NOT_TRUSTED, wrong_passes),
         *_scoring(judging, judged_detail),
-        Rule(
-            pl.col("judge_reason") == INJECTION_IN_SOURCE,
-            "needs_review",
-            quality,
-            INJECTION_IN_SOURCE,
-            injected,
-        ),
-        Rule(~all_supported, "accepted", done, "partially_supported"),
-        Rule(_EVERY, "accepted", done, "passed"),
+        Rule(is_injected, "needs_review", quality, INJECTION_IN_SOURCE, injected),
+        Rule(~all_supported, "accepted", "accepted", "partially_supported"),
+        Rule(_EVERY, "accepted", "accepted", "passed"),
     ]
+    floor = _below("grounding", judging.floor_source)
+    return [*by_people, *verification, *refusals, floor, *round_trip, *assessment]
 
 
 def _scoring(judging: JudgingSettings, detail: pl.Expr) -> list[Rule]:

@@ -299,22 +299,23 @@ def _with_all_hops(
 
 
 def _decide(rows: Iterable[QuestionRow], *, round_trip: bool) -> None:
-    """Keep or drop each question, including earlier questions, whose duplicate may be gone.
+    """Keep or drop each question. An earlier question is decided again, as its duplicate may be gone.
 
     A question that does not find its own chunks would be answered from other chunks, or not at all.
     """
-    seen: set[str] = set()
+    kept_texts: set[str] = set()
     for row in _written(rows):
         if row["status"] == "failed":
             continue
         text = fold(row["question"]).casefold()
+        finds_its_chunks = set(row["target_chunk_ids"]) <= set(row["passage_ids"])
         reason, detail = _flaw(row["question"], row["language"])
-        if reason is None and round_trip and not set(row["target_chunk_ids"]) <= set(row["passage_ids"]):
+        if reason is None and round_trip and not finds_its_chunks:
             reason = "round_trip_failed"
-        elif reason is None and text in seen:
+        elif reason is None and text in kept_texts:
             reason = "repeated_question"
         if reason is None:
-            seen.add(text)
+            kept_texts.add(text)
         _set_outcome(row, "kept" if reason is None else "dropped", reason, detail)
 
 

@@ -69,29 +69,30 @@ def ground_pairs(
         .with_columns(outcome=_outcome(accept_grounding))
     )
     outcome = pl.col("outcome")
-    invented = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
-    inventions = {
-        "reason": pl.lit("fabricated_citation"),
-        "detail": pl.format("citations of sources that do not exist: {}", pl.col("fabricated")),
-    }
-    drafts = {"reason": pl.col("fault"), "detail": pl.col("detail")}
+    is_draft_fault = outcome.is_in(["not_drafted", FLAWED])
+    cites_inventions = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
+    inventions = pl.format("citations of sources that do not exist: {}", pl.col("fabricated"))
     supported, total = pl.col("supported_claims"), pl.col("claims")
     low, high = wilson_interval(supported, total)
     return joined.select(
         "pair_id",
-        pl.when(invented).then(pl.lit("rejected")).otherwise(outcome).alias("outcome"),
-        *(
-            pl.when(outcome.is_in(["not_drafted", FLAWED]))
-            .then(drafts[part])
-            .when(invented)
-            .then(invention)
-            .when(outcome == "undecided")
-            .then(f"open_{part}")
-            .otherwise(f"worst_{part}")
-            .alias(part)
-            for part, invention in inventions.items()
-        ),
-        pl.col("claims", "supported_claims").cast(pl.Int32),
+        outcome=pl.when(cites_inventions).then(pl.lit("rejected")).otherwise(outcome),
+        reason=pl.when(is_draft_fault)
+        .then("fault")
+        .when(cites_inventions)
+        .then(pl.lit("fabricated_citation"))
+        .when(outcome == "undecided")
+        .then("open_reason")
+        .otherwise("worst_reason"),
+        detail=pl.when(is_draft_fault)
+        .then("detail")
+        .when(cites_inventions)
+        .then(inventions)
+        .when(outcome == "undecided")
+        .then("open_detail")
+        .otherwise("worst_detail"),
+        claims=total.cast(pl.Int32),
+        supported_claims=supported.cast(pl.Int32),
         grounding=pl.when(total > 0).then(supported / total),
         grounding_low=low,
         grounding_high=high,
