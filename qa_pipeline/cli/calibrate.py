@@ -16,10 +16,6 @@ from qa_pipeline.errors import InputError
 
 Share = Annotated[float, typer.Option(min=0.001, max=0.9999, help="Share of decisions that must be right.")]
 Confidence = Annotated[float, typer.Option(min=0.001, max=0.9999, help="Confidence level of that share.")]
-Decisions = Annotated[
-    Path | None,
-    typer.Option(help="Output folder with decisions of people.", parser=out_folder, metavar="FOLDER"),
-]
 WhatIf = Annotated[
     Path | None,
     typer.Option(help="Output folder to decide again with --set.", parser=out_folder, metavar="FOLDER"),
@@ -30,7 +26,6 @@ def calibrate(
     data: Annotated[
         list[Path] | None, typer.Option(help="File or folder of labelled rows; repeatable.")
     ] = None,
-    decisions: Decisions = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Rows of each file, spread over sources.")] = None,
     target_precision: Share = 0.98,
     confidence: Confidence = 0.95,
@@ -47,18 +42,17 @@ def calibrate(
     may miss the target is refused; if all are refused, the exit code is 1. --what-if compares the verdicts of
     a folder with those under --set, such as judging.threshold=0.8.
     """
-    check_exists(*(data or []), decisions, what_if)
-    if not data and decisions is None and what_if is None:
-        raise InputError("name labelled rows with --data, or a folder of decisions with --decisions")
+    check_exists(*(data or []), what_if)
+    if not data and what_if is None:
+        raise InputError("name labelled rows with --data")
     from qa_pipeline.calibration.fitting import calibrate as fit
-    from qa_pipeline.calibration.rows import decided_rows, read_all_rows
+    from qa_pipeline.calibration.rows import read_all_rows
     from qa_pipeline.cli.console import show
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.thresholds import thresholds_bytes
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage.files import write_bytes
-    from qa_pipeline.storage.layout import Layout
 
     if what_if is not None:
         _what_if(what_if, batch, change or [], as_json=as_json)
@@ -67,7 +61,6 @@ def calibrate(
         raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
     labelled = [read_all_rows(path) for path in labelled_files(data or [])]
     files = [replace(file, items=draw(file.items, limit)) for file in labelled]
-    files += [] if decisions is None else [decided_rows(Layout(decisions))]
     rows = sum(file.items.height for file in files)
     sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
     thresholds = fit(

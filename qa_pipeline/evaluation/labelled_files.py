@@ -5,7 +5,6 @@ A `LabelledRow` describes the rows of a kind of file, such as `Item`: a text, it
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from glob import glob, has_magic
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -116,23 +115,16 @@ class Labelled:
 
 
 def labelled_files(places: Sequence[Path]) -> list[Path]:
-    """Return the named files, the matches of a pattern (`runs/*.jsonl`), and the files in folders, by name.
+    """Return the named files, and the files in named folders, by name.
 
     Raises:
-        InputError: a path does not exist, a pattern has no match, or a folder has no labelled files.
+        InputError: a path does not exist, or a folder has no labelled files.
     """
     files: list[Path] = []
     for place in places:
-        matches = [place]
-        if not place.exists() and has_magic(str(place)):
-            matches = sorted(map(Path, glob(str(place), recursive=True)))  # noqa: PTH207 may be absolute
-            if not matches:
-                raise InputError(f"no file matches {place}; give a pattern such as runs/*.jsonl")
-        for match in matches:
-            files += _labelled_files_in(match) if match.is_dir() else [match]
-    for file in files:
-        if not file.is_file():
-            raise InputError(f"{file} does not exist; name a file or folder of labelled items")
+        if not place.exists():
+            raise InputError(f"{place} does not exist; name a file or folder of labelled items")
+        files += _labelled_files_in(place) if place.is_dir() else [place]
     return list(dict.fromkeys(files))
 
 
