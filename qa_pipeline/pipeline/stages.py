@@ -175,15 +175,18 @@ def answer_questions(
 def drafting_rules(resources: Resources) -> dict[str, Any]:
     """Return the arguments of `draft_answers` that select passages and guard questions."""
     settings, generation = resources.settings, resources.settings.generation
-    means: dict[str, Any] = {"encoder": resources.embedder, "llm": settings.llm}
-    verifier = resources.reviewer("verifier")
-    rules: dict[str, Any] = {
-        "guard": partial(guard_questions, settings=generation.guard, model=verifier, **means)
-    }
-    if generation.enable_reference_validation:
-        validating = resources.reviewer("verifier", generation.validation_model)
-        rules["select"] = partial(select_passages, settings=generation, model=validating, **means)
-    return rules
+    guard = partial(
+        guard_questions,
+        settings=generation.guard,
+        model=resources.reviewer("verifier"),
+        encoder=resources.embedder,
+        llm=settings.llm,
+    )
+    if not generation.enable_reference_validation:
+        return {"guard": guard}
+    validating = resources.reviewer("verifier", generation.validation_model)
+    select = partial(select_passages, settings=generation, model=validating, llm=settings.llm)
+    return {"guard": guard, "select": select}
 
 
 def _imported_pairs(

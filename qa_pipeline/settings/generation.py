@@ -124,10 +124,7 @@ class GenerationSettings(Group):
     guard: GuardSettings = GuardSettings()
     answer_checks: AnswerCheckSettings = AnswerCheckSettings()
     enable_reference_validation: bool = False
-    """Check that each retrieved passage helps with the question before an answer is drafted."""
-    validation_strategy: Literal["noop", "embedding", "llm"] = "llm"
-    """Method of validation: llm asks a model, embedding compares cosines; noop is invalid if validation is
-    enabled."""
+    """Ask a model if each retrieved passage helps with the question before an answer is drafted."""
     validation_model: str | None = None
     """Model for validation, from the verifier's provider; null uses the verifier's model."""
     validation_max_refs_per_item: int = Field(2, gt=0)
@@ -156,17 +153,3 @@ class GenerationSettings(Group):
         if self.answer_style == "by_type":
             return STYLES.get(cast("QuestionType", question_type), "sentence")
         return self.answer_style
-
-    @model_validator(mode="after")
-    def _validates_something(self) -> "GenerationSettings":
-        if self.enable_reference_validation and self.validation_strategy == "noop":
-            raise ValueError(
-                "generation.enable_reference_validation is true and generation.validation_strategy is noop, "
-                "which validates nothing; choose embedding or llm, or leave the validation off"
-            )
-        return self
-
-    @property
-    def asks_about_references(self) -> bool:
-        """Return True if a model validates the passages."""
-        return self.enable_reference_validation and self.validation_strategy == "llm"
