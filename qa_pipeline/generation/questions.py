@@ -291,10 +291,12 @@ def _with_all_hops(
     """
     retrieved_ids = [chunk_id for chunk_id, _ in passages]
     missing = [target for target in targets if target not in retrieved_ids]
-    if not 0 < len(missing) < len(targets):
+    finds_some = 0 < len(missing) < len(targets)
+    if not finds_some:
         return passages
-    others = [index for index, chunk_id in enumerate(retrieved_ids) if chunk_id not in targets]
-    remaining = [passage for index, passage in enumerate(passages) if index not in others[-len(missing) :]]
+    others = [chunk_id for chunk_id in retrieved_ids if chunk_id not in targets]
+    replaced = others[-len(missing) :]  # the worst results make room
+    remaining = [(chunk_id, score) for chunk_id, score in passages if chunk_id not in replaced]
     return [*remaining, *((target, None) for target in missing)]
 
 

@@ -161,13 +161,16 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     models = _role_models(resources.settings)
     stages: list[StageEstimate] = []
     for batch in batches if models else ():
-        for role, calls, read, written in _calls(resources, batch, models):
-            price, mean = price_of(models[role]), Usage(0, 0)
-            if calls:  # use the mean call, since the sum would look like a single very long prompt
-                mean = Usage(round(read / calls), round(written / calls))
-            cost = price.cost(mean, now) if price else None
-            cost = None if cost is None else cost * Decimal(repr(calls))
-            stages.append(StageEstimate(batch, role, round(calls), round(read), round(written), cost))
+        for role, calls, tokens_read, tokens_written in _calls(resources, batch, models):
+            price = price_of(models[role])
+            # the price of the mean call, since the sum would look like a single very long prompt
+            usage = Usage(round(tokens_read / (calls or 1)), round(tokens_written / (calls or 1)))
+            cost_per_call = price.cost(usage, now) if price else None
+            cost = None if cost_per_call is None else cost_per_call * Decimal(repr(calls))
+            estimate = StageEstimate(
+                batch, role, round(calls), round(tokens_read), round(tokens_written), cost
+            )
+            stages.append(estimate)
     return Estimate(tuple(stages))
 
 

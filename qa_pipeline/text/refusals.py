@@ -40,17 +40,24 @@ def coverage_of(answer: str, stated: str | None) -> str:
 
 
 def _refuses(text: str, language: str) -> bool:
+    """Return True if every clause is a refusal or a courtesy, and at least one refuses.
+
+    A clause such as "the documents do not mention it" names documents, a denial and a verb of mentioning.
+    """
     words = LEXICONS[language].refusing
     breaks = re.compile(rf"[,\s]+(?:{'|'.join(words.breaks)})(?=[\s,])")
-    clauses = [part for sentence in _SENTENCE_ENDS.split(text) for part in breaks.split(sentence)]
-    refused = False
-    for clause in filter(None, (clause.strip(" ,.()") for clause in clauses)):
-        silent = all(_begins(clause, of) for of in (words.documents, words.denials, words.mentioning))
-        if silent or clause in words.alone or _begins(clause, words.phrases):
-            refused = True
+    sentences = _SENTENCE_ENDS.split(text)
+    parts = [part.strip(" ,.()") for sentence in sentences for part in breaks.split(sentence)]
+    has_refusal = False
+    for clause in filter(None, parts):
+        says_not_mentioned = all(
+            _begins(clause, group) for group in (words.documents, words.denials, words.mentioning)
+        )
+        if says_not_mentioned or clause in words.alone or _begins(clause, words.phrases):
+            has_refusal = True
         elif not clause.startswith(tuple(words.courtesies)):
             return False
-    return refused
+    return has_refusal
 
 
 def _begins(clause: str, beginnings: Iterable[str]) -> bool:

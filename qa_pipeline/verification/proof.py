@@ -85,7 +85,7 @@ def takes_back(
     yield from _pronoun(unit, around, context)
     yield from _report(unit, around)
     yield from _contrast(unit, around)
-    yield from _void(unit, headings, context, status)
+    yield from _voided(unit, headings, context, status)
     yield from _lead_in(unit, around, context)
 
 
@@ -129,16 +129,16 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
         yield f'is followed by "{around.after[:80]}"'
 
 
-def _void(
+def _voided(
     unit: Reading, headings: Sequence[str], context: QuestionContext, status: str | None
 ) -> Iterator[str]:
-    """Yield a reason if a heading, the title or the declared status voids the text."""
-    words = lexicon(unit.language).proof
+    """Yield a reason if a heading, the title or the declared status voids the text, such as "Draft"."""
+    voiding_words = lexicon(unit.language).proof.voiding
     mentioned = {*context.question.lower_tokens, *unit.lower_tokens}
     for text in (*headings, status or ""):
-        void = {*read(text, unit.language).lower_tokens} & words.voiding - mentioned
-        if void:
-            yield f'"{min(void)}" stands above it'
+        voiding = {*read(text, unit.language).lower_tokens} & voiding_words - mentioned
+        if voiding:
+            yield f'"{min(voiding)}" stands above it'
 
 
 def _lead_in(unit: Reading, around: Surroundings, context: QuestionContext) -> Iterator[str]:

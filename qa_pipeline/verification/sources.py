@@ -105,22 +105,22 @@ class Source:
 
 def sources_of(documents: pl.DataFrame, chunks: pl.DataFrame) -> dict[str, Source]:
     """Return the chunks of a batch by id."""
-    by_id = {row["document_id"]: row for row in typed_rows(documents, DocumentRow)}
+    documents_by_id = {row["document_id"]: row for row in typed_rows(documents, DocumentRow)}
     sources = {}
     for row in typed_rows(chunks, ChunkRow):
-        document = by_id[row["document_id"]]
+        document = documents_by_id[row["document_id"]]
         sources[row["chunk_id"]] = Source(
-            row["chunk_id"],
-            row["document_id"],
-            blank_injections(row["text"], row["language"]),
-            row["language"],
-            (row["title"], *row["section_path"]),
-            document["text"] or "",
-            row["char_start"],
-            document["declared"]["status"] if document["declared"] else None,
-            tuple(row["doubts"] or ()),
-            document["content_sha256"] or "",
-            tuple(document["pages"]),
+            chunk_id=row["chunk_id"],
+            document_id=row["document_id"],
+            text=blank_injections(row["text"], row["language"]),
+            language=row["language"],
+            headings=(row["title"], *row["section_path"]),
+            document_text=document["text"] or "",
+            start=row["char_start"],
+            status=document["declared"]["status"] if document["declared"] else None,
+            doubts=tuple(row["doubts"] or ()),
+            content_sha256=document["content_sha256"] or "",
+            pages=tuple(document["pages"]),
         )
     return sources
 

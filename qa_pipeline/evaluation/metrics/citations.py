@@ -152,21 +152,25 @@ def _owned(row: Row) -> list[tuple[Row, list[Row]]]:
     ]
 
 
-def _support(cited: Row, statements: list[Row], alone: list[Verified]) -> Row:
-    """Return the support of a citation; a statement that a step or model denied has 0 everywhere."""
+def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) -> Row:
+    """Return the best support of a citation for its statements, and the statements it proves.
+
+    `verified_alone` has each statement verified against the contexts of the citation alone. A statement that
+    a step or model denied has that score everywhere.
+    """
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
     support: Row = {"score": None, "proves": [], "decided_by": None}
-    for statement, verified in zip(statements, alone, strict=True):
+    for statement, verified in zip(statements, verified_alone, strict=True):
         if statement["verdict"] == "undecided" or not verified:
             continue
-        scored, is_proof = verified[0], verified[0]["verdict"] == "supported"
-        if statement["verdict"] != "supported":
-            is_proof = False
-            scored = scored if statement["decided_by"] in SCORES_DECIDE else statement
-        elif statement["context"] in cited["contexts"]:
-            scored, is_proof = statement, True
-        support["proves"] += [statement["position"]] if is_proof else []
+        alone = verified[0]
+        is_supported = statement["verdict"] == "supported"
+        has_evidence = is_supported and statement["context"] in cited["contexts"]
+        is_denied = not is_supported and statement["decided_by"] not in SCORES_DECIDE
+        if has_evidence or (is_supported and alone["verdict"] == "supported"):
+            support["proves"].append(statement["position"])
+        scored = statement if has_evidence or is_denied else alone
         if support["score"] is None or scored["score"] > support["score"]:
             support |= {"score": scored["score"], "decided_by": scored["scored_by"]}
     return support
