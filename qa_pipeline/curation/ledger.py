@@ -109,10 +109,11 @@ def _open_without_model(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
 ) -> pl.Series:
     """Return the ids of pairs that are undecided if the model's claim verdicts are ignored."""
-    by_model = (pl.col("decided_by") == MODEL) & (pl.col("verdict") != "failed")
-    verdict = pl.when(by_model).then(pl.lit("undecided")).otherwise("verdict").alias("verdict")
-    without = claim_verdicts.with_columns(verdict)
-    outcomes = ground_pairs(pairs, claims, without, accept_grounding=accept_grounding)
+    is_by_model = (pl.col("decided_by") == MODEL) & (pl.col("verdict") != "failed")
+    local_verdicts = claim_verdicts.with_columns(
+        verdict=pl.when(is_by_model).then(pl.lit("undecided")).otherwise("verdict")
+    )
+    outcomes = ground_pairs(pairs, claims, local_verdicts, accept_grounding=accept_grounding)
     return outcomes.filter(pl.col("outcome") == "undecided")["pair_id"]
 
 
@@ -124,13 +125,13 @@ def _gather(
     people: pl.DataFrame,
     round_trips: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Join all facts that the rules read, a row per pair."""
+    """Join all facts that the rules read, a row per pair. Scores count only for proved and judged pairs."""
     columns = pairs.select(
         *("pair_id", "batch", "question_id", "draft", "question", "answer", "question_type"),
         *("expected_verdict", "origin", "generator"),
     )
     judged = {f"judge_{name}": name for name in ("status", "reason", "detail")}
-    reached = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
+    has_scores = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
     return join_by_pair(
         columns,
         people.select("pair_id", "decision", "explanation"),
@@ -138,7 +139,7 @@ def _gather(
         assessments.select("pair_id", *SCORES, **judged),
         refusals.select("pair_id", refusal="outcome"),
         round_trips.select(*_TRIP, **{f"trip_{name}": name for name in ("status", "reason", "detail")}),
-    ).with_columns(pl.when(reached).then(pl.col(name).fill_nan(None)).alias(name) for name in SCORES)
+    ).with_columns(pl.when(has_scores).then(pl.col(name).fill_nan(None)).alias(name) for name in SCORES)
 
 
 def _composite(judging: JudgingSettings) -> pl.Expr:

@@ -191,7 +191,7 @@ def _set_outcome(
 
 
 def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
-    """Return the draft for each planned question, by index."""
+    """Return the draft for each planned question, by index: first of the same type, then any other."""
     remaining, fitting = list(drafts), dict[int, DraftQuestion]()
     for index, question_type in enumerate(types):
         draft = next((draft for draft in remaining if draft.question_type == question_type), None)

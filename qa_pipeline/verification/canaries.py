@@ -111,18 +111,19 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0)
     The result depends only on the chunks and the seed, not on the order of the chunks.
     """
     sentences = _sentences(chunks, seed)
-    tried = sentences[: _TRIES * per_kind]
-    made: dict[str, list[Canary]] = {kind: [] for kind in KINDS}
-    for canary in chain.from_iterable(sentence.changed(seed) for sentence in tried):
-        made[canary.mechanism].append(canary)
-    passages = list({of.passage.chunk_id: of.passage for of in sentences}.values())
+    candidates = sentences[: _TRIES * per_kind]
+    edited_by_kind: dict[str, list[Canary]] = {kind: [] for kind in KINDS}
+    for canary in chain.from_iterable(sentence.changed(seed) for sentence in candidates):
+        edited_by_kind[canary.mechanism].append(canary)
+    edited = chain.from_iterable(zip_longest(*edited_by_kind.values()))  # the kinds of change in turn
+    passages = list({sentence.passage.chunk_id: sentence.passage for sentence in sentences}.values())
     foreign = (
         sentence.put(FOREIGN, passage)
-        for sentence, passage in zip(tried, cycle(passages), strict=False)
+        for sentence, passage in zip(candidates, cycle(passages), strict=False)
         if sentence.is_foreign(passage)
     )
     return [
-        *_first(chain.from_iterable(zip_longest(*made.values())), per_kind),
+        *_first(edited, per_kind),
         *(sentence.put(VERBATIM, sentence.passage) for sentence in sentences[:per_kind]),
         *_first(foreign, per_kind),
     ]

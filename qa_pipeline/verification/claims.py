@@ -232,6 +232,7 @@ def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
 
 
 def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: SourceIndex) -> ClaimColumns:
+    """Return the columns about the evidence of a claim: its position, scores, proof, doubts and denial."""
     if unit is None:
         return {"unproved": list(proof.doubts)}
     source = index.sources[unit.chunk_id]

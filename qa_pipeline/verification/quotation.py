@@ -42,13 +42,16 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
 
 
 def question_words(question: Reading) -> list[Token]:
-    """Return the content words that name the topic of a question."""
-    words = lexicon(question.language).proof
+    """Return the content words that name the topic of a question.
+
+    Words of asking are left out, and so is the word after "how", as in "How long …".
+    """
+    vocabulary = lexicon(question.language).proof
     topics = []
     before = ""
     for word in question.words:
-        measures = before in words.degree and word.folded not in words.articles
-        if word.content and word.folded not in words.asking and not measures:
+        follows_how = before in vocabulary.degree and word.folded not in vocabulary.articles
+        if word.content and word.folded not in vocabulary.asking and not follows_how:
             topics.append(word)
         before = word.folded
     return topics

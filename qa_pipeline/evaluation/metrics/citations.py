@@ -47,22 +47,24 @@ def find_cited(rows: list[Row], _means: Means) -> list[list[Row] | None]:
 
 
 def _citations(row: Row) -> list[Row] | None:
+    """Return the entries of `citations` with the marks that name them, and a citation for each other mark."""
     entries = [
         _citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
     ]
     citations = [*entries]
     answer = row["answer"]
-    marks = Counter(_marks(with_references([Claim(answer, 0, len(answer))], answer)[0]))
-    for mark, mentions in marks.items():
-        if numbers := _numbers(mark):
-            entries_named = entries[max(0, numbers[0] - 1) : numbers[0]]
+    (whole_answer,) = with_references([Claim(answer, 0, len(answer))], answer)
+    for mark, mentions in Counter(_marks(whole_answer)).items():
+        number = next(iter(_numbers(mark)), None)
+        if number is None:
+            named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
         else:
-            entries_named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
-        if not entries_named:
-            entries_named = [_citation(mark)]
-            citations += entries_named
-        entries_named[0]["marks"].append(mark)
-        entries_named[0]["mentions"] += mentions
+            named = [entries[number - 1]] if 1 <= number <= len(entries) else []
+        if not named:
+            named = [_citation(mark)]
+            citations += named
+        named[0]["marks"].append(mark)
+        named[0]["mentions"] += mentions
     is_unknown = row["citations"] is None and not citations
     return None if is_unknown else [_looked_up(citation, row) for citation in citations]
 
