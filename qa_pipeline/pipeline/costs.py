@@ -203,31 +203,42 @@ def _calls(
     makers = () if earlier is None else tuple(earlier["model"].unique())
     valid = still_valid(earlier, chunks, generation, settings.llm, makers)
     requests = plan_requests(chunks, valid, generation, settings.llm, batch=batch, links=link_chunks(chunks))
-    count, drafts = sum(request.limit for request in requests), generation.drafts_per_question
+    planned = sum(request.limit for request in requests)
     is_answered = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is not None
-    existing = len(read_pairs_beside(batch_files(resources, batch)))
-    new = SHARE_KEPT * count + (0 if is_answered else len(valid))
-    pairs = new * drafts + (0 if is_answered else existing)
-    first = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
+    existing_questions = 0 if is_answered else len(valid)
+    existing_pairs = 0 if is_answered else len(read_pairs_beside(batch_files(resources, batch)))
+
+    questions, drafts = SHARE_KEPT * planned + existing_questions, generation.drafts_per_question
+    first_drafts = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
+    pairs = questions * drafts + existing_pairs
     judged, hops = JUDGED * pairs, JUDGED * pairs * generation.mix.hops
-    again = judged if verification.round_trip else hops
-    canaries = settings.canaries.enabled and pairs > 0
+    asked_again = judged if verification.round_trip else hops
+    with_canaries = settings.canaries.enabled and pairs > 0
     counts: dict[Role, float] = {
-        "questions": len(requests), "standalone": REWRITTEN * count, "validate": new * top_k, "guard": new,
-        "answer": new * (drafts - 1 + first), "split": SPLIT[verification.split_claims] * pairs,
-        "verify": BORDERLINE * pairs + MODEL_CHUNKS * canaries, "solve": again + 2 * hops,
-        "compare": again, "judge": judged + (JUDGED_PAIRS - JUDGED_GOOD) * canaries,
-    }  # fmt: skip
-    passage = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
+        "questions": len(requests),
+        "standalone": REWRITTEN * planned,
+        "validate": questions * top_k,
+        "guard": questions,
+        "answer": questions * (drafts - 1 + first_drafts),
+        "split": SPLIT[verification.split_claims] * pairs,
+        "verify": BORDERLINE * pairs + MODEL_CHUNKS * with_canaries,
+        "solve": asked_again + 2 * hops,
+        "compare": asked_again,
+        "judge": judged + (JUDGED_PAIRS - JUDGED_GOOD) * with_canaries,
+    }
+    mean_passage = float(chunks["tokens"].sum()) / max(1, chunks.height)
     calls = []
     for role, model in models.items():
+        count = counts[role]
         passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)
-        read = (PROMPT_TOKENS.get(role, 0) + passages * passage) * counts[role]
-        written = float(REPLY_TOKENS[role] * counts[role])
+        tokens_read = (PROMPT_TOKENS.get(role, 0) + passages * mean_passage) * count
+        tokens_written = float(REPLY_TOKENS[role] * count)
         if role == "questions":
-            read, written = float(sum(map(request_tokens, requests))), float(REPLY_TOKENS[role] * count)
-        thoughts = THOUGHTS.get(model.thinking_level or ("medium" if model.provider == "gemini" else ""), 0)
+            tokens_read = float(sum(map(request_tokens, requests)))
+            tokens_written = float(REPLY_TOKENS[role] * planned)
+        default_level = "medium" if model.provider == "gemini" else ""
+        thoughts = THOUGHTS.get(model.thinking_level or default_level, 0)
         if model.thinking_budget is not None and model.thinking_budget >= 0:
             thoughts = model.thinking_budget
-        calls.append((role, counts[role], read, written + thoughts * counts[role]))
+        calls.append((role, count, tokens_read, tokens_written + thoughts * count))
     return calls

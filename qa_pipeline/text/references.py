@@ -123,22 +123,27 @@ class Sources:
         self._by_path: dict[str, list[str]] = defaultdict(list)
         self._by_stem: dict[str, list[str]] = defaultdict(list)
         self._by_address: dict[str, list[str]] = defaultdict(list)
-        placed: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+        chunk_spans: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
         columns = ("document_id", "chunk_id", "char_start", "char_end")
-        for document_id, *span in chunks.sort("char_start", maintain_order=True).select(columns).rows():
-            placed[document_id].append(tuple(span))
+        in_order = chunks.sort("char_start", maintain_order=True).select(columns)
+        for document_id, chunk_id, start, end in in_order.iter_rows():
+            chunk_spans[document_id].append((chunk_id, start, end))
         parsed = documents.filter(pl.col("status") == "parsed")
         originals = dict(parsed.select("content_sha256", "document_id").iter_rows())
         for row in typed_rows(documents, DocumentRow):
             document_id, path = row["document_id"], normalise_path(row["path"])
-            if row["status"] == "duplicate":
+            if row["status"] == "duplicate":  # a reference to a duplicate means the original
                 document_id = originals.get(row["content_sha256"] or "", document_id)
             else:
-                sections = tuple((tuple(s["heading_path"]), s["start"], s["end"]) for s in row["sections"])
-                chunks_of = tuple(placed[document_id])
-                self._documents[document_id] = _Document(document_id, path, sections, chunks_of)
+                sections = tuple(
+                    (tuple(section["heading_path"]), section["start"], section["end"])
+                    for section in row["sections"]
+                )
+                spans = tuple(chunk_spans[document_id])
+                self._documents[document_id] = _Document(document_id, path, sections, spans)
             if row["source_uri"]:
-                self._by_address[_normalise_address(row["source_uri"].partition("#")[0])].append(document_id)
+                address = _normalise_address(row["source_uri"].partition("#")[0])
+                self._by_address[address].append(document_id)
             for tail in _tails(path):
                 self._by_path[tail].append(document_id)
                 self._by_stem[_without_suffix(tail)].append(document_id)

@@ -224,28 +224,30 @@ def _groups(claims: pl.DataFrame, sources: Mapping[str, Source]) -> list[list[Pa
     injection gets its own request, so that it cannot affect other pairs.
     """
     groups: list[list[PairClaimRow]] = []
-    latest: dict[tuple[str, ...], list[PairClaimRow]] = {}
-    for of_pair in _of_pairs(typed_rows(claims, PairClaimRow), sources):
-        texts = sorted(passage.text for passage in _passages(of_pair, sources))
-        key = (of_pair[0]["language"], of_pair[0]["batch"], *texts)
-        group = latest.get(key, [])
-        if _contains_injections(of_pair, sources):
-            groups.append(of_pair)
-        elif group and len(group) + len(of_pair) <= _MOST_CLAIMS:
-            group += of_pair
+    last_group: dict[tuple[str, ...], list[PairClaimRow]] = {}  # by language, batch and passages
+    for pair_rows in _split_by_pair(typed_rows(claims, PairClaimRow), sources):
+        texts = sorted(passage.text for passage in _passages(pair_rows, sources))
+        key = (pair_rows[0]["language"], pair_rows[0]["batch"], *texts)
+        group = last_group.get(key)
+        if _contains_injections(pair_rows, sources):
+            groups.append(pair_rows)
+        elif group is not None and len(group) + len(pair_rows) <= _MOST_CLAIMS:
+            group += pair_rows
         else:
-            groups.append(of_pair)
-            latest[key] = of_pair
+            groups.append(pair_rows)
+            last_group[key] = pair_rows
     return groups
 
 
-def _of_pairs(rows: Iterable[PairClaimRow], sources: Mapping[str, Source]) -> Iterator[list[PairClaimRow]]:
+def _split_by_pair(
+    rows: Iterable[PairClaimRow], sources: Mapping[str, Source]
+) -> Iterator[list[PairClaimRow]]:
     """Yield rows of a pair, with at most as much evidence as a request shows."""
     group: list[PairClaimRow] = []
     for row in rows:
-        is_other = bool(group) and row["pair_id"] != group[0]["pair_id"]
-        evidence = {of["evidence_chunk_id"] for of in (*group, row)} & sources.keys()
-        if is_other or len(group) == _MOST_CLAIMS or len(evidence) > _MOST_PASSAGES:
+        is_other_pair = bool(group) and row["pair_id"] != group[0]["pair_id"]
+        evidence = {member["evidence_chunk_id"] for member in (*group, row)} & sources.keys()
+        if is_other_pair or len(group) == _MOST_CLAIMS or len(evidence) > _MOST_PASSAGES:
             yield group
             group = []
         group.append(row)

@@ -58,13 +58,18 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
     spans = sentence_spans(text, language)
     if not spans:
         return Surroundings("", "", (), is_item=False, opens_paragraph=True)
+    # the indexes of the sentences that contain the first and the last character
     first = max(bisect_right(spans, (start, len(text))) - 1, 0)
     last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
-    before = "" if first == 0 or _apart(text, spans, first - 1) else _cut(text, spans[first - 1])
-    after = "" if last + 1 == len(spans) or _apart(text, spans, last) else _cut(text, spans[last + 1])
-    opens = first == 0 or "\n\n" in text[spans[first - 1][1] : spans[first][0]]
-    is_item = _depth(text, spans[first]) is not None
-    return Surroundings(before, after, tuple(_lead_ins(text, spans, first)), is_item, opens)
+    has_before = first > 0 and not _apart(text, spans, first - 1)
+    has_after = last + 1 < len(spans) and not _apart(text, spans, last)
+    return Surroundings(
+        before=_cut(text, spans[first - 1]) if has_before else "",
+        after=_cut(text, spans[last + 1]) if has_after else "",
+        lead_ins=tuple(_lead_ins(text, spans, first)),
+        is_item=_depth(text, spans[first]) is not None,
+        opens_paragraph=first == 0 or "\n\n" in text[spans[first - 1][1] : spans[first][0]],
+    )
 
 
 def introduction_of(text: str, at: int, around: Surroundings) -> str:
@@ -94,14 +99,15 @@ def _pronoun(unit: Reading, around: Surroundings, context: QuestionContext) -> I
 
     "This option" is clear if a heading or the lead-in names an option.
     """
-    words = lexicon(unit.language).proof
-    if not unit.opens_with(words.pronouns) or unit.opens_with(words.impersonal):
+    vocabulary = lexicon(unit.language).proof
+    if not unit.opens_with(vocabulary.pronouns) or unit.opens_with(vocabulary.impersonal):
         return
-    points = unit.lower_tokens[0] in words.articles and len(unit.words) > 1
-    if points and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
+    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
+    if has_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
         return
     before = read(around.before, unit.language).folded
-    if not before or before not in " ".join(context.answer.folded.split()):
+    is_before_in_answer = before in " ".join(context.answer.folded.split())
+    if not before or not is_before_in_answer:
         yield f'"{unit.tokens[0]}" stands for something said before'
 
 
