@@ -7,6 +7,7 @@ table, and two-hop questions of chunks with a link.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -112,7 +113,7 @@ def deal_types(
     dealt: npt.NDArray[np.int64] = np.full(len(slots), -1, dtype=np.int64)  # index of the type, -1 if open
     has_type = np.zeros((int(chunk.max()) + 1, len(types)), dtype=bool)  # chunks × types
 
-    def deal(slot: int, kind: int) -> None:
+    def deal(slot: np.integer[Any], kind: int) -> None:
         dealt[slot], has_type[chunk[slot], kind] = kind, True
         quotas[kind] -= 1
 
