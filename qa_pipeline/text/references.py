@@ -313,7 +313,11 @@ def locate_quote(quote: str, text: str) -> Located | None:
 
 @functools.lru_cache(maxsize=1024)
 def _folded(text: str, deep: bool) -> tuple[str, list[int]]:
-    """Return the comparable form of a text, and the original offset of each of its characters."""
+    """Return the comparable form of a text, and the original offset of each of its characters.
+
+    Runs of white space become one space. With `deep`, case, quotation marks, dashes and markup are folded too,
+    and "compari-\\nson" becomes "comparison".
+    """
     form: list[str] = []
     offsets: list[int] = []
     hyphens = {match.start(): match.end() for match in _HYPHENATED.finditer(text)} if deep else {}
