@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +26,7 @@ def calibrate(
     data: Annotated[
         list[Path] | None, typer.Option(help="File or folder of labelled rows; repeatable.")
     ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Rows of each file, spread over sources.")] = None,
     target_precision: Share = 0.98,
     confidence: Confidence = 0.95,
     out: Annotated[Path | None, typer.Option(help="File of thresholds to write.")] = None,
@@ -46,7 +48,7 @@ def calibrate(
     from qa_pipeline.calibration.fitting import calibrate as fit
     from qa_pipeline.calibration.rows import read_all_rows
     from qa_pipeline.cli.console import show
-    from qa_pipeline.evaluation.labelled_files import labelled_files
+    from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.thresholds import thresholds_bytes
     from qa_pipeline.settings.tree import load_settings
@@ -57,7 +59,8 @@ def calibrate(
         return
     if not re.fullmatch("[a-z0-9_-]{1,40}", name):
         raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
-    files = [read_all_rows(path) for path in labelled_files(data or [])]
+    labelled = [read_all_rows(path) for path in labelled_files(data or [])]
+    files = [replace(file, items=draw(file.items, limit)) for file in labelled]
     rows = sum(file.items.height for file in files)
     sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
     thresholds = fit(

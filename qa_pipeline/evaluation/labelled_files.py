@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_entries import COLUMNS
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.row_files import Fault, FileRow, Limits, open_rows
 
 Row = dict[str, Any]
@@ -197,3 +198,22 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
         return Fault("empty_field", f"{field} is empty{advice}")
     path = ".".join(map(str, problem["loc"]))
     return Fault("wrong_type", f"{path}: {problem['msg']}{advice}")
+
+
+def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
+    """Return at most `limit` items of each data set, spread over as many groups as possible.
+
+    Groups are in the order of a hash, and each gives one item in turn. The sample depends only on ids, and a
+    smaller sample is part of a larger one.
+    """
+    if limit is None:
+        return items
+    hashes = {
+        f"{name}_hash": pl.col(name).map_elements(hash_text, return_dtype=pl.String())
+        for name in ("group_id", "id")
+    }
+    hashed = items.with_columns(row=pl.int_range(pl.len()), **hashes)
+    turn = pl.col("id_hash").rank("ordinal").over("dataset", "group_id")
+    ordered = hashed.with_columns(turn=turn).sort("turn", "group_id_hash", "id_hash")
+    drawn = ordered.filter(pl.int_range(pl.len()).over("dataset") < limit)
+    return drawn.sort("row").select(items.columns)

@@ -315,8 +315,8 @@ def locate_quote(quote: str, text: str) -> Located | None:
 def _folded(text: str, deep: bool) -> tuple[str, list[int]]:
     """Return the comparable form of a text, and the original offset of each of its characters.
 
-    Runs of white space become one space. With `deep`, case, quotation marks, dashes and markup are folded too,
-    and "compari-\\nson" becomes "comparison".
+    Runs of white space become one space. With `deep`, case, quotation marks, dashes and markup are folded
+    too, and words divided at the end of a line are joined.
     """
     form: list[str] = []
     offsets: list[int] = []

@@ -90,9 +90,8 @@ def test_a_model_that_reaches_the_precision_decides_claims_of_later_runs(
     workspace: Workspace, trained: Path, labelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QA_PIPELINE_VERIFICATION__ENTAILMENT__MODEL", str(trained))
-    few = tmp_path / "few.jsonl"
-    few.write_text("".join(labelled.read_text().splitlines(keepends=True)[:20]))
-    assert invoke("calibrate", "--data", few, "--target-precision", TARGET).code == BAD_INPUT
+    few = invoke("calibrate", "--data", labelled, "--limit", "20", "--target-precision", TARGET)
+    assert few.code == BAD_INPUT
     out = tmp_path / "fitted.json"
     options = ("--data", labelled, "--target-precision", TARGET, "--out", out)
     ran = invoke("calibrate", *options)

@@ -1,3 +1,4 @@
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.labelled_files import ITEMS, Item, check
+from qa_pipeline.evaluation.labelled_files import ITEMS, Item, check, draw
 from qa_pipeline.storage.row_files import Fault
 from qa_pipeline_tests.evaluation.labelled_files import item, items, read_labelled, write_lines, write_parquet
 
@@ -66,3 +67,19 @@ def test_files_that_cannot_be_read_as_a_whole_are_named(tmp_path: Path) -> None:
     ):  # fmt: skip
         with pytest.raises(InputError, match=name):
             read_labelled([tmp_path / name])
+
+
+@given(st.integers(1, 40), st.integers(0, 40))
+def test_a_smaller_draw_is_part_of_a_larger_one(limit: int, more: int) -> None:
+    frame = pl.DataFrame(items(36), schema=ITEMS)
+    small, large = (draw(frame, size)["id"].to_list() for size in (limit, limit + more))
+    assert set(small) <= set(large)
+    assert len(small) == min(limit, 36)
+    assert [one for one in frame["id"] if one in large] == large
+
+
+def test_a_draw_spreads_over_groups_and_is_made_in_each_data_set() -> None:
+    rows = [item(n, id=f"{name}{n}", dataset=name) for name, n in itertools.product(("a", "b"), range(20))]
+    drawn = draw(pl.DataFrame(rows, schema=ITEMS), 10)
+    sizes = drawn.group_by("dataset").agg(pl.len(), groups=pl.col("group_id").n_unique()).sort("dataset")
+    assert sizes.rows() == [("a", 10, 10), ("b", 10, 10)]

@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from qa_pipeline import verify
+from qa_pipeline.evaluation.labelled_files import draw
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.evaluation.labelled_files import read_labelled
 
@@ -21,11 +22,9 @@ def main() -> None:
     """Verify every item and print the counts."""
     parser = parser_of(__doc__)
     parser.add_argument("data", type=Path, nargs="+", help="files or folders of labelled answers")
-    parser.add_argument("--limit", type=int, help="first rows of each data set")
+    parser.add_argument("--limit", type=int, help="rows of each data set, drawn by group")
     options = parser.parse_args()
-    items = read_labelled(options.data).items
-    if options.limit is not None:
-        items = items.group_by("dataset", maintain_order=True).head(options.limit)
+    items = draw(read_labelled(options.data).items, options.limit)
     total: Counter[str] = Counter()
     for (name,), subset in items.group_by("dataset", maintain_order=True):
         counts = count_verdicts(subset)
