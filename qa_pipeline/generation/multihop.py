@@ -67,33 +67,32 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct edges of a batch, under the chunk that comes first, best edges first."""
     columns = ("chunk_id", "document_id", "section_start", "language")
     nodes = chunks.select(*columns, node=pl.int_range(pl.len()))
-    joining = (
+    kind_weight = pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
+    mentions = (
         _mentions(chunks)
         .join(nodes, on="node", maintain_order="left")
-        .with_columns(spread=pl.len().over("key"))
+        .with_columns(spread=pl.len().over("key"))  # number of chunks with this name
         .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
         .with_columns(
-            weight=pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
-            * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
+            weight=kind_weight * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
             mentioned=pl.len().over("node"),
         )
     )
-    across = pl.col("document_id") != pl.col("document_id_right")
-    stronger = pl.when(pl.col("weight_right") >= pl.col("weight"))
-    sharing = (
-        joining.join(joining, on=["key", "language"])
-        .filter(
-            pl.col("node") < pl.col("node_right"),
-            across | (pl.col("section_start") != pl.col("section_start_right")),
-        )
+    is_across = pl.col("document_id") != pl.col("document_id_right")
+    is_other_section = pl.col("section_start") != pl.col("section_start_right")
+    most_shared = 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right")
+    pairs = (
+        mentions.join(mentions, on=["key", "language"])
+        .filter(pl.col("node") < pl.col("node_right"), is_across | is_other_section)
         .with_columns(shared=pl.len().over("node", "node_right").cast(pl.Int32()))
-        .filter(pl.col("shared") <= 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right"))
+        .filter(pl.col("shared") <= most_shared)
     )
+    is_right_stronger = pl.col("weight_right") >= pl.col("weight")
     edges = (
-        sharing.with_columns(
-            scope=pl.when(across).then(pl.lit("across")).otherwise(pl.lit("within")),
+        pairs.with_columns(
+            scope=pl.when(is_across).then(pl.lit("across")).otherwise(pl.lit("within")),
             weight=pl.max_horizontal("weight", "weight_right"),
-            kind=stronger.then("kind_right").otherwise("kind"),
+            kind=pl.when(is_right_stronger).then("kind_right").otherwise("kind"),
             other_chunk_id="chunk_id_right",
             bridge="written",
         )
