@@ -313,8 +313,8 @@ def evaluate(
     """Evaluate answered questions.
 
     Args:
-        data: rows, as a Polars frame or mappings, or the path of a file, a folder or a release. Patterns such
-            as "runs/*.jsonl" and lists of paths work too. docs/evaluation.md lists the fields.
+        data: rows, as a Polars frame or mappings, or the path of a file, a folder or a release, or a list of
+            paths. docs/evaluation.md lists the fields.
         metrics: names of metrics; by default the eight of the summary.
         model: decides and judges where the local steps cannot; see `verify`.
         undecided: how to score undecided statements: by similarity to the contexts, or as unknown.

@@ -142,8 +142,8 @@ def test_a_frame_and_its_file_have_equal_figures(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     path.write_text("\n".join(map(json.dumps, ROWS)), "utf-8")
     of_frame, of_file = evaluate(pl.DataFrame(ROWS), metrics=OFFLINE), evaluate(path, metrics=OFFLINE)
-    of_pattern = evaluate(str(tmp_path / "*.jsonl"), metrics=OFFLINE)
-    assert of_frame.document == of_file.document == of_pattern.document
+    of_folder = evaluate(str(tmp_path), metrics=OFFLINE)
+    assert of_frame.document == of_file.document == of_folder.document
     assert of_frame.scores.equals(of_file.scores)
     assert of_frame.scores["faithfulness"].to_list() == [1.0, 0.0]
     assert of_frame.statements["verdict"].to_list() == ["supported", "unsupported"]
@@ -156,7 +156,7 @@ def test_the_summary_has_the_eight_metrics_and_all_are_had_on_request() -> None:
     assert set(evaluate(ROWS[:1], metrics="all").summary["metric"]) == set(METRICS)
 
 
-@pytest.mark.parametrize("data", [[], [{"qestion": "Why?"}], "nowhere/*.jsonl", "nowhere.jsonl"])
+@pytest.mark.parametrize("data", [[], [{"qestion": "Why?"}], "nowhere", "nowhere.jsonl"])
 def test_data_without_rows_is_refused(data: Any) -> None:
     with pytest.raises(InputError):
         evaluate(data, metrics=OFFLINE)

@@ -1,4 +1,4 @@
-"""Labelled rows for calibration: read from files or decisions, with their claims and scores."""
+"""Labelled rows for calibration: read from files, with their claims and scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.labelled_files import ITEMS, Item, read_file
+from qa_pipeline.evaluation.labelled_files import Item, read_file
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.hashes import hash_file, hash_parts
-from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import frame_hash, read_table
-from qa_pipeline.storage.tables import CHUNKS, CLAIMS, PAIRS
 from qa_pipeline.verification.verify import Means, Statement, verify
-
-QUALITY = "quality"
-"""Prefix of reasons of rejection that do not concern the sources."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +58,7 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
     ]
     means = Means(resources.settings.verification, resources.embedder, resources.entailment)
     keys = items.select("file", "group_id", "id").iter_rows()
-    order = [hash_parts("row", *key, str(place)) for place, key in enumerate(keys)]
+    order = [hash_parts("row", *key, str(index)) for index, key in enumerate(keys)]
     rows = items.select(
         group=pl.struct("file", "group_id").rank("dense").cast(pl.Int64()),
         label=pl.col("label") == 1,
@@ -73,56 +66,3 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
         order=pl.Series(order),
     )
     return LabelledRows(rows.sort("order").drop("order"), verify(statements, means).claims)
-
-
-def decided_rows(layout: Layout) -> LabelledFile:
-    """Return the valid decisions of an output folder as labels: accepted is supported, rejected is not.
-
-    Edits, refusals, pairs without evidence, and rejections for "quality" are omitted.
-
-    Raises:
-        InputError: there is no such decision.
-        TableError: tables or decisions cannot be read.
-    """
-    items = pl.concat(
-        [ITEMS.to_frame(), *(_decided(layout, path.stem) for path in layout.tables(PAIRS.name))]
-    )
-    if items.is_empty():
-        raise InputError(f"no decision in {layout.out} says whether an answer is supported")
-    return LabelledFile(layout.out / "decisions", frame_hash(items), items)
-
-
-def _decided(layout: Layout, batch: str) -> pl.DataFrame:
-    decisions = read_decisions(layout.decisions(batch))
-    if decisions.is_empty():
-        return ITEMS.to_frame()
-    pairs, claims, chunks = (
-        read_table(layout.table(table.name, batch), table) for table in (PAIRS, CLAIMS, CHUNKS)
-    )
-    is_rejected = pl.col("decision") == "rejected"
-    says_quality = pl.col("why").str.to_lowercase().str.starts_with(QUALITY).fill_null(value=False)
-    standing = applied(decisions, pairs, claims).filter(
-        pl.col("decision") != EDITED, ~(is_rejected & says_quality)
-    )
-    proofs = claims.select(
-        "pair_id",
-        chunk_id="evidence_chunk_id",
-        group_id="evidence_document_id",
-        of_claim="claim_id",
-        statement=pl.coalesce("self_contained", "text"),
-    ).join(chunks.select("chunk_id", passage="text"), on="chunk_id", maintain_order="left")
-    of_pair = pl.col("claim_id").is_null()
-    rows = (
-        standing.select("decision_id", "decision", "pair_id", "claim_id")
-        .join(pairs.select("pair_id", "language", "question", "answer"), on="pair_id")
-        .join(proofs, on="pair_id", maintain_order="left_right")
-        .filter(of_pair | (pl.col("claim_id") == pl.col("of_claim")))
-        .group_by(pl.col("decision_id").alias("id"), maintain_order=True)
-        .agg(
-            pl.col("language", "question", "group_id").first(),
-            context=pl.col("passage").unique(maintain_order=True),
-            answer=pl.when(of_pair).then("answer").otherwise("statement").first(),
-            label=(~is_rejected).first().cast(pl.Int8()),
-        )
-    )
-    return pl.DataFrame(rows.to_dicts(), schema=ITEMS)

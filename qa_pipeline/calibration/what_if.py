@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.decisions import overrule_claims
-from qa_pipeline.curation.ledger import build_verdicts, recorded_deciding
+from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.base import read_assignments
 from qa_pipeline.settings.tree import load_settings
@@ -42,13 +42,13 @@ def read_changes(texts: list[str]) -> dict[str, dict[str, Any]]:
 def what_if(
     layout: Layout, batches: list[str] | None, changes: Mapping[str, Mapping[str, Any]]
 ) -> pl.DataFrame:
-    """Decide stored batches again, each by the settings of its run with `changes`.
+    """Decide stored batches again by the current settings with `changes`.
 
     Returns:
         The count of claims and pairs (`what`) by old verdict, new verdict and new reason.
 
     Raises:
-        InputError: a batch does not exist, or the settings of its run are not recorded.
+        InputError: a batch does not exist.
         SettingsError: the changed settings cannot be used.
         TableError: a table is missing or damaged.
     """
@@ -56,18 +56,13 @@ def what_if(
     missing = sorted(set(batches or []) - set(stored))
     if missing or not stored:
         raise InputError(
-            f"{layout.out} has no verdicts of {', '.join(missing) or 'any batch'}; it has those of "
-            f"{', '.join(stored) or 'none'}: qa-pipeline run CORPUS --out {layout.out} makes them"
+            f"{layout.out} has no verdicts of {', '.join(missing) or 'any batch'}; "
+            f"qa-pipeline run CORPUS --out {layout.out} makes them"
         )
+    settings = load_settings(out=layout.out, **changes)
     rows = []
     for batch in batches or stored:
         frames = {name: read_table(layout.table(name, batch), STORED[name]) for name in INPUTS}
-        ids = frames["verdicts"]["thresholds_id"].unique()
-        recorded = recorded_deciding(layout, ids[0]) if ids.len() else {}
-        if ids.len() and not recorded:
-            raise InputError(f"the settings of the run of {batch} are not recorded; run it again")
-        groups = {name: {**recorded.get(name, {}), **changes.get(name, {})} for name in _GROUPS}
-        settings = load_settings(out=layout.out, **groups)
         claims, pairs = decide_again(frames, settings.verification, settings.judging)
         for what, key, old, new in (
             ("claims", "claim_id", frames["claim_verdicts"], claims),

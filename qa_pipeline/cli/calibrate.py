@@ -24,7 +24,6 @@ def calibrate(
     data: Annotated[
         list[Path] | None, typer.Option(help="File or folder of labelled rows; repeatable.")
     ] = None,
-    decisions: Annotated[Path | None, folder_option("Output folder with decisions of people.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Rows of each file, spread over sources.")] = None,
     target_precision: Annotated[
         float, typer.Option(min=0.001, max=0.9999, help="Share of decisions that must be right.")
@@ -45,11 +44,11 @@ def calibrate(
     may miss the target is refused; if all are refused, the exit code is 1. --what-if compares the verdicts of
     a folder with those under --set, such as judging.threshold=0.8.
     """
-    check_exists(*(data or []), decisions, what_if)
-    if not data and decisions is None and what_if is None:
-        raise InputError("name labelled rows with --data, or a folder of decisions with --decisions")
+    check_exists(*(data or []), what_if)
+    if not data and what_if is None:
+        raise InputError("name labelled rows with --data")
     from qa_pipeline.calibration.fitting import calibrate as fit
-    from qa_pipeline.calibration.rows import decided_rows, read_all_rows
+    from qa_pipeline.calibration.rows import read_all_rows
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
 
@@ -60,7 +59,6 @@ def calibrate(
         raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
     labelled = [read_all_rows(path) for path in labelled_files(data or [])]
     files = [replace(file, items=draw(file.items, limit)) for file in labelled]
-    files += [] if decisions is None else [decided_rows(Layout(decisions))]
     rows = sum(file.items.height for file in files)
     sys.stderr.write(f"scoring {rows} rows of {', '.join(file.path.name for file in files)}\n")
     thresholds = fit(

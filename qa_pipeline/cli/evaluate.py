@@ -66,24 +66,21 @@ def gate(
     accept_likeness: Annotated[
         bool, typer.Option("--accept-likeness", help="Accept likeness alone on critical checks.")
     ] = False,
-    limits_file: Annotated[Path | None, typer.Option("--limits", help="YAML file of limits.")] = None,
     out: Written = None,
     as_json: Json = False,
 ) -> None:
     """Fail if an evaluation is worse than an earlier one, misses a threshold or fails a golden row.
 
-    A loss must be significant (95 %, paired, by document). --limits may set thresholds, drop, critical_drop,
-    critical and accept_likeness. Exit codes: 0 passed; 1 failed; 2 undecided, because likeness alone decided
-    a critical check.
+    A loss must be significant (95 %, paired, by document). Exit codes: 0 passed; 1 failed; 2 undecided,
+    because likeness alone decided a critical check.
     """
-    check_exists(current, baseline, golden, limits_file)
+    check_exists(current, baseline, golden)
     from qa_pipeline.evaluation.comparison_pages import gate_page
+    from qa_pipeline.evaluation.gate import Limits, read_golden
     from qa_pipeline.evaluation.gate import gate as check_gate
-    from qa_pipeline.evaluation.gate import read_golden, read_limits
     from qa_pipeline.evaluation.report_folder import read_report
 
-    flags = {"accept_likeness": accept_likeness or None}  # None keeps the value of the file
-    limits = read_limits(limits_file, flags, _thresholds(threshold or []))
+    limits = Limits(thresholds=_thresholds(threshold or []), accept_likeness=accept_likeness)
     earlier = read_report(baseline) if baseline else None
     golden_rows = read_golden(golden) if golden else None
     document = check_gate(read_report(current), earlier, limits, golden_rows)
@@ -127,8 +124,6 @@ def _show_page(
     for part in page:
         if isinstance(part, str):
             print_line(part)
-        elif part.folded:
-            print_line(f"{part.title}: in --json and --out")
         else:
             show_table(part.title, [dict(zip(part.columns, row, strict=True)) for row in part.rows])
 

@@ -153,9 +153,7 @@ def certify_release(
 
 
 def forget(
-    document: Annotated[
-        str, typer.Argument(help="Its path or BATCH/PATH, its id, its hash, or the beginning of either.")
-    ],
+    document: Annotated[str, typer.Argument(help="Its path, BATCH/PATH, id or content hash.")],
     out: Out = Path("data"),
     yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only list.")] = False,
     change: Change = None,
@@ -183,7 +181,7 @@ def forget(
             stack.enter_context(alone(layout.releases))
         occurrences = find_documents(layout, document, database)
         manifests = {str(path): read_manifest(path) for path in release_folders(layout.releases)}
-        batches = set(occurrences.rows["batch"])  # their rows may contain a passage of the document
+        batches = set(occurrences.batches)  # their rows may contain a passage of the document
         releases = [path for path, manifest in manifests.items() if batches & manifest.batches.keys()]
         replies = erase_documents(layout, occurrences, database) if yes else None
     result: dict[str, Any] = {

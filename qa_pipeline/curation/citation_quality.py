@@ -8,7 +8,7 @@ They use decided claims instead of an entailment model.
 import polars as pl
 
 from qa_pipeline.text.references import RESOLVED
-from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages, join_by_pair
 
 MEASURES = (
     "citation_existence",
@@ -51,42 +51,33 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
         citation_completeness: share of claims that are supported by cited passages or documents alone.
         source_coverage: share of the cited documents that support a claim.
     """
-    proofs = _proofs(claims, claim_verdicts)
-    cited = _citations(pairs, claims, proofs.filter("supported"))
-    return (
-        pairs.select("pair_id")
-        .join(_of_citations(cited), on="pair_id", how="left", maintain_order="left")
-        .join(_of_claims(cited, proofs), on="pair_id", how="left", maintain_order="left")
-        .with_columns(
-            pl.when(pl.col("share").is_not_null()).then("citation_accuracy").alias("citation_accuracy")
-        )
-        .with_columns(
-            citation_quality=weighted_quality(
-                pl.col("citation_existence"), pl.col("citation_accuracy"), pl.col("share")
-            )
-        )
-        .select("pair_id", *MEASURES)
+    evidence_rows = _claim_evidence(claims, claim_verdicts)
+    cited = _citations(pairs, claims, evidence_rows.filter("supported"))
+    measured = join_by_pair(
+        pairs.select("pair_id"), _measure_citations(cited), _measure_claims(cited, evidence_rows)
+    )
+    accuracy = pl.when(pl.col("grounding").is_not_null()).then("citation_accuracy")  # null without claims
+    quality = weighted_quality(pl.col("citation_existence"), accuracy, pl.col("grounding"))
+    return measured.with_columns(citation_accuracy=accuracy, citation_quality=quality).select(
+        "pair_id", *MEASURES
     )
 
 
-def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return the evidence of each claim, a row per quote, with a column `supported`."""
-    evidence = evidence_passages(claims, claim_verdicts)
-    return (
-        decided_claims(claims, claim_verdicts)
-        .select("pair_id", "claim_id", (pl.col("verdict") == SUPPORTED).alias("supported"))
-        .join(
-            evidence.select("claim_id", chunk_id="evidence_chunk_id", document_id="evidence_document_id"),
-            on="claim_id",
-            maintain_order="left",
-        )
+def _claim_evidence(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each quote of each claim: pair_id, claim_id, supported, chunk_id and document_id."""
+    supported = decided_claims(claims, claim_verdicts).select(
+        "pair_id", "claim_id", supported=pl.col("verdict") == SUPPORTED
     )
+    evidence = evidence_passages(claims, claim_verdicts).select(
+        "claim_id", chunk_id="evidence_chunk_id", document_id="evidence_document_id"
+    )
+    return supported.join(evidence, on="claim_id", maintain_order="left")
 
 
-def _citations(pairs: pl.DataFrame, claims: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
+def _citations(pairs: pl.DataFrame, claims: pl.DataFrame, evidence_rows: pl.DataFrame) -> pl.DataFrame:
     """Return a row per citation, with columns resolved, quote_found, document_proves and proves."""
-    by_chunk = proofs.select(_BY_CHUNK).unique().with_columns(chunk_proves=True)
-    by_document = proofs.select(_BY_DOCUMENT).unique().with_columns(document_proves=True)
+    by_chunk = evidence_rows.select(_BY_CHUNK).unique().with_columns(chunk_proves=True)
+    by_document = evidence_rows.select(_BY_DOCUMENT).unique().with_columns(document_proves=True)
     proves = pl.when(pl.col("chunk_id").is_null()).then("document_proves").otherwise("chunk_proves")
     return (
         pairs.select("pair_id", pl.col("citations").alias("citation"))
@@ -117,7 +108,7 @@ def _quotes(claims: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _of_citations(cited: pl.DataFrame) -> pl.DataFrame:
+def _measure_citations(cited: pl.DataFrame) -> pl.DataFrame:
     """Return the measures of each pair with citations."""
     resolved, proves = pl.col("resolved"), pl.col("proves")
     thing, document = pl.struct("document_id", "chunk_id"), pl.col("document_id")
@@ -136,21 +127,21 @@ def _share(things: pl.Expr, part: pl.Expr, is_counted: pl.Expr) -> pl.Expr:
     return pl.when(total > 0).then(things.filter(part).n_unique() / total)
 
 
-def _of_claims(cited: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
-    """Return citation_completeness and the share of supported claims, for pairs with claims."""
+def _measure_claims(cited: pl.DataFrame, evidence_rows: pl.DataFrame) -> pl.DataFrame:
+    """Return citation_completeness and grounding, the share of supported claims, for pairs with claims."""
     resolved = cited.filter("resolved")
     chunks = resolved.filter(pl.col("chunk_id").is_not_null()).select(_BY_CHUNK).unique()
     documents = resolved.filter(pl.col("chunk_id").is_null()).select(_BY_DOCUMENT).unique()
-    is_supported = pl.col("in_chunk").fill_null(value=False) | pl.col("in_document").fill_null(value=False)
+    is_cited = pl.any_horizontal(pl.col("in_chunk", "in_document").fill_null(value=False))
     return (
-        proofs.join(chunks.with_columns(in_chunk=True), on=_BY_CHUNK, how="left")
+        evidence_rows.join(chunks.with_columns(in_chunk=True), on=_BY_CHUNK, how="left")
         .join(documents.with_columns(in_document=True), on=_BY_DOCUMENT, how="left")
         .group_by("pair_id", "claim_id")
-        .agg(pl.col("supported").first(), is_supported.all().alias("held"))
+        .agg(pl.col("supported").first(), all_cited=is_cited.all())
         .group_by("pair_id")
         .agg(
-            (pl.col("supported") & pl.col("held")).mean().alias("citation_completeness"),
-            pl.col("supported").mean().alias("share"),
+            (pl.col("supported") & pl.col("all_cited")).mean().alias("citation_completeness"),
+            pl.col("supported").mean().alias("grounding"),
         )
     )
 

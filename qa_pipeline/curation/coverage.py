@@ -1,4 +1,4 @@
-"""Count the questions and accepted pairs of each section of a batch."""
+"""Count the accepted pairs of each section of a batch."""
 
 import polars as pl
 
@@ -10,61 +10,47 @@ _SECTION = ("document_id", "section_start")
 def cover_sections(
     chunks: pl.DataFrame, questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame
 ) -> pl.DataFrame:
-    """Count the questions and pairs of each section, and give the reason if it lacks an accepted pair.
+    """Count the accepted pairs of each section, and give the reason if there are none.
 
     A generated pair counts for the section its question was written for. An imported pair counts for every
     section whose chunks it used. The reason of an uncovered section is the most frequent reason of its
     pairs, or else of its questions. Ties go to the first reason by name.
 
     Returns:
-        Sections, in the order of the chunks, with counts, a reason and a status: covered (it has an accepted
+        Sections, in the order of the chunks, with accepted, reason and status: covered (it has an accepted
         pair), repeated (all its chunks repeat other text) or uncovered.
     """
     chunk_sections = chunks.select("chunk_id", *_SECTION)
-    asked_chunks = questions.with_columns(chunk_id=pl.col("target_chunk_ids").list.first()).join(
-        chunk_sections, on="chunk_id"
+    is_repeated = pl.col("passed_over").is_in([NEAR_DUPLICATE, REPEATED_BLOCK]).fill_null(value=False)
+    sections = chunks.group_by(*_SECTION, maintain_order=True).agg(
+        pl.first("batch", "section_path"), repeated=is_repeated.all()
     )
-    decided = (
-        _placed(pairs, questions)
+    section_questions = (
+        questions.with_columns(chunk_id=pl.col("target_chunk_ids").list.first())
+        .join(chunk_sections, on="chunk_id")
+        .group_by(*_SECTION)
+        .agg(question_reason=_most_frequent("reason"))
+    )
+    section_pairs = (
+        _chunks_of_pairs(pairs, questions)
         .join(chunk_sections, on="chunk_id")
         .join(verdicts.select("pair_id", "verdict", "reason"), on="pair_id")
-    )
-    sections = chunks.group_by(*_SECTION, maintain_order=True).agg(
-        pl.first("batch", "section_path"),
-        chunks=pl.len(),
-        repeated=pl.col("passed_over").is_in([NEAR_DUPLICATE, REPEATED_BLOCK]).fill_null(value=False).all(),
-    )
-    of_questions = asked_chunks.group_by(*_SECTION).agg(
-        planned=pl.col("planned_type").is_not_null().sum(),
-        written=pl.col("question").is_not_null().sum(),
-        kept=(pl.col("status") == "kept").sum(),
-        question_reason=_most_frequent("reason"),
-    )
-    of_pairs = (
-        decided.unique(["pair_id", *_SECTION])
+        .unique(["pair_id", *_SECTION])
         .group_by(*_SECTION)
-        .agg(
-            pairs=pl.len(),
-            accepted=(pl.col("verdict") == "accepted").sum(),
-            pair_reason=_most_frequent("reason"),
+        .agg(accepted=(pl.col("verdict") == "accepted").sum(), pair_reason=_most_frequent("reason"))
+    )
+    is_covered = pl.col("accepted") > 0
+    status = pl.when(is_covered).then(pl.lit("covered")).when("repeated").then(pl.lit("repeated"))
+    return (
+        sections.join(section_questions, on=_SECTION, how="left", maintain_order="left")
+        .join(section_pairs, on=_SECTION, how="left", maintain_order="left")
+        .with_columns(pl.col("accepted").fill_null(0).cast(pl.Int32))
+        .select(
+            *(*_SECTION, "batch", "section_path", "accepted"),
+            status=status.otherwise(pl.lit("uncovered")),
+            reason=pl.when(~is_covered).then(pl.coalesce("pair_reason", "question_reason")),
         )
     )
-    counts = ("planned", "written", "kept", "pairs", "accepted")
-    joined = sections.join(of_questions, on=_SECTION, how="left", maintain_order="left").join(
-        of_pairs, on=_SECTION, how="left", maintain_order="left"
-    )
-    covered = pl.col("accepted") > 0
-    rows = joined.with_columns(
-        pl.col(*counts).fill_null(0).cast(pl.Int32), pl.col("chunks").cast(pl.Int32)
-    ).with_columns(
-        status=pl.when(covered)
-        .then(pl.lit("covered"))
-        .when("repeated")
-        .then(pl.lit("repeated"))
-        .otherwise(pl.lit("uncovered")),
-        reason=pl.when(~covered).then(pl.coalesce("pair_reason", "question_reason")),
-    )
-    return rows.select(*_SECTION, "batch", "section_path", "chunks", *counts, "status", "reason")
 
 
 OUTCOMES = pl.Schema(
@@ -87,10 +73,9 @@ def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame) -> pl.Data
     textless = documents.join(coverage, on="document_id", how="anti", maintain_order="left").with_columns(
         section_path=pl.lit(None), accepted=0, reason=pl.coalesce("reason", pl.lit("no_text"))
     )
-    order = pl.col("path").rank("dense").over("batch")
-    frames = (sections, textless)
-    parts = [frame.select(OUTCOMES.names()).cast(OUTCOMES) for frame in frames]
-    return pl.concat(parts).sort("batch", order, maintain_order=True)
+    parts = [frame.select(OUTCOMES.names()).cast(OUTCOMES) for frame in (sections, textless)]
+    path_order = pl.col("path").rank("dense").over("batch")
+    return pl.concat(parts).sort("batch", path_order, maintain_order=True)
 
 
 def count_outcomes(outcomes: pl.DataFrame, *columns: str) -> pl.DataFrame:
@@ -109,16 +94,14 @@ def count_outcomes(outcomes: pl.DataFrame, *columns: str) -> pl.DataFrame:
     return counted.sort("sections", *columns, descending=[True, *([False] * len(columns))])
 
 
-def _placed(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
+def _chunks_of_pairs(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
     """Return pair_id and chunk_id: a row for each chunk that a pair is about."""
     targets = questions.select("question_id", "target_chunk_ids")
-    about = pl.coalesce("target_chunk_ids", "used_chunk_ids")
-    placed = pairs.filter(pl.col("expected_verdict").is_null()).select(
-        "pair_id", "question_id", "used_chunk_ids"
-    )
     return (
-        placed.join(targets, on="question_id", how="left")
-        .select("pair_id", chunk_id=about)
+        pairs.filter(pl.col("expected_verdict").is_null())
+        .select("pair_id", "question_id", "used_chunk_ids")
+        .join(targets, on="question_id", how="left")
+        .select("pair_id", chunk_id=pl.coalesce("target_chunk_ids", "used_chunk_ids"))
         .explode("chunk_id")
     )
 

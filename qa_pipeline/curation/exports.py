@@ -17,7 +17,7 @@ from qa_pipeline.curation.training import evidence_lists, find_proofs
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.row_files import FileRow
-from qa_pipeline.storage.tables import EVIDENCE
+from qa_pipeline.verification.outcomes import join_by_pair
 
 LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
 VALIDATED = "validated"
@@ -31,9 +31,7 @@ _SOURCES = ("passage_ids", "passage_scores", "used_chunk_ids", "generator")
 _INPUT = ("source_line", "source_id", "source_fields", "expected_kind")
 _PAIR_FIELDS = frozenset({"question", "answer", "citations", "source_fields"})
 """Fields of the ledger that the row of a pairs file already contains."""
-_SPANS = pl.List(
-    pl.Struct({"start": pl.Int64(), "end": pl.Int64(), "reason": pl.String(), "text": pl.String()})
-)
+_HASHES = {"pair_id": pl.String(), "content_sha256": pl.String()}
 
 # Valid in JSON, but some readers split text at every Unicode line end and would split a row there.
 _LINE_ENDS = {character.encode(): f"\\u{ord(character):04x}".encode() for character in "\u0085\u2028\u2029"}
@@ -53,28 +51,21 @@ def ledger_rows(
     A row also contains the best similarity of its claims, and the judge's scores and reasons. Drafted answers
     have their passages with retrieval scores. An imported pair has its line, id and further fields.
     """
-    proofs = evidence_lists(find_proofs(claims, claim_verdicts, documents))
-    similarity = claims.group_by("pair_id").agg(pl.col("similarity").max())
     reasons = [f"{score}_reason" for score in SCORES]
-    judged = assessments.select("pair_id", *reasons, "judge")
-    words = pairs.select("pair_id", *_WORDS, *_SOURCES, *_INPUT).with_row_index("place")
-    content = pl.DataFrame(
-        list(content_hashes(pairs, claims).items()),
-        schema={"pair_id": pl.String, "content_sha256": pl.String},
-        orient="row",
-    )
+    hashes = content_hashes(pairs, claims)
     scores = [name for name in verdicts.columns if name not in (*_DECISION, "unsupported_spans")]
-    rows = verdicts.join(words, on="pair_id", how="left", maintain_order="left").sort(
-        "place", nulls_last=True, maintain_order=True
-    )
-    for more in (proofs, similarity, judged, content, _spans(rows)):
-        rows = rows.join(more, on="pair_id", how="left", maintain_order="left", suffix="_with_text")
-    spans = pl.col("unsupported_spans_with_text").fill_null(pl.lit([], _SPANS))
-    return rows.with_columns(
-        pl.col("evidence").fill_null(pl.lit([], pl.List(EVIDENCE))), spans.alias("unsupported_spans")
+    words = pairs.select("pair_id", *_WORDS, *_SOURCES, *_INPUT)
+    decided = join_by_pair(words.select("pair_id"), verdicts, words)
+    return join_by_pair(
+        decided.drop("unsupported_spans"),
+        evidence_lists(find_proofs(claims, claim_verdicts, documents)),
+        claims.group_by("pair_id").agg(pl.col("similarity").max()),
+        assessments.select("pair_id", *reasons, "judge"),
+        pl.DataFrame({"pair_id": [*hashes], "content_sha256": [*hashes.values()]}, schema=_HASHES),
+        _spans_with_text(decided),
     ).select(
-        *_DECISION, *_WORDS, "evidence", "similarity", *scores, *reasons, "judge", "unsupported_spans",
-        *_SOURCES, *_INPUT, "content_sha256",
+        *_DECISION, *_WORDS, pl.col("evidence").fill_null([]), "similarity", *scores, *reasons, "judge",
+        pl.col("unsupported_spans").fill_null([]), *_SOURCES, *_INPUT, "content_sha256",
     )  # fmt: skip
 
 
@@ -100,7 +91,7 @@ def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
         yield lines
 
 
-def _spans(rows: pl.DataFrame) -> pl.DataFrame:
+def _spans_with_text(rows: pl.DataFrame) -> pl.DataFrame:
     """Return pair_id and its unsupported spans, with the text of each span."""
     return (
         rows.select("pair_id", "answer", "unsupported_spans")
@@ -113,25 +104,27 @@ def _spans(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
+    """Write the JSONL files of a batch."""
+    for name, rows in files.items():
+        write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
+
+
 def write_validated(layout: Layout, batch: str, pair_rows: Iterable[FileRow]) -> None:
     """Write the rows of a pairs file unchanged, and add the ledger row as the field `validation`.
 
     A row that is not a JSON object has only the field `validation`.
     """
-    files = (layout.export(name, batch) for name in LEDGER_FILES)
-    rows = [json.loads(line) for file in files for line in file.read_bytes().splitlines()]
-    verdicts = {
-        row["source_line"]: {name: row[name] for name in row if name not in _PAIR_FIELDS} for row in rows
-    }
-    numbered = ((row.number, row.value if isinstance(row.value, dict) else {}) for row in pair_rows)
-    lines = [
-        json.dumps({**fields, "validation": verdicts.get(number)}, ensure_ascii=False, default=str)
-        for number, fields in numbered
-    ]
+    validations = {}
+    for name in LEDGER_FILES:
+        for line in layout.export(name, batch).read_bytes().splitlines():
+            ledger_row = json.loads(line)
+            validations[ledger_row["source_line"]] = {
+                field: value for field, value in ledger_row.items() if field not in _PAIR_FIELDS
+            }
+    lines = []
+    for row in pair_rows:
+        fields = row.value if isinstance(row.value, dict) else {}
+        validated = {**fields, "validation": validations.get(row.number)}
+        lines.append(json.dumps(validated, ensure_ascii=False, default=str))
     write_bytes(layout.export(VALIDATED, batch), "".join(f"{line}\n" for line in lines).encode())
-
-
-def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
-    """Write the JSONL files of a batch."""
-    for name, rows in files.items():
-        write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))

@@ -46,14 +46,12 @@ class GateSpec:
         name: name of the gate, unique for its asset.
         function: the check; its parameters are names of tables, and optionally `settings`.
         blocking: if True, a batch that fails the gate is not published.
-        asks_for: the description; by default the first line of the function's docstring.
     """
 
     asset: str
     name: str
     function: Callable[..., Gate]
     blocking: bool = True
-    asks_for: str = ""
 
     @cached_property
     def _parameters(self) -> tuple[str, ...]:
@@ -61,8 +59,8 @@ class GateSpec:
 
     @property
     def description(self) -> str:
-        """Return the description of the gate, shown at its asset check."""
-        return self.asks_for or (inspect.getdoc(self.function) or "").partition("\n")[0]
+        """Return the first line of the function's docstring, shown at its asset check."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @property
     def reads(self) -> tuple[str, ...]:

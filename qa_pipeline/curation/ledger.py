@@ -1,15 +1,12 @@
 """Decide every pair and build the ledger, the table of verdicts.
 
-`build_verdicts` is a pure function: new thresholds can be applied to the same tables without model calls. The
-settings behind the verdicts are stored next to the tables, by their `thresholds_id`.
+`build_verdicts` is a pure function: new thresholds can be applied to the same tables without model calls.
 """
 
 import functools
-import json
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -28,15 +25,12 @@ from qa_pipeline.curation.duplicates import (
     find_same_wording,
 )
 from qa_pipeline.curation.gate import Gate
-from qa_pipeline.errors import InputError
 from qa_pipeline.generation.deduplication import find_twins
-from qa_pipeline.records import HOP_SCOPES, QuestionType
+from qa_pipeline.records import HOP_SCOPES
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.storage.files import write_bytes
-from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import UNSUPPORTED, VERDICTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE
-from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs
+from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs, join_by_pair
 
 WELL_SUPPORTED, PARTIALLY_SUPPORTED = 0.75, 0.40
 """Minimum grounding of the support levels, as fixed by the specification."""
@@ -100,7 +94,7 @@ def build_verdicts(
     spans = _unsupported_spans(claims, claim_verdicts)
     by_person = pl.when(pl.col("stage") == PERSON).then(pl.lit(PERSON)).otherwise(pl.lit("pipeline"))
     return VERDICTS.conform(
-        _joined(decided, spans, citation_quality(pairs, claims, claim_verdicts))
+        join_by_pair(decided, spans, citation_quality(pairs, claims, claim_verdicts))
         .with_columns(
             pl.col("unsupported_spans").fill_null([]),
             support_level(),
@@ -115,10 +109,11 @@ def _open_without_model(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
 ) -> pl.Series:
     """Return the ids of pairs that are undecided if the model's claim verdicts are ignored."""
-    by_model = (pl.col("decided_by") == MODEL) & (pl.col("verdict") != "failed")
-    verdict = pl.when(by_model).then(pl.lit("undecided")).otherwise("verdict").alias("verdict")
-    without = claim_verdicts.with_columns(verdict)
-    outcomes = ground_pairs(pairs, claims, without, accept_grounding=accept_grounding)
+    is_by_model = (pl.col("decided_by") == MODEL) & (pl.col("verdict") != "failed")
+    local_verdicts = claim_verdicts.with_columns(
+        verdict=pl.when(is_by_model).then(pl.lit("undecided")).otherwise("verdict")
+    )
+    outcomes = ground_pairs(pairs, claims, local_verdicts, accept_grounding=accept_grounding)
     return outcomes.filter(pl.col("outcome") == "undecided")["pair_id"]
 
 
@@ -130,28 +125,21 @@ def _gather(
     people: pl.DataFrame,
     round_trips: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Join all facts that the rules read, a row per pair."""
+    """Join all facts that the rules read, a row per pair. Scores count only for proved and judged pairs."""
     columns = pairs.select(
         *("pair_id", "batch", "question_id", "draft", "question", "answer", "question_type"),
         *("expected_verdict", "origin", "generator"),
     )
     judged = {f"judge_{name}": name for name in ("status", "reason", "detail")}
-    reached = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
-    return _joined(
+    has_scores = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
+    return join_by_pair(
         columns,
         people.select("pair_id", "decision", "explanation"),
         grounds,
         assessments.select("pair_id", *SCORES, **judged),
         refusals.select("pair_id", refusal="outcome"),
         round_trips.select(*_TRIP, **{f"trip_{name}": name for name in ("status", "reason", "detail")}),
-    ).with_columns(pl.when(reached).then(pl.col(name).fill_nan(None)).alias(name) for name in SCORES)
-
-
-def _joined(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
-    """Join the columns of other frames by pair_id."""
-    for other in others:
-        frame = frame.join(other, on="pair_id", how="left", maintain_order="left")
-    return frame
+    ).with_columns(pl.when(has_scores).then(pl.col(name).fill_nan(None)).alias(name) for name in SCORES)
 
 
 def _composite(judging: JudgingSettings) -> pl.Expr:
@@ -171,77 +159,87 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
     accepted only if all its claims are supported. A `verifier` or `judge` that fails its gate neither accepts
     nor rejects pairs.
     """
-
-    def of_types(*types: QuestionType) -> pl.Expr:
-        return pl.col("question_type").is_in(types) & (pl.col("origin") == "generated")
-
+    source, quality = "source_verification", "quality_assessment"
     outcome, reason, detail = pl.col("outcome"), pl.col("reason"), pl.col("detail")
+    is_generated = pl.col("origin") == "generated"
+    question_type = pl.col("question_type")
+
     decision, decision_detail = pl.col("decision"), pl.col("explanation")
-    proved = outcome.is_in(["grounded", "refusal"])
-    edited = (pl.col("origin") == EDITED) & (outcome == "grounded")
-    refused, refusal = outcome == "refusal", pl.col("refusal")
-    answered = pl.lit("the question was meant to have no answer, and the documents answer it")
-    no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
-    hops, fewer = of_types(*HOP_SCOPES), pl.col("fewer_chunks_answer")
-    unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
-    unexamined = pl.lit("answerability of the question was not examined")
-    status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
-    not_judged = status == "not_judged"
-    all_supported = pl.col("supported_claims") == pl.col("claims")
-    unjudged = not_judged & all_supported & pl.lit(judging.accept_unjudged)
-    judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
-    missing = pl.lit("the pair passed source verification and no assessment of it exists")
-    of_verifier, of_judge = (pl.lit(f"wrong on purpose: {gate.detail}") for gate in (verifier, judge))
-    by_verifier = pl.col("open_without_model") & (outcome != "undecided")
-    injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
-    source, quality, done = "source_verification", "quality_assessment", "accepted"
-    return [
+    is_proved = outcome.is_in(["grounded", "refusal"])
+    is_edited = (pl.col("origin") == EDITED) & (outcome == "grounded")
+    by_people = [
         Rule(decision == "rejected", "rejected", PERSON, "person_rejected", decision_detail),
         Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", decision_detail),
-        Rule((decision == "accepted") & proved, "accepted", PERSON, "person_accepted", decision_detail),
-        Rule(
-            by_verifier & ~pl.lit(verifier.passed), "needs_review", source, VERIFIER_NOT_TRUSTED, of_verifier
-        ),
-        Rule(edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
+        Rule((decision == "accepted") & is_proved, "accepted", PERSON, "person_accepted", decision_detail),
+    ]
+
+    is_by_verifier = pl.col("open_without_model") & (outcome != "undecided")
+    verifier_fails = ~pl.lit(verifier.passed)
+    wrong_accepts = pl.lit(f"wrong on purpose: {verifier.detail}")
+    verification = [
+        Rule(is_by_verifier & verifier_fails, "needs_review", source, VERIFIER_NOT_TRUSTED, wrong_accepts),
+        Rule(is_edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
         Rule(outcome == FLAWED, "rejected", "pairs", reason, detail),
         Rule(outcome == "not_drafted", "failed", "pairs", reason, detail),
         Rule(outcome == "no_claims", "failed", source, "no_claims"),
         Rule(outcome == "failed", "failed", source, reason, detail),
         Rule(outcome == "rejected", "rejected", source, reason, detail),
         Rule(outcome == "undecided", "needs_review", source, reason, detail),
-        Rule(of_types("false_premise") & refused, "rejected", "pairs", "premise_not_denied", no_denial),
-        Rule(of_types("unanswerable") & ~refused, "rejected", "pairs", "question_answered", answered),
-        Rule(refused & (refusal == "correct_refusal"), "accepted", done, refusal),
-        Rule(refused & (refusal == "refused_answerable"), "rejected", "refusal", refusal),
-        Rule(refused & (refusal == "unproved_refusal"), "needs_review", "refusal", refusal),
-        Rule(refused, "failed", "refusal", "no_refusal_evidence", unexamined),
-        _below("grounding", judging.floor_source),
-        Rule(
-            pl.col("trip_status") == "failed",
-            "failed",
-            "round_trip",
-            pl.col("trip_reason"),
-            pl.col("trip_detail"),
-        ),
-        Rule(hops & fewer, "rejected", "round_trip", "fewer_chunks_answer"),
-        Rule(hops & fewer.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
-        Rule(~pl.col("agrees"), "needs_review", "round_trip", "solver_disagrees", pl.col("solved_answer")),
-        Rule(unjudged, "accepted", done, "unjudged", judged_detail),
-        Rule(not_judged, "needs_review", quality, "not_judged", judged_detail),
+    ]
+
+    is_refusal, refusal = outcome == "refusal", pl.col("refusal")
+    denies_nothing = is_generated & (question_type == "false_premise") & is_refusal
+    no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
+    has_answer = is_generated & (question_type == "unanswerable") & ~is_refusal
+    answered = pl.lit("the question was meant to have no answer, and the documents answer it")
+    unexamined = pl.lit("answerability of the question was not examined")
+    refusals = [
+        Rule(denies_nothing, "rejected", "pairs", "premise_not_denied", no_denial),
+        Rule(has_answer, "rejected", "pairs", "question_answered", answered),
+        Rule(is_refusal & (refusal == "correct_refusal"), "accepted", "accepted", refusal),
+        Rule(is_refusal & (refusal == "refused_answerable"), "rejected", "refusal", refusal),
+        Rule(is_refusal & (refusal == "unproved_refusal"), "needs_review", "refusal", refusal),
+        Rule(is_refusal, "failed", "refusal", "no_refusal_evidence", unexamined),
+    ]
+
+    trip_failed, trip_reason, trip_detail = (
+        pl.col("trip_status") == "failed",
+        pl.col("trip_reason"),
+        pl.col("trip_detail"),
+    )
+    is_hop = is_generated & question_type.is_in(list(HOP_SCOPES))
+    needs_fewer = pl.col("fewer_chunks_answer")
+    unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
+    disagrees, solved_answer = ~pl.col("agrees"), pl.col("solved_answer")
+    round_trip = [
+        Rule(trip_failed, "failed", "round_trip", trip_reason, trip_detail),
+        Rule(is_hop & needs_fewer, "rejected", "round_trip", "fewer_chunks_answer"),
+        Rule(is_hop & needs_fewer.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
+        Rule(disagrees, "needs_review", "round_trip", "solver_disagrees", solved_answer),
+    ]
+
+    status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
+    is_unjudged = status == "not_judged"
+    all_supported = pl.col("supported_claims") == pl.col("claims")
+    accept_unjudged = is_unjudged & all_supported & pl.lit(judging.accept_unjudged)
+    judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
+    missing = pl.lit("the pair passed source verification and no assessment of it exists")
+    wrong_passes = pl.lit(f"wrong on purpose: {judge.detail}")
+    is_injected = pl.col("judge_reason") == INJECTION_IN_SOURCE
+    injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
+    assessment = [
+        Rule(accept_unjudged, "accepted", "accepted", "unjudged", judged_detail),
+        Rule(is_unjudged, "needs_review", quality, "not_judged", judged_detail),
         Rule(status == "failed", "failed", quality, judge_failed, judged_detail),
         Rule(status.is_null() | (status != "judged"), "failed", quality, "no_assessment", missing),
-        Rule(~pl.lit(judge.passed), "needs_review", quality, JUDGE_NOT_TRUSTED, of_judge),
+        Rule(~pl.lit(judge.passed), "needs_review", quality, JUDGE_NOT_TRUSTED, wrong_passes),
         *_scoring(judging, judged_detail),
-        Rule(
-            pl.col("judge_reason") == INJECTION_IN_SOURCE,
-            "needs_review",
-            quality,
-            INJECTION_IN_SOURCE,
-            injected,
-        ),
-        Rule(~all_supported, "accepted", done, "partially_supported"),
-        Rule(_EVERY, "accepted", done, "passed"),
+        Rule(is_injected, "needs_review", quality, INJECTION_IN_SOURCE, injected),
+        Rule(~all_supported, "accepted", "accepted", "partially_supported"),
+        Rule(_EVERY, "accepted", "accepted", "passed"),
     ]
+    floor = _below("grounding", judging.floor_source)
+    return [*by_people, *verification, *refusals, floor, *round_trip, *assessment]
 
 
 def _scoring(judging: JudgingSettings, detail: pl.Expr) -> list[Rule]:
@@ -302,7 +300,7 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     single = candidates.join(duplicates, on="pair_id", how="anti")
     duplicates = pl.concat([duplicates, find_same_wording(single)])
     remaining = candidates.join(duplicates, on="pair_id", how="anti")
-    marked = _joined(decided, duplicates, find_conflicts(remaining))
+    marked = join_by_pair(decided, duplicates, find_conflicts(remaining))
     conflicts = pl.col("answers").is_not_null() & ~_SEEN
     detail = pl.format("the question has {} different accepted answers", pl.col("answers"))
     return _apply(
@@ -338,33 +336,3 @@ def _unsupported_spans(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl
         .group_by("pair_id", maintain_order=True)
         .agg(span.alias("unsupported_spans"))
     )
-
-
-def record_deciding(layout: Layout, verification: VerificationSettings, judging: JudgingSettings) -> None:
-    """Record the settings that decide verdicts, so that other settings can be compared with them.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
-    values = {
-        "verification": verification.model_dump(mode="json", include=set(VerificationSettings.deciding())),
-        "judging": judging.model_dump(mode="json", include=set(JudgingSettings.deciding())),
-    }
-    thresholds_ids = f"{verification.thresholds_id}/{judging.thresholds_id}"
-    write_bytes(layout.deciding(thresholds_ids), json.dumps(values, indent=1, sort_keys=True).encode())
-
-
-def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]]:
-    """Return the settings behind verdicts of this `thresholds_id`; empty if they were not recorded.
-
-    Raises:
-        InputError: the file is damaged.
-    """
-    path = layout.deciding(thresholds_id)
-    if not path.is_file():
-        return {}
-    try:
-        values: dict[str, dict[str, Any]] = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise InputError(f"{path} is damaged; delete it and run the batch again") from error
-    return values

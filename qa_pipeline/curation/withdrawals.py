@@ -47,9 +47,8 @@ class Tombstone(BaseModel):
 
     def message(self) -> str:
         """Return the reason in words."""
-        return "; ".join(
-            [MESSAGES[self.reason], *(f"{name}: {detail}" for name, detail in self.details.items())]
-        )
+        details = [f"{name}: {detail}" for name, detail in self.details.items()]
+        return "; ".join([MESSAGES[self.reason], *details])
 
 
 def withdrawn_batches(layout: Layout) -> dict[str, Tombstone]:
@@ -85,9 +84,7 @@ def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> Non
     path = layout.table(VERDICTS.name, batch)
     is_published = layout.table(TRAINING_EXAMPLES.name, batch).is_file()
     if is_published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):
-        before = tombstone_of(layout, batch)
-        tombstone = before if before and before.reason == "gate_failed" else Tombstone(reason="being_rebuilt")
-        _withdraw(layout, batch, tombstone.reason, tombstone.details)
+        _withdraw(layout, batch, "being_rebuilt", {})
 
 
 def withdraw_forgotten(layout: Layout, batch: str) -> None:

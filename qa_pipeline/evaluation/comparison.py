@@ -37,19 +37,22 @@ def compare_paired(
 ) -> Document:
     """Compare two runs over one data set row by row.
 
-    The `critical` metrics are a family of their own in the adjustment of p values.
+    The p values of the `critical` metrics are adjusted as a family of their own.
 
     Returns:
         baseline, current: place, data set and its hash.
-        rows: counts of the rows in `both`, and in one alone.
+        rows: counts of the rows in `both`, `baseline_only` and `current_only`.
         excluded: metrics that are not compared, with the reason.
         measured_otherwise: settings that differ between the runs, such as a stricter model.
-        metrics: of each metric direction, `decided_by` (of current), `baseline` and `current` (means over the
-        rows known in both), `difference` with `low` and `high` (95 %, t by document) and `error` (standard
-        error by document), `gain` (positive if current is better), `relative` (gain / mean of the baseline;
-        None if that is zero), `rows` and `groups` compared, `lost` and `found` (rows known only in baseline,
-        and only in current), `p` (of the same t), `p_holm` (Holm over the family), `cohens_d` (gain by the
-        pooled deviation), and `better`: None unless p_holm is below 0.05.
+        metrics: by metric
+            baseline, current, difference: means over the rows known in both runs, and their difference,
+            low, high, error, p: its 95 % interval, standard error and p (t by document),
+            p_holm: p adjusted over the family (Holm),
+            gain, relative: the difference, positive if current is better, and its share of the baseline,
+            cohens_d: the gain by the pooled deviation,
+            better: True or False if p_holm is below 0.05, else None,
+            rows, groups, lost, found: rows and documents compared, and rows known in a single run,
+            direction, decided_by: facts of the metric in current.
 
     Raises:
         InputError: the data sets differ, they share no row, or no metric can be compared.
@@ -103,8 +106,8 @@ def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
     """Compare two runs over different rows as independent samples.
 
     Returns:
-        As `compare_paired`, with `rows` of each run. Of a metric: `difference` with `low` and `high` and `p`
-        of Welch's t test, `mann_whitney_p`, `cohens_d`, and `rows` of each run.
+        The fields of `compare_paired` without groups, lost and found. `rows` are counted for each run. `low`,
+        `high` and `p` are of Welch's t test, and `mann_whitney_p` is added.
 
     Raises:
         InputError: no metric can be compared.
@@ -217,12 +220,11 @@ def _decided(metrics: Mapping[str, Document], critical: Collection[str]) -> dict
     """Add the adjusted p value of each metric, and the decision which run is better."""
     adjusted: dict[str, float | None] = {}
     for is_critical in (True, False):
-        adjusted |= holm(
-            {name: metric["p"] for name, metric in metrics.items() if (name in critical) == is_critical}
-        )
+        family = {name: metric["p"] for name, metric in metrics.items() if (name in critical) == is_critical}
+        adjusted |= holm(family)
     decided = {}
-    for name, change in metrics.items():
-        p = adjusted[name]
-        real = p is not None and p < SIGNIFICANCE and change["gain"]
-        decided[name] = {**change, "p_holm": p, "better": change["gain"] > 0 if real else None}
+    for name, metric in metrics.items():
+        p, gain = adjusted[name], metric["gain"]
+        is_significant = p is not None and p < SIGNIFICANCE and bool(gain)
+        decided[name] = {**metric, "p_holm": p, "better": gain > 0 if is_significant else None}
     return decided

@@ -26,12 +26,11 @@ _COLUMNS = ("metric", "baseline", "current", "difference", "p", "p_holm", "d", "
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; a `folded` table is of interest to few readers."""
+    """A table of a page."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
-    folded: bool = False
 
 
 Page = Sequence[Table | str]
@@ -54,10 +53,7 @@ def comparison_page(compared: Document) -> Page:
         ]
         for name, metric in compared["metrics"].items()
     ]
-    first, others = ([row for row in rows if (row[0] in SUMMARY) == is_first] for is_first in (True, False))
-    tables = [Table("Metrics", _COLUMNS, rows)]
-    if first and others:
-        tables = [Table("Metrics", _COLUMNS, first), Table("Other metrics", _COLUMNS, others, folded=True)]
+    rows.sort(key=lambda row: row[0] not in SUMMARY)  # the metrics of the summary first
     decision, row_counts = compared.get("decision"), compared["rows"]
     if compared["paired"]:
         counted = f"{_in_both(row_counts)} {_PAIRED}"
@@ -67,7 +63,13 @@ def comparison_page(compared: Document) -> Page:
             f"as independent samples. {_UNPAIRED}"
         )
     decided = [f"{decision['decision']}: {decision['why']} ({decision['metric']})"] if decision else []
-    return [_runs(compared, ("baseline", "current")), counted, *tables, *decided, *cautions(compared)]
+    return [
+        _runs(compared, ("baseline", "current")),
+        counted,
+        Table("Metrics", _COLUMNS, rows),
+        *decided,
+        *cautions(compared),
+    ]
 
 
 def gate_page(checked: Document) -> Page:
@@ -92,7 +94,7 @@ def gate_page(checked: Document) -> Page:
         if checks:
             words = " or ".join(outcomes).replace("undecided", "not decided").replace("_", " ")
             names = ("check", "what", "outcome", "detail", "decided by")
-            page.append(Table(f"{len(checks)} {words}", names, checks, folded=outcomes == ("passed",)))
+            page.append(Table(f"{len(checks)} {words}", names, checks))
     counted = [_in_both(checked["rows"])] if checked["rows"] else []
     undecided = any(check["outcome"] == "undecided" for check in checked["checks"])
     advice = [_ASK_FOR_LIKENESS] if undecided else []

@@ -1,7 +1,6 @@
 """Rows as other evaluators and releases write them, translated to our names."""
 
 import ast
-import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -30,8 +29,6 @@ _QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
 _PYTHON_LIST = re.compile(rf"\[\s*+(?:(?:{_QUOTED})[\s,]*+)*+\]", re.DOTALL)
 """A list of texts as Python and NumPy write it into a cell; NumPy omits commas."""
 _LIST_OF_LISTS = re.compile(r"""\[\s*\[\s*['"]""")
-_DEEPEVAL_SEPARATOR = re.compile(r"(?<! )\|(?! )")
-"""Separator of contexts in CSV and JSONL of DeepEval; between spaces it is part of a table."""
 
 
 def read_list(value: object) -> object:
@@ -66,8 +63,6 @@ def with_our_names(values: Row) -> Row:
         fields |= _from_ground_truth(truth, fields)
     elif truth is not None:
         fields.setdefault("reference", truth)
-    if "retrieval_context" in fields:
-        fields = _from_deepeval(fields)
     for name, others in OTHER_NAMES.items():
         if fields.get(name) is None:
             present = (fields[other] for other in others if fields.get(other) is not None)
@@ -77,7 +72,7 @@ def with_our_names(values: Row) -> Row:
     fields |= _graded(fields.get("relevant_documents"))
     if is_unanswerable(fields["reference"]):
         fields |= {"reference": None, "must_refuse": True}
-    return _with_documents(fields)
+    return fields
 
 
 def _is_released(values: Row) -> bool:
@@ -143,43 +138,3 @@ def _graded(relevant: object) -> Row:
 def is_unanswerable(answer: object) -> bool:
     """Return True if the answer of a golden row says that the question has no answer."""
     return isinstance(answer, str) and answer.strip().upper() == UNANSWERABLE
-
-
-def _from_deepeval(values: Row) -> Row:
-    """Return a row of DeepEval; its `context` has the texts that should be retrieved."""
-    lists = {}
-    for name in ("retrieval_context", "context"):
-        value = read_list(values.get(name))
-        lists[name] = _DEEPEVAL_SEPARATOR.split(value) if isinstance(value, str) else value
-    return {
-        **{name: value for name, value in values.items() if name != "context"},
-        "retrieval_context": lists["retrieval_context"],
-        "reference_contexts": values.get("reference_contexts") or lists["context"],
-    }
-
-
-def _with_documents(values: Row) -> Row:
-    """Return the contexts with the ids of Ragas as documents, or else with hashes of their texts."""
-    contexts = read_list(values.get("contexts"))
-    if not isinstance(contexts, list) or not all(isinstance(context, str) for context in contexts):
-        return values
-    ids, relevant, references = (
-        read_list(values.get(name))
-        for name in ("retrieved_context_ids", "reference_context_ids", "reference_contexts")
-    )
-    if isinstance(ids, list) and len(ids) == len(contexts):
-        context_ids = [str(context_id) for context_id in ids]
-        relevant_ids = [str(relevant_id) for relevant_id in relevant] if isinstance(relevant, list) else []
-    elif isinstance(references, list):
-        context_ids, relevant_ids = (
-            [hashlib.sha256(str(text).encode(errors="replace")).hexdigest()[:16] for text in texts]
-            for texts in (contexts, references)
-        )
-    else:
-        return values
-    documents = zip(contexts, context_ids, strict=True)
-    return {
-        **values,
-        "contexts": [{"text": text, "document": document} for text, document in documents],
-        "relevant_documents": values.get("relevant_documents") or relevant_ids,
-    }

@@ -4,12 +4,12 @@ A golden set has rows that state the scores which a good answer must reach.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import Field
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.comparison import compare_paired, described
@@ -17,7 +17,6 @@ from qa_pipeline.evaluation.exports import is_unanswerable
 from qa_pipeline.evaluation.labelled_files import LabelledRow, Row, Text, read_file
 from qa_pipeline.evaluation.report_folder import StoredReport
 from qa_pipeline.evaluation.summaries import describe_deciders, is_undecided, summarise
-from qa_pipeline.settings.base import read_settings_file
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.row_files import Fault
 
@@ -36,10 +35,11 @@ Bounds = Mapping[str, float]
 """The bound of each metric: the least score if higher is better, else the greatest."""
 
 
-class Limits(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Limits:
     """The limits of a gate.
 
-    Attributes:
+    Args:
         drop: loss, relative to the mean of the baseline, that fails; and the share of rows that may become
             unknown.
         critical_drop: the same for critical metrics.
@@ -48,34 +48,11 @@ class Limits(BaseModel):
         accept_likeness: let figures that likeness alone decided pass and fail critical checks.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    drop: Annotated[float, Field(ge=0, le=1)] = 0.05
-    critical_drop: Annotated[float, Field(ge=0, le=1)] = 0.02
+    drop: float = 0.05
+    critical_drop: float = 0.02
     critical: tuple[str, ...] = CRITICAL
-    thresholds: dict[str, FiniteFloat] = Field(default_factory=dict)
+    thresholds: Bounds = field(default_factory=dict)
     accept_likeness: bool = False
-
-
-def read_limits(path: Path | None, options: Mapping[str, Any], thresholds: Mapping[str, float]) -> Limits:
-    """Return the limits of a YAML file, overridden by options of the command line that are not None.
-
-    Raises:
-        InputError: the file does not exist, or contains anything but limits.
-    """
-    if path is not None and not path.is_file():
-        raise InputError(f"--limits {path} is no file; name a YAML file of limits")
-    values = {} if path is None else read_settings_file(path)
-    values |= {name: value for name, value in options.items() if value is not None}
-    try:
-        limits = Limits.model_validate(values)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, problem["loc"]))
-        raise InputError(
-            f"{path}: {where}: {problem['msg']}; it may hold {', '.join(Limits.model_fields)}"
-        ) from error
-    return limits.model_copy(update={"thresholds": {**limits.thresholds, **thresholds}})
 
 
 class GoldenRow(LabelledRow):
@@ -244,7 +221,7 @@ def gate(
         "current": described(current) | {"rows": current.rows.height},
         "baseline": described(baseline) | {"rows": baseline.rows.height} if baseline else None,
         "golden": golden.document() if golden else None,
-        "limits": limits.model_dump(mode="json", exclude={"thresholds"}),
+        "limits": {name: value for name, value in asdict(limits).items() if name != "thresholds"},
         **{name: compared[name] for name in ("rows", "excluded", "measured_otherwise")},
         "checks": checks,
     }

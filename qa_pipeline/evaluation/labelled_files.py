@@ -5,7 +5,6 @@ A `LabelledRow` describes the rows of a kind of file, such as `Item`: a text, it
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from glob import glob, has_magic
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -18,9 +17,7 @@ from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.row_files import Fault, FileRow, Limits, open_rows
 
 Row = dict[str, Any]
-SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".arrow")
-_SAVED = ("state.json", "dataset_info.json", "dataset_dict.json")
-"""Files that `save_to_disk` of `datasets` writes in addition to the rows."""
+SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json")
 LEFT_OUT = pl.Schema(
     {
         **dict.fromkeys(("file", "reason"), pl.String()),
@@ -118,34 +115,24 @@ class Labelled:
 
 
 def labelled_files(places: Sequence[Path]) -> list[Path]:
-    """Return the named files, the matches of a pattern (`runs/*.jsonl`), and the files in folders, by name.
+    """Return the named files, and the files in named folders, by name.
 
     Raises:
-        InputError: a path does not exist, a pattern has no match, or a folder has no labelled files.
+        InputError: a path does not exist, or a folder has no labelled files.
     """
     files: list[Path] = []
     for place in places:
-        matches = [place]
-        if not place.exists() and has_magic(str(place)):
-            matches = sorted(map(Path, glob(str(place), recursive=True)))  # noqa: PTH207 may be absolute
-            if not matches:
-                raise InputError(f"no file matches {place}; give a pattern such as runs/*.jsonl")
-        for match in matches:
-            files += _files_in(match) if match.is_dir() else [match]
-    for file in files:
-        if not file.is_file():
-            raise InputError(f"{file} does not exist; name a file or folder of labelled items")
+        if not place.exists():
+            raise InputError(f"{place} does not exist; name a file or folder of labelled items")
+        files += _labelled_files_in(place) if place.is_dir() else [place]
     return list(dict.fromkeys(files))
 
 
-def _files_in(folder: Path) -> list[Path]:
-    # the splits of a saved dataset are folders
-    splits = folder.glob("*/*.arrow") if (folder / "dataset_dict.json").is_file() else ()
-    candidates = [*folder.iterdir(), *splits]
-    inside = [path for path in candidates if path.suffix.lower() in SUFFIXES and path.name not in _SAVED]
-    if not inside:
+def _labelled_files_in(folder: Path) -> list[Path]:
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    if not files:
         raise InputError(f"{folder} holds no file of {', '.join(SUFFIXES)}; name a folder of labelled files")
-    return sorted(inside)
+    return files
 
 
 def read_file(path: Path, shape: type[LabelledRow], limits: Limits = LIMITS) -> Labelled:

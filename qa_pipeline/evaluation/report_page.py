@@ -4,8 +4,6 @@ Texts of a data set are untrusted: they are never in a script, style, address or
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -13,7 +11,6 @@ from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
 from qa_pipeline.evaluation.summaries import Document, describe_deciders
 from qa_pipeline.text.rendering import render_markdown, render_page
 
-Row = dict[str, Any]
 MOST_STATEMENTS = 40
 """Statements of an answer in the page."""
 LONGEST = {"query": 1500, "answer": 6000, "quote": 600}
@@ -54,7 +51,7 @@ def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFram
                 **row,
                 "value": row[name or "id"],
                 "query": _cut(row["query"], "query"),
-                "answer": list(marked(row["answer"], row_statements)),
+                "answer": _cut(row["answer"], "answer"),
                 "language_tag": row["language"] if _LANGUAGE.fullmatch(row["language"] or "") else None,
                 "statements": first_statements,
                 "more": max(0, len(row_statements) - MOST_STATEMENTS),
@@ -81,21 +78,3 @@ def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFram
 def _cut(text: str | None, kind: str) -> str | None:
     longest = LONGEST[kind]
     return text if text is None or len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def marked(answer: str | None, statements: Sequence[Row]) -> Iterator[Row]:
-    """Yield the parts of an answer: statements with verdict and number, and the text between them.
-
-    A statement that begins within another, or is not in the answer, is omitted.
-    """
-    text, at = _cut(answer, "answer") or "", 0
-    numbered = [(statement["start"], statement["end"], index) for index, statement in enumerate(statements)]
-    for start, end, index in sorted(span for span in numbered if None not in span):
-        if index >= MOST_STATEMENTS or not at <= start < end <= len(text):
-            continue
-        if start > at:
-            yield {"text": text[at:start], "verdict": None, "number": None}
-        yield {"text": text[start:end], "verdict": statements[index]["verdict"], "number": index + 1}
-        at = end
-    if at < len(text):
-        yield {"text": text[at:], "verdict": None, "number": None}

@@ -69,35 +69,34 @@ def measure_validation(
     labels = [label == 1 for label in items["label"]]
     verified = _verified(statements, resources, counted_verifier)
     judged = None if counted_judge is None else _judged(statements, resources, counted_judge)
-    passed = [verdict is True for verdict in verified]
-    if judged is not None:
-        passed = [
-            was_verified and verdict is True for was_verified, verdict in zip(passed, judged, strict=True)
-        ]
+    decisions = [verified] if judged is None else [verified, judged]
+    passed = [all(verdict is True for verdict in verdicts) for verdicts in zip(*decisions, strict=True)]
     passed_labels = [label for label, is_passed in zip(labels, passed, strict=True) if is_passed]
     without, with_validation = _rate(labels), _rate(passed_labels)
-    drafting, settings = 0, resources.settings
-    for statement in statements:
-        question, passages = _question(statement), _passages(statement)
-        request = answer_request(question, passages, settings.generation, settings.llm)
-        drafting += sum(resources.counter.count([request.system, request.prompt, statement.text]))
-    spent = sum(model.tokens for model in (counted_verifier, counted_judge) if model is not None)
-    reduction = None
-    if with_validation["rate"] is not None and without["rate"]:
-        reduction = 1 - with_validation["rate"] / without["rate"]
+    remaining = quotient(with_validation["rate"], without["rate"] or 0)
+    drafting = sum(_tokens_of_drafting(statement, resources) for statement in statements)
+    validating = sum(model.tokens for model in (counted_verifier, counted_judge) if model is not None)
     return {
         "without_validation": without,
         "with_validation": with_validation,
-        "fewer_hallucinations": reduction,
+        "fewer_hallucinations": None if remaining is None else 1 - remaining,
         "right_answers_passed": quotient(sum(passed_labels), sum(labels)),
         "tokens": {
             "drafting": drafting,
-            "validation": spent,
-            "factor": quotient(drafting + spent, drafting),
+            "validation": validating,
+            "factor": quotient(drafting + validating, drafting),
         },
         "verification": agreement(verified, labels),
         "judge": None if judged is None else agreement(judged, labels),
     }
+
+
+def _tokens_of_drafting(statement: Statement, resources: Resources) -> int:
+    """Return the tokens of the request for an answer and of the answer."""
+    settings = resources.settings
+    question, passages = _question(statement), _passages(statement)
+    request = answer_request(question, passages, settings.generation, settings.llm)
+    return sum(resources.counter.count([request.system, request.prompt, statement.text]))
 
 
 def agreement(verdicts: Verdicts, labels: Sequence[bool]) -> Document:

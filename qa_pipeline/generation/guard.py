@@ -106,13 +106,6 @@ def guard_request(row: Question, passages: Sequence[Passage], llm: LLMSettings) 
     return request_about(row, "guard", load_prompt(row["language"], "guard", llm), GuardReply, llm, passages)
 
 
-PASSAGE_CHARACTERS = 500
-"""Number of characters of a passage that the strategy `embedding` reads."""
-ACCEPTED_SIMILARITY = 0.4
-"""Minimum cosine between a question and an accepted passage."""
-UNSURE_BELOW = 0.1
-"""Distance below the threshold where a cosine is unsure, not rejected. Wider bands leave more undecided."""
-
 Decision = Literal["accept", "reject", "unsure"]
 
 
@@ -120,7 +113,6 @@ def select_passages(
     rows: Sequence[KeptQuestionRow],
     passages: Mapping[str, Passage],
     settings: GenerationSettings,
-    encoder: Encoder,
     model: LanguageModel | None,
     llm: LLMSettings,
 ) -> list[list[int] | ModelError]:
@@ -129,11 +121,11 @@ def select_passages(
     A question has an error instead if the model failed for any of its passages.
 
     Raises:
-        SettingsError: the strategy needs a model, and it is missing.
+        SettingsError: the model is missing.
         PermanentModelError: the model cannot answer further requests.
     """
     pairs = [(row, passages[chunk_id]) for row in rows for chunk_id in row["passage_ids"]]
-    decisions = iter(validate_references(pairs, settings, encoder, model, llm))
+    decisions = iter(validate_references(pairs, model, llm))
     selections: list[list[int] | ModelError] = []
     for row in rows:
         decided = [next(decisions) for _ in row["passage_ids"]]
@@ -144,31 +136,17 @@ def select_passages(
 
 
 def validate_references(
-    pairs: Sequence[tuple[Question, Passage]],
-    settings: GenerationSettings,
-    encoder: Encoder,
-    model: LanguageModel | None,
-    llm: LLMSettings,
+    pairs: Sequence[tuple[Question, Passage]], model: LanguageModel | None, llm: LLMSettings
 ) -> list[Decision | ModelError]:
-    """Return a decision on each passage of a question, without the rationale."""
-    if settings.validation_strategy == "embedding":
-        questions = encoder.encode([row["question"] for row, _ in pairs])
-        texts = encoder.encode([passage.text[:PASSAGE_CHARACTERS] for _, passage in pairs])
-        return [_decide(cosine) for cosine in np.einsum("ij,ij->i", questions, texts).astype(float).round(6)]
+    """Return a model's decision on each passage of a question, without the rationale."""
     if model is None:
         raise SettingsError(
-            "generation.validation_strategy is llm, and no model is configured; name a provider, or choose "
-            "embedding"
+            "generation.enable_reference_validation asks a model, and none is configured; name a provider, "
+            "or leave the validation off"
         )
     requests = [reference_request(row, passage, llm) for row, passage in pairs]
     replies = complete_all(model, requests, workers=llm.workers)
     return [reply if isinstance(reply, ModelError) else reply.value.decision for reply in replies]
-
-
-def _decide(cosine: float) -> Decision:
-    if cosine >= ACCEPTED_SIMILARITY:
-        return "accept"
-    return "unsure" if cosine >= ACCEPTED_SIMILARITY - UNSURE_BELOW else "reject"
 
 
 def reference_request(row: Question, passage: Passage, llm: LLMSettings) -> Request[ReferenceReply]:

@@ -1,9 +1,8 @@
 """Find pairs of chunks for two-hop questions with a light graph of a batch.
 
 The nodes are chunks. An edge joins two chunks that share a name, or a heading or title that a chunk writes
-out. Two adjacent rare words join chunks only if these share more. Terms in many chunks are ignored, and so
-are chunks that say nearly the same. Edges (rows of `LINKS`) inside a document are for `multi_hop` questions,
-others for `cross_document` questions.
+out. Names in many chunks are ignored, and so are chunks that say nearly the same. Edges (rows of `LINKS`)
+inside a document are for `multi_hop` questions, others for `cross_document` questions.
 """
 
 import re
@@ -36,13 +35,9 @@ MOST_SHARED = 0.3
 """Maximum share of mentions in common. Chunks above it say the same, so they are not two hops."""
 LINKS_EACH = 3
 """Best edges kept for a chunk in each scope. More edges would be weaker."""
-_KINDS = {"heading": 3.0, "name": 2.0, "term": 1.0}
-"""Kinds of node that join two chunks, and their weight per unit of inverse document frequency.
-
-A heading gives the topic of a chunk, and a name is mentioned in it. Two adjacent words may be a
-coincidence."""
+_KINDS = {"heading": 3.0, "name": 2.0}
+"""Kinds of node that join two chunks, and their weight per unit of inverse document frequency."""
 _LONGEST_HEADING = 4  # words; other sections do not repeat longer headings
-_JOINTS = (" ", "-")
 _IDENTIFIER = re.compile(
     r"(?<![\w`])(?:[^\W\d_]\w*(?:[./:-]\w+){0,20}\(\)"  # call()
     r"|\w*[^\W_]_\w+(?:\.\w+)*"  # snake_case
@@ -71,36 +66,32 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct edges of a batch, under the chunk that comes first, best edges first."""
     columns = ("chunk_id", "document_id", "section_start", "language")
     nodes = chunks.select(*columns, node=pl.int_range(pl.len()))
-    joining = (
+    kind_weight = pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
+    mentions = (
         _mentions(chunks)
         .join(nodes, on="node", maintain_order="left")
-        .with_columns(spread=pl.len().over("key"))
+        .with_columns(spread=pl.len().over("key"))  # number of chunks with this name
         .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
         .with_columns(
-            weight=pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
-            * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
+            weight=kind_weight * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
             mentioned=pl.len().over("node"),
         )
     )
-    across = pl.col("document_id") != pl.col("document_id_right")
-    stronger = pl.when(pl.col("weight_right") >= pl.col("weight"))
-    sharing = (
-        joining.join(joining, on=["key", "language"])
-        .filter(
-            pl.col("node") < pl.col("node_right"),
-            across | (pl.col("section_start") != pl.col("section_start_right")),
-        )
+    is_across = pl.col("document_id") != pl.col("document_id_right")
+    is_other_section = pl.col("section_start") != pl.col("section_start_right")
+    most_shared = 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right")
+    pairs = (
+        mentions.join(mentions, on=["key", "language"])
+        .filter(pl.col("node") < pl.col("node_right"), is_across | is_other_section)
         .with_columns(shared=pl.len().over("node", "node_right").cast(pl.Int32()))
-        .filter(
-            pl.col("shared") <= 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right"),
-            (pl.col("kind") != "term") | (pl.col("kind_right") != "term") | (pl.col("shared") > 1),
-        )
+        .filter(pl.col("shared") <= most_shared)
     )
+    is_right_stronger = pl.col("weight_right") >= pl.col("weight")
     edges = (
-        sharing.with_columns(
-            scope=pl.when(across).then(pl.lit("across")).otherwise(pl.lit("within")),
+        pairs.with_columns(
+            scope=pl.when(is_across).then(pl.lit("across")).otherwise(pl.lit("within")),
             weight=pl.max_horizontal("weight", "weight_right"),
-            kind=stronger.then("kind_right").otherwise("kind"),
+            kind=pl.when(is_right_stronger).then("kind_right").otherwise("kind"),
             other_chunk_id="chunk_id_right",
             bridge="written",
         )
@@ -114,17 +105,16 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct mentions of each chunk: node, key (comparable form), kind and wording."""
     headings = [_headings(*row) for row in chunks.select("title", "section_path", "language").iter_rows()]
-    titles = {key for keys in headings for key in keys}
+    all_headings = {key for chunk_headings in headings for key in chunk_headings}
     rows: list[tuple[int, str, str, str]] = []
     columns = chunks.select("text", "language", "section_path").iter_rows()
     for node, (text, language, path) in enumerate(columns):
         if path and _REFERENCES.fullmatch(path[-1]):
             continue  # it mentions many names without content
-        rows += ((node, key, "heading", written) for key, written in headings[node].items())
-        rows += (
-            (node, key, "heading" if key in titles else kind, written)
-            for key, kind, written in _find_terms(text, language, titles)
-        )
+        mentioned_headings = [*headings[node].items(), *_written_headings(text, language, all_headings)]
+        rows += ((node, key, "heading", wording) for key, wording in mentioned_headings)
+        for key, wording in _written_names(text, language):
+            rows.append((node, key, "heading" if key in all_headings else "name", wording))
     frame = pl.DataFrame(rows, schema=_MENTIONS, orient="row")
     return frame.unique(["node", "key"], keep="first", maintain_order=True)
 
@@ -136,25 +126,27 @@ def _headings(title: str, path: Sequence[str], language: str) -> dict[str, str]:
     return {key: line for key, line in keys.items() if 1 <= key.count(" ") < _LONGEST_HEADING}
 
 
-def _find_terms(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield key, kind and wording of names, written-out headings and content word pairs."""
-    runs: list[list[Name]] = []
+def _written_names(text: str, language: str) -> Iterator[tuple[str, str]]:
+    """Yield key and wording of the names in a text; "Ada Lovelace" is a single name."""
+    groups: list[list[Name]] = []
     for name in find_names(text, language):
-        if runs and text[runs[-1][-1].end : name.start] == " ":
-            runs[-1].append(name)
+        if groups and text[groups[-1][-1].end : name.start] == " ":
+            groups[-1].append(name)
         elif _LETTERS.search(name.folded):
-            runs.append([name])
-    names_taken = Occupied(len(text), ((run[0].start, run[-1].end) for run in runs))
-    for run in runs:
-        yield " ".join(name.folded for name in run), "name", text[run[0].start : run[-1].end]
-    content = _content(text, language)
-    for index, first in enumerate(content):
+            groups.append([name])
+    for group in groups:
+        yield " ".join(name.folded for name in group), text[group[0].start : group[-1].end]
+
+
+def _written_headings(text: str, language: str, headings: Set[str]) -> Iterator[tuple[str, str]]:
+    """Yield key and wording of the headings of the batch that a text contains."""
+    words = _content(text, language)
+    for index, first in enumerate(words):
         key = first.stem
-        for last in content[index + 1 : index + _LONGEST_HEADING]:
+        for last in words[index + 1 : index + _LONGEST_HEADING]:
             key = f"{key} {last.stem}"
-            is_adjacent = last is content[index + 1] and text[first.end : last.start] in _JOINTS
-            if key in titles or (is_adjacent and names_taken.free(first.start, last.end)):
-                yield key, "term", text[first.start : last.end]
+            if key in headings:
+                yield key, text[first.start : last.end]
 
 
 def _content(text: str, language: str) -> list[Token]:
@@ -196,19 +188,19 @@ def _fold(text: str) -> str:
 
 def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     vocabulary = lexicon(language)
-    names = [
-        match
-        for match in _CAPITALISED.finditer(text)
-        if len(match[0]) > 1 and (folded := match[0].casefold()) not in vocabulary.stop_words
-        if folded not in vocabulary.negations
-        # APR in capitals is an acronym, not a month
-        if match[0].isupper() or folded not in vocabulary.months
-    ]
-    for index, match in enumerate(names):
+    capitalised = []
+    for match in _CAPITALISED.finditer(text):
+        word = match[0].casefold()
+        is_function_word = word in vocabulary.stop_words or word in vocabulary.negations
+        is_month = word in vocabulary.months and not match[0].isupper()  # APR in capitals is an acronym
+        if len(word) > 1 and not is_function_word and not is_month:
+            capitalised.append(match)
+    for index, match in enumerate(capitalised):
         word = match[0]
-        special = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
-        first = _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()]) is not None
-        neighbours = pairwise(names[max(0, index - 1) : index + 2])
-        in_run = any(text[before.end() : after.start()] == " " for before, after in neighbours)
-        if special or (not first and (in_run or not vocabulary.nouns_capitalised)):
+        is_acronym = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
+        before = text[max(0, match.start() - 4) : match.start()]
+        opens_sentence = _SENTENCE_START.search(before) is not None
+        neighbours = pairwise(capitalised[max(0, index - 1) : index + 2])
+        is_in_group = any(text[left.end() : right.start()] == " " for left, right in neighbours)
+        if is_acronym or (not opens_sentence and (is_in_group or not vocabulary.nouns_capitalised)):
             yield match.span()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
@@ -99,14 +100,15 @@ def import_pairs(
     A pair may cite in its `citations` field and inside its answer. The same reference counts once.
     """
     sources = Batch(documents, chunks)
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     rows: list[PairColumns] = []
     for pair in raw:
         identity = _identity(batch, pair)
-        ordinal = seen[identity] = seen.get(identity, -1) + 1
+        repetition = seen[identity] or ""  # the first pair of equal pairs is hashed without a number
+        seen[identity] += 1
         rows.append(
             {
-                "pair_id": hash_parts(identity, ordinal or "")[:32],
+                "pair_id": hash_parts(identity, repetition)[:32],
                 "batch": batch,
                 "question": pair.question,
                 "answer": pair.answer,

@@ -7,6 +7,7 @@ table, and two-hop questions of chunks with a link.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,26 +62,26 @@ def plan_questions(
     """
     chunks = chunks.select("chunk_id", *SECTION, "text")
     for scope in HOP_SCOPES.values():
-        of_scope = links.filter(pl.col("scope") == scope)
-        with_partners = of_scope.group_by("chunk_id", maintain_order=True).agg(
-            pl.col("other_chunk_id").alias(scope)
+        partners = (
+            links.filter(pl.col("scope") == scope)
+            .group_by("chunk_id", maintain_order=True)
+            .agg(pl.col("other_chunk_id").alias(scope))
         )
-        chunks = chunks.join(with_partners, on="chunk_id", how="left", maintain_order="left")
+        chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
     slots = _ordered(chunks, settings.questions_per_chunk)
     if settings.max_questions is not None:
         slots = slots.head(max(0, settings.max_questions - taken.height))
     counts = dict(taken.group_by("planned_type").len().iter_rows())
     types = deal_types(slots, settings.mix, counts)
-    partners, hops = pl.lit(None, dtype=PLAN["partner_id"]), pl.col("planned_type").is_in(list(HOP_SCOPES))
-    turn = pl.int_range(pl.len()).over("chunk_id", "planned_type")
-    for kind, scope in HOP_SCOPES.items():
-        turn_of = turn % pl.col(scope).list.len()
-        partners = (
-            pl.when(pl.col("planned_type") == kind).then(pl.col(scope).list.get(turn_of)).otherwise(partners)
-        )
     planned = slots.with_columns(pl.Series("planned_type", types, pl.String()))
-    planned = planned.with_columns(partner_id=partners).filter(~hops | pl.col("partner_id").is_not_null())
-    return planned.select(PLAN.names()).cast(PLAN)
+    partner_id: pl.Expr = pl.lit(None, dtype=PLAN["partner_id"])
+    number = pl.int_range(pl.len()).over("chunk_id", "planned_type")  # of the question about its chunk
+    for kind, scope in HOP_SCOPES.items():
+        partner = pl.col(scope).list.get(number % pl.col(scope).list.len())
+        partner_id = pl.when(pl.col("planned_type") == kind).then(partner).otherwise(partner_id)
+    is_hop = pl.col("planned_type").is_in(list(HOP_SCOPES))
+    planned = planned.with_columns(partner_id=partner_id)
+    return planned.filter(~is_hop | pl.col("partner_id").is_not_null()).select(PLAN.names()).cast(PLAN)
 
 
 def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
@@ -98,36 +99,36 @@ def deal_types(
 
     `taken` counts the existing questions of each type.
     """
-    types = [kind for kind, weight in weights.items() if weight > 0]
     if slots.is_empty():
         return []
-    offered = slots.select(
-        _OFFERED.get(kind, pl.repeat(value=True, n=pl.len())).alias(kind) for kind in types
-    ).to_numpy()
-    scarce_first = np.argsort(offered.sum(axis=0), kind="stable")
+    types = [kind for kind, weight in weights.items() if weight > 0]
+    conditions = [_OFFERED.get(kind, pl.repeat(value=True, n=pl.len())).alias(kind) for kind in types]
+    is_offered = slots.select(conditions).to_numpy()  # slots × types
     quotas = _quotas(
-        np.array([weights[kind] for kind in types]), [taken.get(k, 0) for k in types], len(slots)
+        np.array([weights[kind] for kind in types]), [taken.get(kind, 0) for kind in types], len(slots)
     )
-    chunk = slots["chunk_id"].rank("dense").to_numpy() - 1
-    lots = np.lexsort((np.arange(len(slots)), slots["chunk_id"].to_numpy()))
-    dealt: npt.NDArray[np.int64] = np.full(len(slots), -1, dtype=np.int64)
-    had = np.zeros((int(chunk.max()) + 1, len(types)), dtype=bool)
-    for twice in (False, True):  # repeat a type in a chunk only if all other types are used up
+    chunk = slots["chunk_id"].rank("dense").to_numpy() - 1  # index of the chunk of each slot
+    slot_order = np.lexsort((np.arange(len(slots)), slots["chunk_id"].to_numpy()))
+    scarce_first = np.argsort(is_offered.sum(axis=0), kind="stable")
+    dealt: npt.NDArray[np.int64] = np.full(len(slots), -1, dtype=np.int64)  # index of the type, -1 if open
+    has_type = np.zeros((int(chunk.max()) + 1, len(types)), dtype=bool)  # chunks × types
+
+    def deal(slot: np.integer[Any], kind: int) -> None:
+        dealt[slot], has_type[chunk[slot], kind] = kind, True
+        quotas[kind] -= 1
+
+    for may_repeat in (False, True):  # repeat a type in a chunk only if all other types are used up
         for kind in scarce_first:
-            for slot in lots:
+            for slot in slot_order:
                 if quotas[kind] <= 0:
                     break
-                if dealt[slot] < 0 and offered[slot, kind] and (twice or not had[chunk[slot], kind]):
-                    dealt[slot] = kind
-                    had[chunk[slot], kind] = True
-                    quotas[kind] -= 1
-    undealt = np.flatnonzero(dealt < 0)
-    for slot in undealt:  # assign each remaining slot to the heaviest type that fits
-        open_kinds = [k for k in range(len(types)) if offered[slot, k]] or list(range(len(types)))
-        fresh = [k for k in open_kinds if not had[chunk[slot], k]] or open_kinds
-        kind = min(fresh, key=lambda k: (quotas[k] / -weights[types[k]], k))
-        dealt[slot], had[chunk[slot], kind] = kind, True
-        quotas[kind] -= 1
+                is_new = may_repeat or not has_type[chunk[slot], kind]
+                if dealt[slot] < 0 and is_offered[slot, kind] and is_new:
+                    deal(slot, kind)
+    for slot in np.flatnonzero(dealt < 0):  # assign each remaining slot to the heaviest type that fits
+        fitting = [kind for kind in range(len(types)) if is_offered[slot, kind]] or list(range(len(types)))
+        new = [kind for kind in fitting if not has_type[chunk[slot], kind]] or fitting
+        deal(slot, min(new, key=lambda kind: (quotas[kind] / -weights[types[kind]], kind)))
     return [types[kind] for kind in dealt]
 
 

@@ -191,7 +191,7 @@ def _set_outcome(
 
 
 def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
-    """Return the draft for each planned question, by index."""
+    """Return the draft for each planned question, by index: first of the same type, then any other."""
     remaining, fitting = list(drafts), dict[int, DraftQuestion]()
     for index, question_type in enumerate(types):
         draft = next((draft for draft in remaining if draft.question_type == question_type), None)
@@ -291,30 +291,33 @@ def _with_all_hops(
     """
     retrieved_ids = [chunk_id for chunk_id, _ in passages]
     missing = [target for target in targets if target not in retrieved_ids]
-    if not 0 < len(missing) < len(targets):
+    finds_some = 0 < len(missing) < len(targets)
+    if not finds_some:
         return passages
-    others = [index for index, chunk_id in enumerate(retrieved_ids) if chunk_id not in targets]
-    remaining = [passage for index, passage in enumerate(passages) if index not in others[-len(missing) :]]
+    others = [chunk_id for chunk_id in retrieved_ids if chunk_id not in targets]
+    replaced = others[-len(missing) :]  # the worst results make room
+    remaining = [(chunk_id, score) for chunk_id, score in passages if chunk_id not in replaced]
     return [*remaining, *((target, None) for target in missing)]
 
 
 def _decide(rows: Iterable[QuestionRow], *, round_trip: bool) -> None:
-    """Keep or drop each question, including earlier questions, whose duplicate may be gone.
+    """Keep or drop each question. An earlier question is decided again, as its duplicate may be gone.
 
     A question that does not find its own chunks would be answered from other chunks, or not at all.
     """
-    seen: set[str] = set()
+    kept_texts: set[str] = set()
     for row in _written(rows):
         if row["status"] == "failed":
             continue
         text = fold(row["question"]).casefold()
+        finds_its_chunks = set(row["target_chunk_ids"]) <= set(row["passage_ids"])
         reason, detail = _flaw(row["question"], row["language"])
-        if reason is None and round_trip and not set(row["target_chunk_ids"]) <= set(row["passage_ids"]):
+        if reason is None and round_trip and not finds_its_chunks:
             reason = "round_trip_failed"
-        elif reason is None and text in seen:
+        elif reason is None and text in kept_texts:
             reason = "repeated_question"
         if reason is None:
-            seen.add(text)
+            kept_texts.add(text)
         _set_outcome(row, "kept" if reason is None else "dropped", reason, detail)
 
 

@@ -7,7 +7,7 @@ which should fail. A last call compares answers in other words.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import polars as pl
@@ -159,16 +159,20 @@ def _ask(
 def _attempts(
     trip: RoundTrip, passages: Mapping[str, Passage], llm: LLMSettings
 ) -> Iterator[tuple[Comparison, Request[AnswerReply]]]:
-    """Yield the requests about a pair."""
-    pair, ids = trip.pair, trip.pair["evidence_chunk_id"]
+    """Yield the requests to answer a question again.
+
+    A pair in doubt is asked about with its quotes alone ("agrees"). A question of several hops is asked about
+    each of its chunks alone ("fewer_chunks_answer").
+    """
+    pair = trip.pair
+    chunk_ids = pair["evidence_chunk_id"]  # one for each quote
     if pair["is_in_doubt"]:
-        proofs = [(passages[i], quote) for i, quote in zip(ids, pair["evidence_quote"], strict=True)]
-        quotes = [
-            Passage(chunk.chunk_id, chunk.title, chunk.section_path, quote, pair["language"])
-            for chunk, quote in proofs
+        quotes = zip(chunk_ids, pair["evidence_quote"], strict=True)
+        proofs = [
+            replace(passages[chunk_id], text=quote, language=pair["language"]) for chunk_id, quote in quotes
         ]
-        yield "agrees", solve_request(pair, quotes, llm)
-    chunks = [passages[chunk_id] for chunk_id in dict.fromkeys(ids)]
+        yield "agrees", solve_request(pair, proofs, llm)
+    chunks = [passages[chunk_id] for chunk_id in dict.fromkeys(chunk_ids)]
     if trip.is_hop and len(chunks) > 1:
         for chunk in chunks:
             yield "fewer_chunks_answer", solve_request(pair, [chunk], llm)

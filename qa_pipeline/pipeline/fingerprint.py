@@ -23,7 +23,7 @@ from qa_pipeline.errors import QAPipelineError, TransientModelError
 from qa_pipeline.pipeline.outcomes import BLOCKED, BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import batch_files
-from qa_pipeline.prompts.loading import SYSTEM_PROMPTS, PromptName, load_prompt, system_prompt
+from qa_pipeline.prompts.loading import SYSTEM_PROMPTS, PromptName, load_prompt, part_text
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.hashes import hash_file, hash_json
@@ -91,7 +91,7 @@ def code_version(asset: str, settings: Settings) -> str:
 
 def _wording(language: str, name: str, settings: Settings) -> str:
     if name in SYSTEM_PROMPTS:
-        return system_prompt(language, name)
+        return part_text(language, name)
     return load_prompt(language, cast("PromptName", name), settings.llm).hash
 
 

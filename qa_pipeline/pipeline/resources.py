@@ -37,10 +37,6 @@ def no_observer(batch: str, stage: str) -> ProgressCallback:
     return no_progress
 
 
-_MOST_CACHED = 20e9
-"""Most bytes of each vector cache; deleted vectors are computed again when needed."""
-
-
 @cache
 def parse_sandboxed() -> ParseFiles:
     """Return a parser in worker processes, which start at the first file and end with this process."""
@@ -108,7 +104,7 @@ class Resources:
         from qa_pipeline.models.encoder import load_embedder
 
         inner = self._embedder or load_embedder(self.settings.embedding)
-        return CachedEmbedder(inner, VectorCache(self.layout.vectors, _MOST_CACHED))
+        return CachedEmbedder(inner, VectorCache(self.layout.vectors))
 
     @cached_property
     def entailment(self) -> "EntailmentModel | None":
@@ -118,7 +114,7 @@ class Resources:
             return None
         from qa_pipeline.models.cross_encoder import load_entailment_model
 
-        store = VectorCache(self.layout.logits, _MOST_CACHED)
+        store = VectorCache(self.layout.logits)
         return load_entailment_model(settings, store, self.settings.embedding)
 
     @cached_property

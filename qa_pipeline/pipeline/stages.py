@@ -13,7 +13,7 @@ import polars as pl
 
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
 from qa_pipeline.curation.exports import ledger_files, ledger_rows, write_exports
-from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts, record_deciding
+from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import forgotten_documents, withdraw_outdated
 from qa_pipeline.documents.corpus.corpora import open_corpus
@@ -166,15 +166,18 @@ def answer_questions(
 def drafting_rules(resources: Resources) -> dict[str, Any]:
     """Return the arguments of `draft_answers` that select passages and guard questions."""
     settings, generation = resources.settings, resources.settings.generation
-    means: dict[str, Any] = {"encoder": resources.embedder, "llm": settings.llm}
-    verifier = resources.reviewer("verifier")
-    rules: dict[str, Any] = {
-        "guard": partial(guard_questions, settings=generation.guard, model=verifier, **means)
-    }
-    if generation.enable_reference_validation:
-        validating = resources.reviewer("verifier", generation.validation_model)
-        rules["select"] = partial(select_passages, settings=generation, model=validating, **means)
-    return rules
+    guard = partial(
+        guard_questions,
+        settings=generation.guard,
+        model=resources.reviewer("verifier"),
+        encoder=resources.embedder,
+        llm=settings.llm,
+    )
+    if not generation.enable_reference_validation:
+        return {"guard": guard}
+    validating = resources.reviewer("verifier", generation.validation_model)
+    select = partial(select_passages, settings=generation, model=validating, llm=settings.llm)
+    return {"guard": guard, "select": select}
 
 
 def _imported_pairs(
@@ -349,12 +352,11 @@ def judge_pairs(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
 
 
 def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame) -> pl.DataFrame:
-    """Decide on every pair, record the settings used, and write the JSONL files of the ledger.
+    """Decide on every pair, and write the JSONL files of the ledger.
 
     The files are written even if a gate fails; the batch may be withdrawn later.
     """
     layout, settings = run.resources.layout, run.settings
-    record_deciding(layout, settings.verification, settings.judging)
     verdicts = build_verdicts(verification=settings.verification, judging=settings.judging, **frames)
     withdraw_outdated(layout, run.batch, verdicts)
     decided_from = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}

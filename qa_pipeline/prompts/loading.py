@@ -1,14 +1,9 @@
 """Load prompt files and insert untrusted text into them.
 
-This module loads `prompts/<language>/<name>.md`, substitutes placeholders, and puts delimiters around
-documents, questions, answers and claims. Requests belong to the stages, and model names and temperatures to
-the settings.
-
-A prompt file has a system part and a template part, separated by a line `---`. `parts.md` has optional texts,
-each below a heading with its name. `{name}` is a placeholder. `{refusal}` is replaced by the refusal text of
-the language when the file is loaded, so the hash covers it. The system part has text that is the same in all
-prompts of a run. It comes first, because providers charge less for a prefix that they have seen before.
-`NAME_small.md` is the prompt for small models.
+A prompt file (`prompts/<language>/<name>.md`) has a system part and a template part, separated by a line
+`---`. `parts.md` has optional texts, each below a heading with its name. `{name}` is a placeholder, and
+`{refusal}` the refusal text of the language. The system part is the same in all prompts of a run and comes
+first, because providers charge less for a known prefix. `NAME_small.md` is the prompt for small models.
 """
 
 import re
@@ -59,7 +54,6 @@ _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _NONCE_LENGTH = 8  # hex digits: one document in four billion contains them, and then gets another nonce
-_MOST_BYTES = 100_000  # of a prompt in a user's folder; thirty times the longest prompt here
 _LONGEST_EXCERPT = 4000  # characters of an unusable reply; its beginning shows the problem
 _OPENING = re.compile(r"<[a-z]+(?:-\d+)?-([0-9a-f]{8})>")
 _SHIPPED = LLMSettings()
@@ -137,20 +131,15 @@ class Delimited:
 def load_prompt(language: str, name: PromptName, llm: LLMSettings = _SHIPPED) -> Prompt:
     """Read a prompt of a language.
 
-    A language without prompts gets the English prompts, which ask for the language of the passages. A
-    document in another language must not stop a batch.
-
-    Args:
-        language: ISO 639-1 code.
-        name: name of the prompt.
-        llm: settings with the profile and the folder of the user's prompts. Other files are read from this
-            package.
+    A language without prompts gets the English prompts, which ask for the language of the passages. The
+    settings name the profile and the folder of the user's prompts.
 
     Raises:
         SettingsError: the user's file cannot be used.
     """
-    language = _prompt_language(language)
-    if llm.prompts is not None and (own_file := llm.prompts / language / f"{name}.md").is_file():
+    language = lexicon(language).code
+    own_file = None if llm.prompts is None else llm.prompts / language / f"{name}.md"
+    if own_file is not None and own_file.is_file():
         return _load_own(own_file, language, name, own_file.stat().st_mtime_ns)
     return _load_prompt(language, name, llm.profile)
 
@@ -179,23 +168,11 @@ def refusal(language: str) -> str:
     return part_text(language, "refusal")
 
 
-def system_prompt(language: str, name: str) -> str:
-    """Return a system message for training examples with or without passages.
-
-    `name` is in `SYSTEM_PROMPTS`.
-    """
-    return part_text(language, name)
-
-
 def ask_again(prompt: str, language: str, problem: str, reply: str) -> str:
     """Return a prompt again, with the reply to it and the problem of the reply.
 
-    Args:
-        prompt: the original prompt.
-        language: language of the prompt.
-        problem: description in words of this code, never of the reply.
-        reply: the reply. Its beginning is shown as data, between delimiters that do not occur in it or in the
-            prompt.
+    `problem` describes it in words of this code, never of the reply. The beginning of the reply is shown as
+    data, between delimiters that do not occur in it or in the prompt.
     """
     excerpt = reply[:_LONGEST_EXCERPT]
     for opening in _OPENING.findall(prompt):  # so that a reply cannot close a tag of the prompt
@@ -207,7 +184,7 @@ def ask_again(prompt: str, language: str, problem: str, reply: str) -> str:
 
 def part_text(language: str, name: str) -> str:
     """Return a text of `parts.md`."""
-    return _parts(_prompt_language(language))[name]
+    return _parts(lexicon(language).code)[name]
 
 
 @cache
@@ -216,35 +193,30 @@ def _parts(language: str) -> dict[str, str]:
     return dict(zip(texts[1::2], map(str.strip, texts[2::2]), strict=True))
 
 
+def delimit(text: str, label: str = "text") -> Delimited:
+    """Put untrusted text between delimiters that the text cannot close.
+
+    `label` is the kind of the text, such as question or claim. It must come from this code, never from a
+    document.
+    """
+    return Delimited(((label, text),))
+
+
 def delimit_all(texts: Sequence[str], label: str) -> Delimited:
     """Delimit untrusted texts like `delimit`, with labels numbered from 1."""
     return Delimited(tuple((f"{label}-{n}", text) for n, text in enumerate(texts, start=1)))
 
 
-def delimit(text: str, label: str = "text") -> Delimited:
-    """Put untrusted text between delimiters that the text cannot close.
-
-    Args:
-        text: text that the model must read as data, kept verbatim.
-        label: kind of the text, such as question, answer or claim. It must come from this code, never from a
-            document.
-    """
-    return Delimited(((label, text),))
-
-
 def render_passages(passages: Sequence[Passage]) -> Delimited:
     """Number passages from 1 and delimit each, including its title and section path."""
-    return Delimited(
-        tuple((f"passage-{n}", _passage_body(passage)) for n, passage in enumerate(passages, start=1))
-    )
-
-
-def _passage_body(passage: Passage) -> str:
-    # titles and headings are untrusted too, so they are inside the delimiters, each on one line
-    head = [f"title: {' '.join(passage.title.split())}"]
-    if passage.section_path:
-        head.append(f"section: {' '.join(' > '.join(passage.section_path).split())}")
-    return "\n".join(head) + f"\n\n{passage.text}"
+    texts = []
+    for passage in passages:
+        # titles and headings are untrusted too, so they are inside the delimiters, each on one line
+        lines = [f"title: {' '.join(passage.title.split())}"]
+        if passage.section_path:
+            lines.append(f"section: {' '.join(' > '.join(passage.section_path).split())}")
+        texts.append("\n".join([*lines, "", passage.text]))
+    return delimit_all(texts, "passage")
 
 
 def _nonce(texts: Sequence[str], named_after: Sequence[str] | None = None) -> str:
@@ -265,10 +237,6 @@ def _nonce(texts: Sequence[str], named_after: Sequence[str] | None = None) -> st
         counter += 1
 
 
-def _prompt_language(language: str) -> str:
-    return lexicon(language).code
-
-
 @cache
 def _load_prompt(language: str, name: PromptName, profile: Profile = "standard") -> Prompt:
     file = f"{name}_{profile}" if (_FOLDER / language / f"{name}_{profile}.md").is_file() else name
@@ -279,21 +247,17 @@ def _load_prompt(language: str, name: PromptName, profile: Profile = "standard")
 def _load_own(path: Path, language: str, name: PromptName, changed: int) -> Prompt:
     """Read a prompt of the user, again if its file has `changed`."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise SettingsError(f"llm.prompts: {path} is larger than {_MOST_BYTES} bytes")
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"llm.prompts: {path} cannot be read as UTF-8") from error
     prompt, ours = _parsed(text, language, f"llm.prompts: {path}"), _load_prompt(language, name)
-    lost, unknown = ours.placeholders - prompt.placeholders, prompt.placeholders - ours.placeholders
-    if lost or unknown:
-        problems = [f"lacks {{{placeholder}}}" for placeholder in sorted(lost)] + [
-            f"has {{{placeholder}}}" for placeholder in sorted(unknown)
-        ]
+    if prompt.placeholders != ours.placeholders:
         needed = ", ".join(f"{{{placeholder}}}" for placeholder in sorted(ours.placeholders))
+        wrong = ", ".join(
+            f"{{{placeholder}}}" for placeholder in sorted(prompt.placeholders ^ ours.placeholders)
+        )
         raise SettingsError(
-            f"llm.prompts: {path} {' and '.join(problems)}; "
-            f"below the line {_SEPARATOR} it needs exactly {needed}"
+            f"llm.prompts: {path} lacks or adds {wrong}; below {_SEPARATOR} it needs exactly {needed}"
         )
     return prompt
 
@@ -302,18 +266,10 @@ def _parsed(text: str, language: str, where: str) -> Prompt:
     system, separator, template = text.replace("\r\n", "\n").partition(f"\n{_SEPARATOR}\n")
     if not separator:
         raise SettingsError(f"{where} has no line {_SEPARATOR!r}")
-    text = refusal(language)
-    return Prompt(
-        system=system.strip().replace("{refusal}", text),
-        template=template.strip().replace("{refusal}", text),
-    )
+    refused = refusal(language)
+    return Prompt(*(part.strip().replace("{refusal}", refused) for part in (system, template)))
 
 
 @cache
 def _read(language: str, name: str) -> str:
-    if not re.fullmatch(r"[a-z_]+", name):
-        raise SettingsError(f"no prompt is named {name!r}")
-    try:
-        return (_FOLDER / language / f"{name}.md").read_text(encoding="utf-8").strip()
-    except FileNotFoundError:
-        raise SettingsError(f"prompt file {language}/{name}.md is missing") from None
+    return (_FOLDER / language / f"{name}.md").read_text(encoding="utf-8").strip()

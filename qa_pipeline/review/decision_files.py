@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from qa_pipeline.calibration.rows import QUALITY
 from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
@@ -37,6 +36,8 @@ OF_QUALITY = (
     "low_completeness", "low_relevance", "unclear_question", "dangling_reference", "low_question_quality",
 )  # fmt: skip
 """Reasons to reject a proved pair."""
+QUALITY = "quality"
+"""Prefix of reasons in `OF_QUALITY`."""
 REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in (*OF_SOURCES, *OF_QUALITY)}
 """Reason codes on the keys 1 to 9, with their words."""
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")

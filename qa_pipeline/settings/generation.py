@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, cast
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from qa_pipeline.records import HOP_SCOPES, STYLES, AnswerStyle, QuestionType
 from qa_pipeline.settings.base import Group
@@ -86,9 +86,7 @@ class GenerationSettings(Group):
     """Shares of the question types to ask, such as {fact_single: 0.8, procedure: 0.2}."""
     guard: GuardSettings = GuardSettings()
     enable_reference_validation: bool = False
-    """Check that each retrieved passage helps with the question before an answer is drafted."""
-    validation_strategy: Literal["noop", "embedding", "llm"] = "llm"
-    """llm asks a model, embedding compares cosines; noop is invalid if validation is enabled."""
+    """Ask a model if each retrieved passage helps with the question before an answer is drafted."""
     validation_model: str | None = None
     """Model for validation, from the verifier's provider; null uses the verifier's model."""
     validation_max_refs_per_item: int = Field(2, gt=0)
@@ -126,17 +124,3 @@ class GenerationSettings(Group):
     def hop_share(self) -> float:
         """Return the share of questions that need two passages, 0 to 1."""
         return sum(self.mix.get(kind, 0.0) for kind in HOP_SCOPES) / sum(self.mix.values())
-
-    @model_validator(mode="after")
-    def _check_validation(self) -> "GenerationSettings":
-        if self.enable_reference_validation and self.validation_strategy == "noop":
-            raise ValueError(
-                "generation.enable_reference_validation is true and generation.validation_strategy is noop, "
-                "which validates nothing; choose embedding or llm, or leave the validation off"
-            )
-        return self
-
-    @property
-    def asks_about_references(self) -> bool:
-        """Return True if a model validates the passages."""
-        return self.enable_reference_validation and self.validation_strategy == "llm"

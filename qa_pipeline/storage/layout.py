@@ -77,11 +77,6 @@ class Layout:
         """Return the JSONL export of a batch."""
         return self._of_batch(self.out / "exports" / name, batch, ".jsonl")
 
-    def deciding(self, thresholds_id: str) -> Path:
-        """Return the file of the settings behind the verdicts of this `thresholds_id`."""
-        name = hash_text(thresholds_id)[:16]
-        return self.out / "settings" / f"{name}.json"
-
     @property
     def withdrawals(self) -> Path:
         """Return the folder of tombstones."""

@@ -111,18 +111,19 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0)
     The result depends only on the chunks and the seed, not on the order of the chunks.
     """
     sentences = _sentences(chunks, seed)
-    tried = sentences[: _TRIES * per_kind]
-    made: dict[str, list[Canary]] = {kind: [] for kind in KINDS}
-    for canary in chain.from_iterable(sentence.changed(seed) for sentence in tried):
-        made[canary.mechanism].append(canary)
-    passages = list({of.passage.chunk_id: of.passage for of in sentences}.values())
+    candidates = sentences[: _TRIES * per_kind]
+    edited_by_kind: dict[str, list[Canary]] = {kind: [] for kind in KINDS}
+    for canary in chain.from_iterable(sentence.changed(seed) for sentence in candidates):
+        edited_by_kind[canary.mechanism].append(canary)
+    edited = chain.from_iterable(zip_longest(*edited_by_kind.values()))  # the kinds of change in turn
+    passages = list({sentence.passage.chunk_id: sentence.passage for sentence in sentences}.values())
     foreign = (
         sentence.put(FOREIGN, passage)
-        for sentence, passage in zip(tried, cycle(passages), strict=False)
+        for sentence, passage in zip(candidates, cycle(passages), strict=False)
         if sentence.is_foreign(passage)
     )
     return [
-        *_first(chain.from_iterable(zip_longest(*made.values())), per_kind),
+        *_first(edited, per_kind),
         *(sentence.put(VERBATIM, sentence.passage) for sentence in sentences[:per_kind]),
         *_first(foreign, per_kind),
     ]
@@ -259,8 +260,7 @@ def draw_judge_pairs(
     """Draw at most `most` pairs for a judge, a quarter of them good.
 
     The pairs come from pairs that passed source verification. Wrong pairs have a cut answer or the answer to
-    another question. If these are too few, a sentence of the batch is the answer. The result is
-    deterministic.
+    another question. The result is deterministic.
     """
     passages = passages_by_id(chunks)
     suited = [pair for pair in pairs if _is_suited(pair, passages)]
@@ -269,7 +269,7 @@ def draw_judge_pairs(
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
     count = most * JUDGED_GOOD // JUDGED_PAIRS
-    wrong = chain(chain.from_iterable(zip_longest(others, cut)), _sentence_answers(ordered, chunks, seed))
+    wrong = chain.from_iterable(zip_longest(others, cut))
     return [*_first(wrong, most - count), *_first(good, count)]
 
 
@@ -305,16 +305,6 @@ def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
             if not of_same and _is_no_answer(pair, other["answer"], other["language"]):
                 yield _judged(OTHER_ANSWER, pair, other["answer"], other["evidence_chunk_ids"])
                 break
-
-
-def _sentence_answers(pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, seed: int) -> Iterator[Canary]:
-    """Yield pairs with sentences of other chunks that share few words with the question."""
-    sentences = _sentences(chunks, seed)
-    for pair in pairs:
-        for sentence in sentences:
-            chunk_id, language = sentence.passage.chunk_id, sentence.passage.language
-            if chunk_id not in pair["evidence_chunk_ids"] and _is_no_answer(pair, sentence.text, language):
-                yield _judged(OTHER_ANSWER, pair, sentence.text, [chunk_id])
 
 
 def _is_no_answer(pair: ProvedPairRow, text: str, language: str) -> bool:

@@ -64,25 +64,31 @@ def cite_claims(
     unresolved citations with a quote, count against the claim that shares most words with the quote.
     Unresolved citations without a quote count against every claim without marks.
     """
-    quotes = [citation["quote"] for citation in pair["citations"]]
     resolutions = [_resolution(citation, pair, sources) for citation in pair["citations"]]
+    by_number = {
+        citation["number"]: resolution
+        for citation, resolution in zip(pair["citations"], resolutions, strict=True)
+    }
+    quotes = [citation["quote"] for citation in pair["citations"]]
     owners = [_owner(quote, claims, pair["language"]) for quote in quotes]
-    numbers = (citation["number"] for citation in pair["citations"])
-    by_number = dict(zip(numbers, resolutions, strict=True))
-    shared = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
-    everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
+    resolved_ids = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
+    pair_ids = tuple(
+        dict.fromkeys(chunk_id for chunk_id in (*resolved_ids, *pair["used_chunk_ids"]) if chunk_id in texts)
+    )
     cited = []
     for index, claim in enumerate(claims):
         counted = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
         is_marked = bool(counted)
         marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in counted))
-        ids, checks = tuple(marked_ids) if is_marked else everything, []
+        chunk_ids = tuple(marked_ids) if is_marked else pair_ids
+        checks = []
         for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True):
-            if owner == index or (owner is None and not is_marked and quote is None):
+            is_of_every_claim = quote is None and not is_marked
+            if owner == index or is_of_every_claim:
                 counted.append(resolution)
             if owner == index and quote is not None:
-                checks.append(_check(quote, resolution.chunk_ids or ids, ids, sources, texts))
-        cited.append(_status(counted, ids, tuple(checks)))
+                checks.append(_check(quote, resolution.chunk_ids or chunk_ids, chunk_ids, sources, texts))
+        cited.append(_status(counted, chunk_ids, tuple(checks)))
     return cited
 
 
@@ -130,28 +136,30 @@ def _check(
     quote: str, own_ids: Sequence[str], cited: Sequence[str], sources: Sources, texts: Mapping[str, str]
 ) -> QuoteCheck:
     """Look for a quote in the chunks of its citation, then in the other cited chunks and their documents."""
-    within = [i for i in own_ids if i in texts]
-    documents = dict.fromkeys(sources.chunk(i).document_id or "" for i in (*within, *cited))
-    rest = dict.fromkeys((*cited, *(i for document in documents for i in sources.chunks_of(document))))
-    for chunk_id in (*within, *(i for i in rest if i not in within)):
+    own_ids = [chunk_id for chunk_id in own_ids if chunk_id in texts]
+    documents = dict.fromkeys(sources.chunk(chunk_id).document_id or "" for chunk_id in (*own_ids, *cited))
+    of_documents = chain.from_iterable(sources.chunks_of(document_id) for document_id in documents)
+    for chunk_id in dict.fromkeys((*own_ids, *cited, *of_documents)):
         span = locate_quote(quote, texts[chunk_id])
         if span is not None:
-            kind = span.kind if chunk_id in within else "misplaced"
+            kind = span.kind if chunk_id in own_ids else "misplaced"
             return QuoteCheck(quote, kind, chunk_id, span.start, span.end)
     return QuoteCheck(quote, "missing")
 
 
 def _status(
-    resolutions: Sequence[Resolution], ids: tuple[str, ...], checks: tuple[QuoteCheck, ...]
+    resolutions: Sequence[Resolution], chunk_ids: tuple[str, ...], checks: tuple[QuoteCheck, ...]
 ) -> ClaimCitations:
-    broken = [resolution for resolution in resolutions if not resolution.resolved]
-    if broken:
-        return ClaimCitations("unresolved", _REASONS[broken[0].kind], ids, checks)
-    if not ids:
-        return ClaimCitations("uncited", None, ids, checks)
-    kinds = {check.kind for check in checks}
-    if "missing" in kinds:
-        return ClaimCitations("quote_not_found", None, ids, checks)
-    elsewhere = any(resolution.kind == _SECTION_NOT_FOUND for resolution in resolutions)
-    status = "quote_repaired" if "misplaced" in kinds else "resolved"
-    return ClaimCitations(status, _SECTION_NOT_FOUND if elsewhere else None, ids, checks)
+    """Return the citation status of a claim: the first problem of its citations and quotes, if any."""
+    unresolved = [resolution for resolution in resolutions if not resolution.resolved]
+    if unresolved:
+        return ClaimCitations("unresolved", _REASONS[unresolved[0].kind], chunk_ids, checks)
+    if not chunk_ids:
+        return ClaimCitations("uncited", None, chunk_ids, checks)
+    quote_kinds = {check.kind for check in checks}
+    if "missing" in quote_kinds:
+        return ClaimCitations("quote_not_found", None, chunk_ids, checks)
+    status = "quote_repaired" if "misplaced" in quote_kinds else "resolved"
+    # a citation of an unknown section cites the whole document
+    lacks_section = any(resolution.kind == _SECTION_NOT_FOUND for resolution in resolutions)
+    return ClaimCitations(status, _SECTION_NOT_FOUND if lacks_section else None, chunk_ids, checks)

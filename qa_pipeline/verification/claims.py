@@ -132,36 +132,30 @@ def compare_claims(
 def _compare(
     answered: Answered, index: SourceIndex, *, one_corpus: bool, to_the_question: bool
 ) -> Iterator[_Compared]:
+    """Yield the columns of each claim of an answer: its proof or denial, evidence and citations."""
     row, language = answered.row, answered.row["language"]
     question = read(row["question"], language)
     context = Context(question, read(row["answer"], language), to_the_question)
-    foreign = in_other_language(row["answer"], language)
+    other_language = in_other_language(row["answer"], language)
     for position, (claim, citations) in enumerate(zip(answered.claims, answered.cited, strict=True)):
-        cited = citations.chunk_ids
         stated = read(claim.stated, language)
         fragment = is_fragment(claim.text, len(stated.stem_set))
-        proof = prove(stated.written, fragment, context, index, cited)
-        if foreign is not None:
-            proof = Proof(proof.unit, None, (f"the answer is in another language ({foreign})",))
-        query_stems = stated.stem_set | question.stem_set
-        near = sorted(
-            chain.from_iterable(index.units(chunk_id) for chunk_id in cited),
-            key=lambda unit: (-len(query_stems & unit.reading.stem_set), len(unit.text)),
+        proof = prove(stated.written, fragment, context, index, citations.chunk_ids)
+        if other_language is not None:
+            proof = Proof(proof.unit, doubts=(f"the answer is in another language ({other_language})",))
+        stems = stated.stem_set | question.stem_set
+        cited_units = sorted(
+            chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids),
+            key=lambda unit: (-len(stems & unit.reading.stem_set), len(unit.text)),
         )
-        elsewhere = None
-        if proof.unit is None and one_corpus:
-            # if a chunk that is not cited proves the claim, the citation is wrong
-            equal = dict.fromkeys(unit.chunk_id for unit in index.equal_to(stated))
-            others = (i for i in equal if i not in cited)
-            proving = (i for i in others if prove(stated.written, False, context, index, [i]).is_proved)
-            elsewhere = next(proving, None)
         # without proof or denial, the evidence is the unit that shares most words with the claim
         unit = proof.unit or max(
-            near, key=lambda unit: len(stated.stem_set & unit.reading.stem_set), default=None
+            cited_units, key=lambda unit: len(stated.stem_set & unit.reading.stem_set), default=None
         )
-        alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
-        content = f"{row['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{alone}"
-        chunk_ids = list(dict.fromkeys([*(unit.chunk_id for unit in near), *cited]))
+        is_open = proof.unit is None and one_corpus
+        rewording = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
+        content = f"{row['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{rewording}"
+        chunk_ids = list(dict.fromkeys([*(unit.chunk_id for unit in cited_units), *citations.chunk_ids]))
         columns: ClaimColumns = {
             "claim_id": hash_text(content)[:32],
             "pair_id": row["pair_id"],
@@ -175,43 +169,52 @@ def _compare(
             "end": claim.end,
             "fragment": fragment,
             **_evidence_columns(stated, proof, unit, index),
-            "proved_by_chunk_id": elsewhere,
+            "proved_by_chunk_id": _uncited_proof(stated, context, index, citations) if is_open else None,
             "citation_status": citations.status,
             "citation_reason": citations.reason,
             "quotes": [_quote_row(check, index) for check in citations.checks],
             "candidate_chunk_ids": chunk_ids[:_MOST_CANDIDATE_CHUNKS],
         }
-        with_question = fragment and claim.self_contained is None
-        yield _Compared(
-            columns, f"{row['question']} {claim.stated}" if with_question else claim.stated, chunk_ids
-        )
+        needs_question = fragment and claim.self_contained is None
+        embedded = f"{row['question']} {claim.stated}" if needs_question else claim.stated
+        yield _Compared(columns, embedded, chunk_ids)
+
+
+def _uncited_proof(
+    stated: Reading, context: Context, index: SourceIndex, citations: ClaimCitations
+) -> str | None:
+    """Return a chunk that proves a claim but is not cited, if any. The citation is then wrong."""
+    equal = dict.fromkeys(unit.chunk_id for unit in index.equal_to(stated))
+    uncited = (chunk_id for chunk_id in equal if chunk_id not in citations.chunk_ids)
+    proving = (
+        chunk_id for chunk_id in uncited if prove(stated.written, False, context, index, [chunk_id]).is_proved
+    )
+    return next(proving, None)
 
 
 def _add_cosines(
     compared: Sequence[_Compared], index: SourceIndex, embedder: Encoder, vectors: ChunkVectors
 ) -> None:
     """Add the cosines of claims, embedded in one call, and rank their chunks by words and cosine."""
-    of_documents = []
+    document_chunks = []  # of each claim, all chunks of the documents that it cites
     for claim in compared:
-        document_ids = dict.fromkeys(index.sources[i].document_id for i in claim.chunk_ids)
-        of_documents.append(
-            [i for document_id in document_ids for i in index.chunks_by_document[document_id]]
-        )
-    vectors.load(chain.from_iterable(of_documents))
+        document_ids = dict.fromkeys(index.sources[chunk_id].document_id for chunk_id in claim.chunk_ids)
+        chunk_ids = (index.chunks_by_document[document_id] for document_id in document_ids)
+        document_chunks.append([*chain.from_iterable(chunk_ids)])
+    vectors.load(chain.from_iterable(document_chunks))
     texts = TextVectors((claim.embedded for claim in compared), embedder)
-    for claim, others in zip(compared, of_documents, strict=True):
+    for claim, all_chunks in zip(compared, document_chunks, strict=True):
         vector, by_words = texts.of(claim.embedded), claim.chunk_ids
         cosines = dict(zip(by_words, vectors.cosines(vector, by_words), strict=True))
-        by_cosine = sorted(by_words, key=lambda i: -round(cosines[i], 6))
-        ranks: dict[str, float] = dict.fromkeys(by_words, 0.0)
-        for order in (by_words, by_cosine):
-            for rank, chunk_id in enumerate(order, start=1):
-                ranks[chunk_id] += 1 / (_RRF_K + rank)
+        by_cosine = sorted(by_words, key=lambda chunk_id: -round(cosines[chunk_id], 6))
+        fused: dict[str, float] = dict.fromkeys(by_words, 0.0)
+        for ranking in (by_words, by_cosine):
+            for rank, chunk_id in enumerate(ranking, start=1):
+                fused[chunk_id] += 1 / (_RRF_K + rank)
+        best_first = sorted(by_words, key=lambda chunk_id: -fused[chunk_id])
         claim.columns["similarity"] = max(cosines.values(), default=None)
-        claim.columns["chunk_similarity"] = max(vectors.cosines(vector, others), default=None)
-        claim.columns["candidate_chunk_ids"] = sorted(by_words, key=lambda i: -ranks[i])[
-            :_MOST_CANDIDATE_CHUNKS
-        ]
+        claim.columns["chunk_similarity"] = max(vectors.cosines(vector, all_chunks), default=None)
+        claim.columns["candidate_chunk_ids"] = best_first[:_MOST_CANDIDATE_CHUNKS]
 
 
 def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
@@ -229,6 +232,7 @@ def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
 
 
 def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: SourceIndex) -> ClaimColumns:
+    """Return the columns about the evidence of a claim: its position, scores, proof, doubts and denial."""
     if unit is None:
         return {"unproved": list(proof.doubts)}
     source = index.sources[unit.chunk_id]

@@ -32,8 +32,6 @@ SIMILARITY_ONLY = (
 _MOST_EXAMPLES = 3
 """Maximum differences listed in a detail, which is a single table cell."""
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
-NOT_TRUSTED = "verifier_not_trusted"
-"""Reason of claims that wait because the verifying model accepted deliberately false claims."""
 
 REPLIES = pl.Schema(
     {
@@ -247,7 +245,6 @@ def _with_replies(
         (decision == "accept", _outcome("supported", "llm", None, detail)),
         (decision == "reject", _outcome("unsupported", "llm", "llm_rejected", detail)),
         (decision == "unsure", _outcome(settings.unsure, "llm", "llm_unsure", detail)),
-        (problem == NOT_TRUSTED, _outcome("undecided", "no_step", NOT_TRUSTED, detail)),
         (problem.is_not_null(), _outcome("failed", "llm", problem, detail)),
     ]
     merged = joined.with_columns(

@@ -61,10 +61,10 @@ def search(
     results: list[ClaimEntailment] = []
     for start in range(0, len(requests), _GROUP):
         group = requests[start : start + _GROUP]
-        inputs = [_inputs(request, window_tokens, model) for request in group]
-        scores = iter(model.probabilities([pair for of_claim in inputs for pair in of_claim or ()]))
-        for request, of_claim in zip(group, inputs, strict=True):
-            results.append(_result(request, of_claim, [next(scores) for _ in of_claim or ()]))
+        windows = [_inputs(request, window_tokens, model) for request in group]
+        scores = iter(model.probabilities([pair for pairs in windows for pair in pairs or ()]))
+        for request, pairs in zip(group, windows, strict=True):
+            results.append(_result(request, pairs, [next(scores) for _ in pairs or ()]))
         notify(len(results), len(requests))
     return results
 
@@ -87,6 +87,7 @@ def _inputs(
 def _result(
     request: ClaimPassages, inputs: Sequence[tuple[str, str]] | None, scores: Sequence[Scores]
 ) -> ClaimEntailment:
+    """Return the largest scores over the windows of a claim, or the reason why they are unknown."""
     if not request.claim.strip():
         return ClaimEntailment(reason="empty_claim")
     if inputs is None:

@@ -12,7 +12,7 @@ from qa_pipeline.records import Passage
 from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.text.lexicon.languages import any_of, any_of_all, lexicon, of_all
 from qa_pipeline.text.sentences import sentence_spans
-from qa_pipeline.text.words import fold, recall, tokenize
+from qa_pipeline.text.words import fold, tokenize
 
 KINDS = ("number", "date", "unit", "name", "negation")
 NUMBER_ADDED = "number_added"
@@ -30,8 +30,6 @@ _VALUES = {
 }
 _BOUND = re.compile(rf"\b{any_of_all('proof.bounds')}\b|[<>≤≥±~+]", re.IGNORECASE)
 """Words of a bound or guess. Another value next to them need not be false."""
-_MOST_SHARED = 0.4
-"""Share of a line's words in the claims. Above it a probe made from the line may be mistaken for a claim."""
 _NEAR, _LARGEST_WORD = 18, 12
 """Characters searched on each side of a value, and the largest number that is usually spelled out."""
 
@@ -111,32 +109,26 @@ def _other_digits(text: str) -> list[str]:
 def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) -> Falsehood:
     """Return a claim that the passages do not state. The result is deterministic.
 
-    Passages in the `language` of the claims are preferred, since a probe in another language is easy to
-    notice. The probe repeats no claim and, if possible, shares few words with the claims. It tests reading
-    alone.
+    It falsifies a sentence of the passages that repeats no claim. Passages in the `language` of the claims
+    are preferred, since a probe in another language is easy to notice. If no sentence can be falsified, a
+    number is added to one.
     """
-    text = "\n\n".join(text for of in passages for text in (of.title, *of.section_path, of.text))
-    folded, seed = "\n".join(claims).casefold(), draw_number(*claims)
-    claim_words = {token.folded for claim in claims for token in tokenize(claim, language)}
-
-    def is_near(line: str) -> bool:
-        return (
-            recall([token.folded for token in tokenize(line, language)], claim_words) or 0.0
-        ) >= _MOST_SHARED
-
-    read = [of for of in passages if of.language == language] or passages
-    lines = {
-        " ".join(of.text[start:end].split()): of.language
-        for of in read
-        for start, end in sentence_spans(of.text, of.language)
-        if end - start <= _LONGEST and not of.text.startswith("#", start)
+    in_language = [passage for passage in passages if passage.language == language] or passages
+    sentences = {
+        " ".join(passage.text[start:end].split()): passage.language
+        for passage in in_language
+        for start, end in sentence_spans(passage.text, passage.language)
+        if end - start <= _LONGEST and not passage.text.startswith("#", start)
     }
-    ordered = sorted(lines, key=lambda line: (not line.endswith("."), draw_number(seed, line)))
-    made = [false for line in ordered for false in falsehoods(line, text, lines[line], seed)]
-    new = [probe for probe in made if probe.text.rstrip(".").casefold() not in folded]
-    if new:
-        return min(new, key=lambda probe: (is_near(probe.text), probe.kind == "negation"))
-    words = next(iter([*ordered, text or folded]))[:_LONGEST].rstrip(".").split() or ["1"]
+    texts = [text for passage in passages for text in (passage.title, *passage.section_path, passage.text)]
+    all_text, all_claims, seed = "\n\n".join(texts), "\n".join(claims).casefold(), draw_number(*claims)
+    ordered = sorted(sentences, key=lambda line: (not line.endswith("."), draw_number(seed, line)))
+    for sentence in ordered:
+        for false in falsehoods(sentence, all_text, sentences[sentence], seed):
+            if false.text.rstrip(".").casefold() not in all_claims:
+                return false
+    words = (ordered[0] if ordered else all_text or all_claims)[:_LONGEST].rstrip(".").split() or ["1"]
     first = _LARGEST_WORD + 1 + seed % 900
-    absent = (str(n) for n in range(first, 10**6) if not contains(f"{text} {folded}", str(n)))
-    return Falsehood(" ".join([*words, next(absent)]), NUMBER_ADDED)
+    numbers = (str(number) for number in range(first, 10**6))
+    absent = next(number for number in numbers if not contains(f"{all_text} {all_claims}", number))
+    return Falsehood(" ".join([*words, absent]), NUMBER_ADDED)

@@ -23,7 +23,6 @@ from qa_pipeline.storage.table_schema import ClaimRow, typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.text.reading import read
 from qa_pipeline.verification.deciding import (
-    NOT_TRUSTED,
     REPLIES,
     borderline,
     decide_claims,
@@ -37,8 +36,6 @@ from qa_pipeline.verification.sources import Source, sources_of
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
 """Maximum passages in a request, as many as an answer is drafted from. More would be a distraction."""
-_TRIAL = 3
-"""Requests after which a model that accepted every false claim is not asked again in the batch."""
 _MOST_CLAIMS = 8
 """Maximum claims in a request: enough for most answers, and few enough to be read one by one."""
 
@@ -126,25 +123,15 @@ def ask_verifier(
     """
     pair_columns = pairs.select("pair_id", "question", "language", "used_chunk_ids")
     with_pairs = claims.join(pair_columns, on="pair_id", maintain_order="left")
-    shelf = _Shelf(sources)
-    calls = [_call(group, shelf, settings, llm) for group in _groups(with_pairs, shelf)]
+    calls = [_call(group, sources, settings, llm) for group in _groups(with_pairs, sources)]
     requests = {call.request.key: call.request for call in calls}
-    replies: dict[Any, Reply[VerifyReply] | ModelError] = {}
-    for keys in (list(requests)[:_TRIAL], list(requests)[_TRIAL:]):
-        outcomes = complete_all(model, [requests[key] for key in keys], workers=llm.workers)
-        replies |= zip(keys, outcomes, strict=True)
-        notify(len(replies), len(requests))
-        trial = [call for call in calls if call.request.key in replies]
-        obeyed = [call.decision_on_probe(replies[call.request.key]) == "accept" for call in trial]
-        if len(replies) == _TRIAL and all(obeyed):
-            break  # it accepts every claim
+    outcomes = complete_all(model, list(requests.values()), workers=llm.workers, notify=notify)
+    replies = dict(zip(requests, outcomes, strict=True))
     verdicts: dict[str, dict[str, Any]] = {}
     for call in calls:
-        if call.request.key in replies:
-            columns = _verdicts(call, replies[call.request.key], shelf)
-            verdicts |= zip((row["claim_id"] for row in call.rows), columns, strict=True)
-    untrusted = {"reason": NOT_TRUSTED}
-    rows = [{"claim_id": claim_id, **verdicts.get(claim_id, untrusted)} for claim_id in claims["claim_id"]]
+        columns = _verdicts(call, replies[call.request.key], sources)
+        verdicts |= zip((row["claim_id"] for row in call.rows), columns, strict=True)
+    rows = [{"claim_id": claim_id, **verdicts[claim_id]} for claim_id in claims["claim_id"]]
     return pl.DataFrame(rows, schema=REPLIES)
 
 
@@ -164,65 +151,42 @@ class _Call:
         return None if decided is None else decided.decision
 
 
-@dataclass(frozen=True, slots=True)
-class _Shelf:
-    """The passages that a model may read, with their positions in the documents."""
-
-    sources: Mapping[str, Source]
-
-    def passages(self, rows: Sequence[PairClaimRow]) -> list[Passage]:
-        """Return the passages for claims. Adjacent chunks of a document form a single passage.
-
-        The order is evidence, then the candidates of the claims in turn, then the chunks used by the pairs.
-        """
-        evidence = (row["evidence_chunk_id"] for row in rows)
-        in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
-        used = chain.from_iterable(row["used_chunk_ids"] for row in rows)
-        ids = dict.fromkeys(chain(evidence, in_turn, used))
-        chosen = [self.sources[i] for i in ids if i is not None and i in self.sources][:_MOST_PASSAGES]
-        groups: list[list[Source]] = []
-        for source in sorted(chosen, key=lambda of: (of.document_id, of.start)):
-            if groups and groups[-1][-1].is_followed_by(source):
-                groups[-1].append(source)
-            else:
-                groups.append([source])
-        groups.sort(key=lambda group: min(map(chosen.index, group)))
-        return [_joined(group) for group in groups]
-
-    def contains_injections(self, rows: Sequence[PairClaimRow]) -> bool:
-        """Return True if claims, their questions or their passages contain an injection."""
-        texts = chain.from_iterable((_stated(row), row["question"]) for row in rows)
-        return hold_injections(self.passages(rows)) or any(map(is_injection, texts))
-
-    def placed(self, quote: str, passages: Sequence[Passage]) -> dict[str, Any]:
-        """Return a quote with its position in the document, or alone if the position is unknown."""
-        match = find_quote(quote, passages)
-        if match is None:
-            return {"quote": quote}
-        first = self.sources[match.passage.chunk_id]
-        text = first.document_text[first.start : first.start + len(match.passage.text)]
-        if text != match.passage.text:  # an injection was cut out of it
-            return {"quote": quote}
-        start, end = first.start + match.start, first.start + match.end
-        of_same = (of for of in self.sources.values() if of.document_id == first.document_id)
-        holding = (of for of in of_same if of.start <= start < of.start + len(of.text))
-        source = next(holding, first)
-        return source.placed(start - source.start, end - source.start)
+def _passages(rows: Sequence[PairClaimRow], sources: Mapping[str, Source]) -> list[Passage]:
+    """Return the passages for claims: evidence, candidates in turn, then chunks used by the pairs."""
+    evidence = (row["evidence_chunk_id"] for row in rows)
+    in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
+    used = chain.from_iterable(row["used_chunk_ids"] for row in rows)
+    chunk_ids = dict.fromkeys(chain(evidence, in_turn, used))
+    known = [sources[chunk_id] for chunk_id in chunk_ids if chunk_id is not None and chunk_id in sources]
+    return [source.passage for source in known[:_MOST_PASSAGES]]
 
 
-def _joined(sources: Sequence[Source]) -> Passage:
-    first, last = sources[0], sources[-1]
-    title, *section_path = first.headings or ("",)
-    text = first.document_text[first.start : last.start + len(last.text)]
-    return Passage(first.chunk_id, title, tuple(section_path), text, first.language, first.document_id)
+def _contains_injections(rows: Sequence[PairClaimRow], sources: Mapping[str, Source]) -> bool:
+    """Return True if claims, their questions or their passages contain an injection."""
+    texts = chain.from_iterable((_stated(row), row["question"]) for row in rows)
+    return hold_injections(_passages(rows, sources)) or any(map(is_injection, texts))
+
+
+def _placed(quote: str, passages: Sequence[Passage], sources: Mapping[str, Source]) -> dict[str, Any]:
+    """Return a quote with its position in the document, or alone if the position is unknown."""
+    match = find_quote(quote, passages)
+    if match is None:
+        return {"quote": quote}
+    source = sources[match.passage.chunk_id]
+    if match.passage.text != source.passage.text:  # an injection was cut out of it
+        return {"quote": quote}
+    return source.placed(match.start, match.end)
 
 
 def _call(
-    rows: Sequence[PairClaimRow], shelf: _Shelf, settings: VerificationSettings, llm: LLMSettings
+    rows: Sequence[PairClaimRow],
+    sources: Mapping[str, Source],
+    settings: VerificationSettings,
+    llm: LLMSettings,
 ) -> _Call:
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify", llm)
-    passages = tuple(map(redact_injections, shelf.passages(rows)))
+    passages = tuple(map(redact_injections, _passages(rows, sources)))
     claims = [_stated(row) for row in rows]
     position = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
     # the probe takes the question of the claim at this index, and is a fragment if that claim is
@@ -252,35 +216,37 @@ def _call(
     return _Call(rows, request, position + 1)
 
 
-def _groups(claims: pl.DataFrame, shelf: _Shelf) -> list[list[PairClaimRow]]:
+def _groups(claims: pl.DataFrame, sources: Mapping[str, Source]) -> list[list[PairClaimRow]]:
     """Return the rows of each request, in the order of their first rows.
 
     Claims of one pair stay together, and join earlier pairs with exactly the same passages. A pair with an
     injection gets its own request, so that it cannot affect other pairs.
     """
     groups: list[list[PairClaimRow]] = []
-    latest: dict[tuple[str, ...], list[PairClaimRow]] = {}
-    for of_pair in _of_pairs(typed_rows(claims, PairClaimRow), shelf):
-        texts = sorted(passage.text for passage in shelf.passages(of_pair))
-        key = (of_pair[0]["language"], of_pair[0]["batch"], *texts)
-        group = latest.get(key, [])
-        if shelf.contains_injections(of_pair):
-            groups.append(of_pair)
-        elif group and len(group) + len(of_pair) <= _MOST_CLAIMS:
-            group += of_pair
+    last_group: dict[tuple[str, ...], list[PairClaimRow]] = {}  # by language, batch and passages
+    for pair_rows in _split_by_pair(typed_rows(claims, PairClaimRow), sources):
+        texts = sorted(passage.text for passage in _passages(pair_rows, sources))
+        key = (pair_rows[0]["language"], pair_rows[0]["batch"], *texts)
+        group = last_group.get(key)
+        if _contains_injections(pair_rows, sources):
+            groups.append(pair_rows)
+        elif group is not None and len(group) + len(pair_rows) <= _MOST_CLAIMS:
+            group += pair_rows
         else:
-            groups.append(of_pair)
-            latest[key] = of_pair
+            groups.append(pair_rows)
+            last_group[key] = pair_rows
     return groups
 
 
-def _of_pairs(rows: Iterable[PairClaimRow], shelf: _Shelf) -> Iterator[list[PairClaimRow]]:
+def _split_by_pair(
+    rows: Iterable[PairClaimRow], sources: Mapping[str, Source]
+) -> Iterator[list[PairClaimRow]]:
     """Yield rows of a pair, with at most as much evidence as a request shows."""
     group: list[PairClaimRow] = []
     for row in rows:
-        is_other = bool(group) and row["pair_id"] != group[0]["pair_id"]
-        evidence = {of["evidence_chunk_id"] for of in (*group, row)} & shelf.sources.keys()
-        if is_other or len(group) == _MOST_CLAIMS or len(evidence) > _MOST_PASSAGES:
+        is_other_pair = bool(group) and row["pair_id"] != group[0]["pair_id"]
+        evidence = {member["evidence_chunk_id"] for member in (*group, row)} & sources.keys()
+        if is_other_pair or len(group) == _MOST_CLAIMS or len(evidence) > _MOST_PASSAGES:
             yield group
             group = []
         group.append(row)
@@ -296,14 +262,16 @@ def _by_number(reply: VerifyReply) -> dict[int, ClaimReply | None]:
     return replies
 
 
-def _verdicts(call: _Call, reply: Reply[VerifyReply] | ModelError, shelf: _Shelf) -> Iterator[dict[str, Any]]:
+def _verdicts(
+    call: _Call, reply: Reply[VerifyReply] | ModelError, sources: Mapping[str, Source]
+) -> Iterator[dict[str, Any]]:
     """Yield the columns of `REPLIES` for each row of a request."""
     same: dict[str, Any] = {"prompt_hash": call.request.prompt_hash}
     if isinstance(reply, ModelError):
         yield from ({**same, "reason": reply.reason, "detail": str(reply)} for _ in call.rows)
         return
     replies = _by_number(reply.value)
-    is_injected = shelf.contains_injections(call.rows)
+    is_injected = _contains_injections(call.rows, sources)
     is_doubted = call.decision_on_probe(reply) != "reject"
     numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
     for row, number in zip(call.rows, numbers, strict=False):
@@ -326,7 +294,7 @@ def _verdicts(call: _Call, reply: Reply[VerifyReply] | ModelError, shelf: _Shelf
             "decision": claim_reply.decision,
             "reason": reason,
             "detail": detail,
-            "quotes": [shelf.placed(quote, call.request.passages) for quote in claim_reply.quotes],
+            "quotes": [_placed(quote, call.request.passages, sources) for quote in claim_reply.quotes],
             "model": reply.model,
         }
 

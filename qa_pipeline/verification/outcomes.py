@@ -12,6 +12,13 @@ _WORST_FIRST = ("failed", "contradicted", "unsupported", "undecided", SUPPORTED)
 _INVENTED = ("fabricated_citation", "unknown_number")
 
 
+def join_by_pair(pairs: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns of other frames with at most one row per pair_id, and keep the order of `pairs`."""
+    for other in others:
+        pairs = pairs.join(other, on="pair_id", how="left", maintain_order="left")
+    return pairs
+
+
 def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return every claim with its verdict, in order.
 
@@ -40,8 +47,7 @@ def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFr
     claimed = claims.group_by("pair_id").agg(claimed=broken.cast(pl.Int64).sum())
     # a broken citation appears in the pair and in each claim that it counts against
     most = pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed")
-    counted = cited.join(claimed, on="pair_id", how="left", maintain_order="left").select("pair_id", most)
-    return counted.filter(pl.col("fabricated") > 0)
+    return join_by_pair(cited, claimed).select("pair_id", most).filter(pl.col("fabricated") > 0)
 
 
 def ground_pairs(
@@ -58,35 +64,35 @@ def ground_pairs(
         claims, supported_claims, grounding, grounding_low, grounding_high.
     """
     joined = (
-        pairs.join(_count_claims(claims, claim_verdicts), on="pair_id", how="left", maintain_order="left")
-        .join(fabricated_citations(pairs, claims), on="pair_id", how="left", maintain_order="left")
+        join_by_pair(pairs, _count_claims(claims, claim_verdicts), fabricated_citations(pairs, claims))
         .with_columns(pl.col("claims", "supported_claims", "fabricated").fill_null(0), fault=_draft_fault())
         .with_columns(outcome=_outcome(accept_grounding))
     )
     outcome = pl.col("outcome")
-    invented = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
-    inventions = {
-        "reason": pl.lit("fabricated_citation"),
-        "detail": pl.format("citations of sources that do not exist: {}", pl.col("fabricated")),
-    }
-    drafts = {"reason": pl.col("fault"), "detail": pl.col("detail")}
+    is_draft_fault = outcome.is_in(["not_drafted", FLAWED])
+    cites_inventions = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
+    inventions = pl.format("citations of sources that do not exist: {}", pl.col("fabricated"))
     supported, total = pl.col("supported_claims"), pl.col("claims")
     low, high = wilson_interval(supported, total)
     return joined.select(
         "pair_id",
-        pl.when(invented).then(pl.lit("rejected")).otherwise(outcome).alias("outcome"),
-        *(
-            pl.when(outcome.is_in(["not_drafted", FLAWED]))
-            .then(drafts[part])
-            .when(invented)
-            .then(invention)
-            .when(outcome == "undecided")
-            .then(f"open_{part}")
-            .otherwise(f"worst_{part}")
-            .alias(part)
-            for part, invention in inventions.items()
-        ),
-        pl.col("claims", "supported_claims").cast(pl.Int32),
+        outcome=pl.when(cites_inventions).then(pl.lit("rejected")).otherwise(outcome),
+        reason=pl.when(is_draft_fault)
+        .then("fault")
+        .when(cites_inventions)
+        .then(pl.lit("fabricated_citation"))
+        .when(outcome == "undecided")
+        .then("open_reason")
+        .otherwise("worst_reason"),
+        detail=pl.when(is_draft_fault)
+        .then("detail")
+        .when(cites_inventions)
+        .then(inventions)
+        .when(outcome == "undecided")
+        .then("open_detail")
+        .otherwise("worst_detail"),
+        claims=total.cast(pl.Int32),
+        supported_claims=supported.cast(pl.Int32),
         grounding=pl.when(total > 0).then(supported / total),
         grounding_low=low,
         grounding_high=high,

@@ -58,13 +58,18 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
     spans = sentence_spans(text, language)
     if not spans:
         return Surroundings("", "", (), is_item=False, opens_paragraph=True)
+    # the indexes of the sentences that contain the first and the last character
     first = max(bisect_right(spans, (start, len(text))) - 1, 0)
     last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
-    before = "" if first == 0 or _apart(text, spans, first - 1) else _cut(text, spans[first - 1])
-    after = "" if last + 1 == len(spans) or _apart(text, spans, last) else _cut(text, spans[last + 1])
-    opens = first == 0 or "\n\n" in text[spans[first - 1][1] : spans[first][0]]
-    is_item = _depth(text, spans[first]) is not None
-    return Surroundings(before, after, tuple(_lead_ins(text, spans, first)), is_item, opens)
+    has_before = first > 0 and not _apart(text, spans, first - 1)
+    has_after = last + 1 < len(spans) and not _apart(text, spans, last)
+    return Surroundings(
+        before=_cut(text, spans[first - 1]) if has_before else "",
+        after=_cut(text, spans[last + 1]) if has_after else "",
+        lead_ins=tuple(_lead_ins(text, spans, first)),
+        is_item=_depth(text, spans[first]) is not None,
+        opens_paragraph=first == 0 or "\n\n" in text[spans[first - 1][1] : spans[first][0]],
+    )
 
 
 def introduction_of(text: str, at: int, around: Surroundings) -> str:
@@ -85,7 +90,7 @@ def takes_back(
     yield from _pronoun(unit, around, context)
     yield from _report(unit, around)
     yield from _contrast(unit, around)
-    yield from _void(unit, headings, context, status)
+    yield from _voided(unit, headings, context, status)
     yield from _lead_in(unit, around, context)
 
 
@@ -94,14 +99,15 @@ def _pronoun(unit: Reading, around: Surroundings, context: QuestionContext) -> I
 
     "This option" is clear if a heading or the lead-in names an option.
     """
-    words = lexicon(unit.language).proof
-    if not unit.opens_with(words.pronouns) or unit.opens_with(words.impersonal):
+    vocabulary = lexicon(unit.language).proof
+    if not unit.opens_with(vocabulary.pronouns) or unit.opens_with(vocabulary.impersonal):
         return
-    points = unit.lower_tokens[0] in words.articles and len(unit.words) > 1
-    if points and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
+    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
+    if has_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
         return
     before = read(around.before, unit.language).folded
-    if not before or before not in " ".join(context.answer.folded.split()):
+    is_before_in_answer = before in " ".join(context.answer.folded.split())
+    if not before or not is_before_in_answer:
         yield f'"{unit.tokens[0]}" stands for something said before'
 
 
@@ -129,16 +135,16 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
         yield f'is followed by "{around.after[:80]}"'
 
 
-def _void(
+def _voided(
     unit: Reading, headings: Sequence[str], context: QuestionContext, status: str | None
 ) -> Iterator[str]:
-    """Yield a reason if a heading, the title or the declared status voids the text."""
-    words = lexicon(unit.language).proof
+    """Yield a reason if a heading, the title or the declared status voids the text, such as "Draft"."""
+    voiding_words = lexicon(unit.language).proof.voiding
     mentioned = {*context.question.lower_tokens, *unit.lower_tokens}
     for text in (*headings, status or ""):
-        void = {*read(text, unit.language).lower_tokens} & words.voiding - mentioned
-        if void:
-            yield f'"{min(void)}" stands above it'
+        voiding = {*read(text, unit.language).lower_tokens} & voiding_words - mentioned
+        if voiding:
+            yield f'"{min(voiding)}" stands above it'
 
 
 def _lead_in(unit: Reading, around: Surroundings, context: QuestionContext) -> Iterator[str]:
@@ -241,35 +247,40 @@ class Context:
 
 
 def prove(
-    claim: str, fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
+    claim: str, is_fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
 ) -> Proof:
-    """Prove a claim from the chunks it cites, or find the single slot that they deny."""
-    language = context.question.language
+    """Prove a claim from the chunks it cites, or find a unit that differs from it in one slot.
+
+    A fragment, such as a year, is only a statement together with its question.
+    """
     if len(claim) > LONGEST_READ:
         return Proof(doubts=("longer than the rules read",))
     if reads_otherwise(claim):
         return Proof(doubts=("holds signs that hide text or turn its order round",))
-    text, affirms = without_polar_word(claim, language)
-    if affirms is not None and not is_polar(context.question):
-        return Proof(doubts=("answers yes or no to another kind of question",))
-    reading = read(text, language)
-    if affirms is not None and (not reading.tokens or bool(reading.negations) is affirms):
-        return Proof(doubts=("yes and no are for a model",))
-    first: Proof | None = None
-    for proof in _proofs(reading, fragment, context, index, chunk_ids):
+    text, affirms = without_polar_word(claim, context.question.language)
+    reading = read(text, context.question.language)
+    if affirms is not None:
+        if not is_polar(context.question):
+            return Proof(doubts=("answers yes or no to another kind of question",))
+        denies = reading.negations > 0
+        if not reading.tokens or denies == affirms:  # "Yes." alone, or "Yes, it does not …"
+            return Proof(doubts=("yes and no are for a model",))
+    doubted: list[Proof] = []
+    for proof in _proofs(reading, is_fragment, context, index, chunk_ids):
         if proof.is_proved:
             return proof
-        first = first or proof
-    if first is not None:
-        return first
+        doubted.append(proof)
+    if doubted:
+        return doubted[0]
     return _denied(reading, index, chunk_ids) or Proof(doubts=(_NOT_VERBATIM,))
 
 
 def _proofs(
-    claim: Reading, fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
+    claim: Reading, is_fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
 ) -> Iterator[Proof]:
+    """Yield equal units, then table cells and fragments of units, each with its doubts."""
     for unit in index.equal_to(claim, chunk_ids)[:_MOST_TRIED]:
-        is_bound = context.is_bound or fragment
+        is_bound = context.is_bound or is_fragment
         yield Proof(unit, "quotation", tuple(_doubts(unit, context, index, is_bound=is_bound)))
     if not context.question.tokens:
         return
@@ -279,7 +290,7 @@ def _proofs(
         for unit in units:
             if unit.is_row and cell_in(claim, unit, context.question, headings, units):
                 yield Proof(unit, "cell", tuple(_doubts(unit, context, index, is_bound=False)))
-            elif fragment and fragment_in(claim, unit, context.question, headings):
+            elif is_fragment and fragment_in(claim, unit, context.question, headings):
                 yield Proof(unit, "fragment", tuple(_doubts(unit, context, index, is_bound=True)))
 
 
@@ -302,10 +313,11 @@ def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool)
 
 
 def _denied(claim: Reading, index: SourceIndex, chunk_ids: Sequence[str]) -> Proof | None:
+    """Return the first unit that differs from a claim in one slot, if any."""
     units = list(chain.from_iterable(index.units(chunk_id) for chunk_id in chunk_ids))
     stated = {token for unit in units for token in unit.reading.tokens}
     for unit in units:
         denial = one_slot_denial(claim, unit.reading, stated)
         if denial is not None:
-            return Proof(unit, None, (), denial)
+            return Proof(unit, denial=denial)
     return None

@@ -42,13 +42,16 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
 
 
 def question_words(question: Reading) -> list[Token]:
-    """Return the content words that name the topic of a question."""
-    words = lexicon(question.language).proof
+    """Return the content words that name the topic of a question.
+
+    Words of asking are left out, and so is the word after "how", as in "How long …".
+    """
+    vocabulary = lexicon(question.language).proof
     topics = []
     before = ""
     for word in question.words:
-        measures = before in words.degree and word.folded not in words.articles
-        if word.content and word.folded not in words.asking and not measures:
+        follows_how = before in vocabulary.degree and word.folded not in vocabulary.articles
+        if word.content and word.folded not in vocabulary.asking and not follows_how:
             topics.append(word)
         before = word.folded
     return topics
@@ -161,12 +164,13 @@ def cell_in(
     (key_name, key), *values = cells
     language = claim.language
     about = question.stem_set | headings.stem_set
-    stems = about | claim.stem_set
+    mentioned_stems = about | claim.stem_set
     mentioned = {*claim.lower_tokens, *question.lower_tokens, *headings.lower_tokens}
-    rows = (_cells(other.text) for other in neighbours if other is not unit and other.is_row)
-    keys = [row[0][1] for row in rows if row]
+    other_rows = (_cells(other.text) for other in neighbours if other is not unit and other.is_row)
+    other_keys = [row[0][1] for row in other_rows if row]
     key_stems = read(key, language).stem_set
-    if not key_stems or key in keys or not _is_named(key, keys, stems, mentioned, language):
+    is_unique = bool(key_stems) and key not in other_keys
+    if not is_unique or not _is_named(key, other_keys, mentioned_stems, mentioned, language):
         return False
     if only_scope(claim, {*unit.reading.lower_tokens, *question.lower_tokens}):
         return False
@@ -174,29 +178,33 @@ def cell_in(
     for column, text in values:
         value = read(text, language)
         names = key_stems | read(column, language).stem_set | read(key_name, language).stem_set
+        is_only_such_cell = sum(read(other, language).tokens == value.tokens for _, other in cells) == 1
+        is_in_claim_once = len(_runs(value.tokens, claim.tokens)) == 1
+        is_asked_for = not value.stem_set <= question.stem_set
+        has_only_its_words = claim.stem_set <= about | names | value.stem_set
         if (
-            sum(read(other, language).tokens == value.tokens for _, other in cells) == 1
-            and len(_runs(value.tokens, claim.tokens)) == 1
-            and not value.stem_set <= question.stem_set
-            and _is_named(column, columns, stems, mentioned, language)
-            and claim.stem_set <= about | names | value.stem_set
+            is_only_such_cell
+            and is_in_claim_once
+            and is_asked_for
+            and has_only_its_words
+            and _is_named(column, columns, mentioned_stems, mentioned, language)
         ):
             return True
     return False
 
 
 def _is_named(name: str, others: Sequence[str], stems: Set[str], mentioned: Set[str], language: str) -> bool:
-    """Return True if each word of a name is mentioned, and the name is the longest such name.
+    """Return True if each word of a name is mentioned, and no longer name of the others is.
 
     With "P 2 S" mentioned, "P 2" is not named. Words without a stem must match exactly.
     """
     grammar = mentioned | lexicon(language).proof.articles | lexicon(language).prepositions
-    words = read(name, language).words
-    tokens = {*read(name, language).lower_tokens}
-    longer = any(tokens < {*read(other, language).lower_tokens} <= mentioned for other in others)
-    return not longer and all(
-        word.stem in stems if word.content else word.folded in grammar for word in words
-    )
+    reading = read(name, language)
+    tokens = {*reading.lower_tokens}
+    other_tokens = ({*read(other, language).lower_tokens} for other in others)
+    if any(tokens < longer <= mentioned for longer in other_tokens):
+        return False
+    return all(word.stem in stems if word.content else word.folded in grammar for word in reading.words)
 
 
 def _cells(row: str) -> list[tuple[str, str]] | None:
@@ -236,6 +244,10 @@ class Denial:
         return f'"{self.claimed}" added' if self.claimed else f'"{self.stated}" left out'
 
 
+_FEWEST_TOKENS = 3
+"""Minimum tokens of texts that are compared. Shorter texts differ in one token by chance."""
+
+
 def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial | None:
     """Return the only slot where a claim differs from a unit, or None if they differ elsewhere.
 
@@ -244,25 +256,27 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
         unit: a unit of a cited source.
         stated: all tokens of the cited sources. A token in this set does not deny a unit.
     """
-    mine, theirs = claim.tokens, unit.tokens
-    if len(mine) == len(theirs):
-        pairs = [(first, second) for first, second in zip(mine, theirs, strict=True) if first != second]
-        if len(pairs) != 1 or len(mine) < 3:
-            return None
-        first, second = pairs[0]
-        reason = None if first in stated else _slot(first, second, claim.language)
-        return Denial(reason, first, second) if reason else None
-    shorter, longer = sorted((mine, theirs), key=len)
-    if len(longer) - len(shorter) != 1 or len(shorter) < 3:
+    shorter, longer = sorted((claim.tokens, unit.tokens), key=len)
+    if len(shorter) < _FEWEST_TOKENS or len(longer) - len(shorter) > 1:
         return None
-    at = next(
-        (n for n, (first, second) in enumerate(zip(shorter, longer, strict=False)) if first != second), -1
-    )
+    differing = [
+        index for index, (first, second) in enumerate(zip(shorter, longer, strict=False)) if first != second
+    ]
+    if len(shorter) == len(longer):
+        if len(differing) != 1:
+            return None
+        claimed, unit_token = claim.tokens[differing[0]], unit.tokens[differing[0]]
+        reason = None if claimed in stated else _slot(claimed, unit_token, claim.language)
+        return Denial(reason, claimed, unit_token) if reason else None
+    # one text has a token more, which must be a negation
+    at = differing[0] if differing else len(shorter)
     extra = longer[at]
-    if longer[:at] + longer[at:][1:] == shorter and extra.casefold() in lexicon(claim.language).negations:
-        claimed, left_out = (extra, "") if longer is mine else ("", extra)
-        return Denial("negation_mismatch", claimed, left_out)
-    return None
+    is_only_difference = longer[:at] + longer[at + 1 :] == shorter
+    if not is_only_difference or extra.casefold() not in lexicon(claim.language).negations:
+        return None
+    if longer == claim.tokens:
+        return Denial("negation_mismatch", extra, "")
+    return Denial("negation_mismatch", "", extra)
 
 
 def _slot(first: str, second: str, language: str) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.records import Passage
 from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow, DoubtStruct, PageStruct, typed_rows
 from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.doubt import kinds_within
@@ -90,10 +91,12 @@ class Source:
             "quote": self.document_text[first:last],
         }
 
-    def is_followed_by(self, other: "Source") -> bool:
-        """Return True if only blanks separate two chunks of one document."""
-        between = self.document_text[self.start + len(self.text) : other.start]
-        return self.document_id == other.document_id and not between.strip()
+    @property
+    def passage(self) -> Passage:
+        """Return the chunk with its injections, as a model may read it."""
+        title, *section_path = self.headings or ("",)
+        text = self.document_text[self.start : self.start + len(self.text)]
+        return Passage(self.chunk_id, title, tuple(section_path), text, self.language, self.document_id)
 
     def doubt(self, start: int, end: int) -> str | None:
         """Return the kinds of doubt about a span of the chunk, if any."""
@@ -102,22 +105,22 @@ class Source:
 
 def sources_of(documents: pl.DataFrame, chunks: pl.DataFrame) -> dict[str, Source]:
     """Return the chunks of a batch by id."""
-    by_id = {row["document_id"]: row for row in typed_rows(documents, DocumentRow)}
+    documents_by_id = {row["document_id"]: row for row in typed_rows(documents, DocumentRow)}
     sources = {}
     for row in typed_rows(chunks, ChunkRow):
-        document = by_id[row["document_id"]]
+        document = documents_by_id[row["document_id"]]
         sources[row["chunk_id"]] = Source(
-            row["chunk_id"],
-            row["document_id"],
-            blank_injections(row["text"], row["language"]),
-            row["language"],
-            (row["title"], *row["section_path"]),
-            document["text"] or "",
-            row["char_start"],
-            document["declared"]["status"] if document["declared"] else None,
-            tuple(row["doubts"] or ()),
-            document["content_sha256"] or "",
-            tuple(document["pages"]),
+            chunk_id=row["chunk_id"],
+            document_id=row["document_id"],
+            text=blank_injections(row["text"], row["language"]),
+            language=row["language"],
+            headings=(row["title"], *row["section_path"]),
+            document_text=document["text"] or "",
+            start=row["char_start"],
+            status=document["declared"]["status"] if document["declared"] else None,
+            doubts=tuple(row["doubts"] or ()),
+            content_sha256=document["content_sha256"] or "",
+            pages=tuple(document["pages"]),
         )
     return sources
 

@@ -130,9 +130,9 @@ _SHORTEST_JOINED = 8
 """Minimum words of a sentence that may contain two statements."""
 _MOST_STATEMENTS = 40
 """Maximum statements for a sentence. A model that finds more repeats itself, and each needs a proof."""
-_LONGEST_WORDING = 3
-"""Maximum words of a statement, as a multiple of its sentence. It allows names for pronouns, but not an
-essay."""
+_LONGEST_WORDING, _ADDED_WORDS = 3, 8
+"""Maximum words of a statement: a multiple of its sentence, and words more. It allows names for pronouns,
+but not an essay."""
 
 
 def split_answers(
@@ -298,13 +298,14 @@ def _check(worded: Reading, quoted: Reading, sentence: Reading, written_before: 
     Raises:
         _RefusedError: it adds a word, or drops a figure, negation or restriction.
     """
-    is_essay = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + 8
-    is_known = worded.stem_set <= written_before.stem_set | sentence.stem_set
-    if is_essay or not is_known or not worded.written.isprintable():
+    is_essay = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + _ADDED_WORDS
+    has_new_words = not worded.stem_set <= written_before.stem_set | sentence.stem_set
+    if is_essay or has_new_words or not worded.written.isprintable():
         raise _RefusedError("new_words")
-    words = lexicon(written_before.language).proof
-    limits = words.scope.intersection(quoted.lower_tokens)
-    limits |= words.conditions.intersection(sentence.lower_tokens)
-    is_complete = quoted.figures <= worded.figures and limits <= {*worded.lower_tokens}
-    if quoted.negations != worded.negations or not is_complete:
+    vocabulary = lexicon(written_before.language).proof
+    restrictions = vocabulary.scope.intersection(quoted.lower_tokens)  # such as "only"
+    restrictions |= vocabulary.conditions.intersection(sentence.lower_tokens)  # such as "if"
+    keeps_restrictions = restrictions <= {*worded.lower_tokens}
+    keeps_figures = quoted.figures <= worded.figures
+    if quoted.negations != worded.negations or not keeps_restrictions or not keeps_figures:
         raise _RefusedError("meaning_changed")

@@ -5,17 +5,16 @@ import pytest
 
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 
-UNJUDGED = "judging.accept_unjudged=true"
+UNJUDGED = "judging.accept_unjudged=false"
 
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Two batches, run by different settings."""
+    """Two batches that were accepted without a judge."""
     with pytest.MonkeyPatch.context() as patch:
         made = new_workspace(tmp_path_factory.mktemp("what_if"), patch)
         made.write({"one/guide.md": GUIDE, "two/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
-        assert made.run("--batch", "one", "--set", "judging.threshold=0.6").code == 0
-        made.run("--batch", "two", "--require-judge")
+        made.run()
     return made
 
 
@@ -23,7 +22,7 @@ def what_if(workspace: Workspace, *options: str) -> Ran:
     return invoke("calibrate", "--what-if", workspace.out, *options)
 
 
-def test_nothing_moves_by_the_settings_of_each_run_and_nothing_is_written(workspace: Workspace) -> None:
+def test_nothing_moves_by_the_settings_of_the_run_and_nothing_is_written(workspace: Workspace) -> None:
     before = workspace.contents()
     found = json.loads(what_if(workspace, "--json").stdout)
     assert found["moved"] == []
@@ -34,10 +33,10 @@ def test_nothing_moves_by_the_settings_of_each_run_and_nothing_is_written(worksp
 def test_other_numbers_move_what_they_decide(workspace: Workspace) -> None:
     found = json.loads(what_if(workspace, "--set", UNJUDGED, "--json").stdout)
     assert {(row["what"], row["old"], row["new"]) for row in found["moved"]} == {
-        ("pairs", "needs_review", "accepted")
+        ("pairs", "accepted", "needs_review")
     }
     of_one = json.loads(what_if(workspace, "--batch", "one", "--set", UNJUDGED, "--json").stdout)
-    assert of_one["moved"] == []
+    assert 0 < sum(row["count"] for row in of_one["moved"]) < sum(row["count"] for row in found["moved"])
     assert "needs_review" in what_if(workspace, "--set", UNJUDGED).stdout
 
 

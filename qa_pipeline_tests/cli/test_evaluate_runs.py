@@ -58,14 +58,6 @@ def test_a_threshold_that_names_no_metric_is_for_faithfulness(good: Path) -> Non
     assert gate(good, "--threshold", "grounding=0.7", "--threshold", "faithfulness=0.7").code == OK
 
 
-def test_limits_may_stand_in_a_file(good: Path, tmp_path: Path) -> None:
-    limits = tmp_path / "limits.yaml"
-    limits.write_text("thresholds: {faithfulness: 0.95}\n")
-    assert gate(good, "--limits", limits).code == FAILED
-    assert gate(good, "--limits", limits, "--threshold", "faithfulness=0.7").code == OK
-    assert gate(good, "--limits", tmp_path / "none.yaml").code == BAD_INPUT
-
-
 def test_a_comparison_prints_and_writes_the_same_figures(good: Path, worse: Path, tmp_path: Path) -> None:
     ran = invoke("eval", "compare", good, worse, "--json", "--out", tmp_path / "out")
     assert ran.code == OK

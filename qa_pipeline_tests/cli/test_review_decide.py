@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from qa_pipeline.calibration.rows import decided_rows
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
 from qa_pipeline.storage.layout import Layout
@@ -293,27 +292,6 @@ def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Works
     assert (ran.code, "b.jsonl" in ran.stdout) == (FAILED, True)
     more = found["How does the safety valve open?"] | {"decision": "rejected"}
     assert decide(workspace, more).code == BAD_INPUT
-
-
-def test_decisions_are_labelled_rows_to_calibrate_by(workspace: Workspace) -> None:
-    found = rows_of(workspace)
-    claim = workspace.table("claims", "b").filter(
-        pl.col("pair_id") == found["How is the boiler drained?"]["pair_id"]
-    )
-    decide(
-        workspace,
-        found["How does the safety valve open?"] | {"decision": "rejected"},
-        found["When does the safety valve open?"] | {"decision": "accepted"},
-        found["How is the boiler drained?"] | {"claim_id": claim["claim_id"][0], "decision": "rejected"},
-        found["How is the boiler drained?"] | {"decision": "rejected", "why": "Quality: says nothing new"},
-    )
-    run(workspace)
-
-    items = decided_rows(Layout(workspace.out)).items
-
-    assert dict(items.select("answer", "label").iter_rows()) == {WRONG: 0, VERBATIM: 1, LOOSE: 0}
-    assert all("3 bar" in context[0] for context in items.filter(pl.col("answer") != LOOSE)["context"])
-    assert "verification.entailment.model" in invoke("calibrate", "--decisions", workspace.out).stderr
 
 
 def test_what_is_masked_in_documents_is_masked_in_edited_answers(

@@ -203,7 +203,7 @@ def test_without_yes_nothing_is_changed(copied: Workspace) -> None:
 
 def test_a_document_is_named_by_path_id_or_hash(copied: Workspace) -> None:
     row = copied.table("documents", "b0").filter(pl.col("path") == "pbrt.md").row(0, named=True)
-    for name in ("pbrt.md", "b1/copy of it.md", row["document_id"], row["content_sha256"][:8]):
+    for name in ("pbrt.md", "b1/copy of it.md", row["document_id"], row["content_sha256"]):
         assert json.loads(invoke("forget", name, "--out", copied.out, "--json").stdout)["documents"] == [
             "b0/pbrt.md",
             "b1/copy of it.md",

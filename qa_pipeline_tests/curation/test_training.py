@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.training import build_training_examples, user_message
-from qa_pipeline.prompts.loading import system_prompt
+from qa_pipeline.prompts.loading import part_text
 from qa_pipeline.records import Passage
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline_tests.curation.rows import (
@@ -121,7 +121,7 @@ def test_no_example_is_longer_than_allowed_and_its_count_is_its_own(
 
 
 def test_the_layouts_show_nothing_the_proof_and_the_proof_among_others() -> None:
-    frames = batch(pair("p"))
+    frames = batch(pair("p", passage_ids=["o1", "c", "o2", "o3"]))
     assert user(frames, "closed_book") == "Question p?"
     assert TEXT in user(frames, "with_context")
     assert "Other" not in user(frames, "with_context")
@@ -172,9 +172,9 @@ def test_source_marks_stay_out_of_every_message_and_in_the_answer() -> None:
 def test_the_system_message_speaks_the_language_of_the_pair_unless_set(language: str) -> None:
     frames = batch(pair("p", language=language))
     row = first(frames)
-    assert row["messages"][0]["content"] == system_prompt(language, "system_closed_book")
+    assert row["messages"][0]["content"] == part_text(language, "system_closed_book")
     with_passages = first(frames, layout="with_context")["messages"]
-    assert with_passages[0]["content"] == system_prompt(language, "system_passages")
+    assert with_passages[0]["content"] == part_text(language, "system_passages")
     assert first(frames, system_prompt="Be brief.")["messages"][0]["content"] == "Be brief."
 
 

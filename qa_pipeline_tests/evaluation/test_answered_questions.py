@@ -3,7 +3,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from datasets import Dataset, DatasetDict
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,8 +26,8 @@ values = st.recursive(
     max_leaves=6,
 )
 names = st.sampled_from(
-    ["id", "query", "answer", "contexts", "citations", "ground_truth", "reference_contexts", "samples",
-     "evidence", "messages", "retrieved_context_ids", "language", "confidences", "seconds", "must_refuse"]
+    ["id", "query", "answer", "contexts", "citations", "ground_truth", "samples",
+     "evidence", "messages", "language", "confidences", "seconds", "must_refuse"]
 )  # fmt: skip
 
 
@@ -98,15 +97,6 @@ def test_contexts_that_cannot_be_used_are_left_out_with_a_reason(
     assert found.items["query"].to_list() == ["When?"]
 
 
-def test_ids_of_ragas_name_documents_and_texts_name_themselves_without_ids(tmp_path: Path) -> None:
-    asked = {"user_input": "Who?", "retrieved_contexts": ["a", "b"]}
-    named = one(tmp_path, {**asked, "retrieved_context_ids": [3, 4], "reference_context_ids": [4]})
-    assert [context["document"] for context in named["contexts"]] == ["3", "4"]
-    assert named["relevant_documents"] == ["4"]
-    by_text = one(tmp_path, {**asked, "reference_contexts": ["b"]})
-    assert by_text["relevant_documents"] == [by_text["contexts"][1]["document"]]
-
-
 def test_a_reference_that_refuses_says_that_the_answer_must_refuse(tmp_path: Path) -> None:
     said = "I cannot answer this question based on the provided documents."
     assert one(tmp_path, {"query": "Who?", "ground_truth": said})["must_refuse"] is True
@@ -122,7 +112,6 @@ def test_a_row_is_about_its_first_relevant_document_then_its_first_context(tmp_p
 
 
 # As DeepEval 4.3 (save_as) and Ragas 0.4 (to_csv, to_pandas, to_hf_dataset, Dataset.save) write them.
-_DEEPEVAL_HEAD = "input,actual_output,expected_output,retrieval_context,context,name,comments,source_file\n"
 _DEEPEVAL_ROW = {"input": "How heavy?", "actual_output": "43 kg.", "expected_output": "43 kg", "name": None}
 _RAGAS_HEAD = "user_input,retrieved_contexts,reference_contexts,response,reference\n"
 _TEXTS = ["It weighs 43 kg.", "A 'quoted' \"text\", here\nand there"]
@@ -130,12 +119,6 @@ _SAVED_FILES = {
     "goldens.json": json.dumps(
         [{**_DEEPEVAL_ROW, "retrieval_context": _TEXTS, "context": [_TEXTS[0]]}], indent=4
     ),
-    "goldens.jsonl": json.dumps(
-        {**_DEEPEVAL_ROW, "retrieval_context": "|".join(_TEXTS), "context": _TEXTS[0]}
-    ),
-    "goldens.csv": _DEEPEVAL_HEAD
-    + 'How heavy?,43 kg.,43 kg,"It weighs 43 kg.|A \'quoted\' ""text"", here\nand there",'
-    + "It weighs 43 kg.,,,\n",
     "python_lists.csv": _RAGAS_HEAD
     + "How heavy?,\"['It weighs 43 kg.', 'A \\'quoted\\' \"\"text\"\", here\\nand there']\","
     + "['It weighs 43 kg.'],43 kg.,43 kg\n",
@@ -155,34 +138,6 @@ def test_files_that_other_evaluators_save_are_read_as_what_they_hold(tmp_path: P
     row = read_rag_rows([tmp_path / name]).items.row(0, named=True)
     assert (row["query"], row["answer"], row["reference"]) == ("How heavy?", "43 kg.", "43 kg")
     assert [one["text"] for one in row["contexts"]] == _TEXTS
-    assert row["relevant_documents"] == [row["contexts"][0]["document"]]
-
-
-def test_a_saved_dataset_is_read_from_its_folder_with_and_without_splits(tmp_path: Path) -> None:
-    rows = {"user_input": ["Who?", "When?"], "response": ["Ann.", None], "retrieved_contexts": [["x"], None]}
-    saved = Dataset.from_dict(rows)
-    saved.save_to_disk(tmp_path / "one")
-    DatasetDict({"eval": saved}).save_to_disk(tmp_path / "more")
-    for folder in ("one", "more"):
-        items = read_rag_rows([tmp_path / folder]).items
-        assert items["query"].to_list() == ["Who?", "When?"]
-        assert items["answer"].to_list() == ["Ann.", None]
-
-
-@pytest.mark.parametrize(
-    ("cell", "texts"),
-    [
-        ("a|b", ["a", "b"]),
-        ("head|| a | b |", ["head", "| a | b |"]),
-        ("[1] See below.", ["[1] See below."]),
-        ("[]", []),
-    ],
-)
-def test_contexts_of_deepeval_are_parted_where_it_joined_them(
-    tmp_path: Path, cell: str, texts: list[str]
-) -> None:
-    row = one(tmp_path, {"input": "Who?", "actual_output": "Ann", "retrieval_context": cell})
-    assert [context["text"] for context in row["contexts"]] == texts
 
 
 GOLDEN_ROW = {

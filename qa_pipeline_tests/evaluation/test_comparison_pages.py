@@ -21,13 +21,13 @@ def html(text: str) -> str:
     return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(text))
 
 
-def test_a_gate_shows_failures_first_and_folds_away_what_passed(tmp_path: Path) -> None:
+def test_a_gate_shows_failures_first(tmp_path: Path) -> None:
     now = stored(tmp_path / "a", {"grounding": continuous(30), "token_f1": continuous(30, 0.5)})
     before = stored(tmp_path / "b", {"grounding": continuous(30), "token_f1": continuous(30, 0.8, seed=1)})
     found = gate(now, before, Limits(thresholds={"grounding": 0.1}))
     page = markdown("Gate", gate_page(found))
     assert page.startswith("## Gate")
-    assert page.index("❌ failed") < page.index("<details><summary>2 passed")
+    assert page.index("❌ failed") < page.index("**2 passed**")
     assert "<table>" in html(page)
 
 
@@ -41,10 +41,7 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
     compared["excluded"] = {HOSTILE: HOSTILE}
     rows = golden((HOSTILE, HOSTILE, 0.9))
     for page in (comparison_page(compared), gate_page(gate(now, before, golden=rows))):
-        text = markdown("Page", page)
-        for ours in ("<details><summary>", "</summary>", "</details>"):
-            text = text.replace(ours, "")
-        shown = html(text)
+        shown = html(markdown("Page", page))
         assert "<img" not in shown
         assert "<a " not in shown
         assert "<h1" not in shown

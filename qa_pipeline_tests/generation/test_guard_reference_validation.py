@@ -16,7 +16,7 @@ from qa_pipeline.storage.table_schema import KeptQuestionRow, typed_rows
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline_tests.curation.test_coverage import question
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks
-from qa_pipeline_tests.generation.test_guard import Directions, passages
+from qa_pipeline_tests.generation.test_guard import passages
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
 ROW: Question = {"question": "What is it?", "batch": "b", "language": "en"}
@@ -27,11 +27,8 @@ def settings(**values: Any) -> GenerationSettings:
     return GenerationSettings.model_validate({"enable_reference_validation": True, **values})
 
 
-def decisions(
-    made: GenerationSettings, model: ScriptedModel | None = None, cosines: tuple[int, ...] = (90, 35, 10)
-) -> list[Any]:
-    shown = [(ROW, passage) for passage in passages(*cosines)]
-    return validate_references(shown, made, Directions(), model, LLMSettings())
+def decisions(model: ScriptedModel | None = None, cosines: tuple[int, ...] = (90, 35, 10)) -> list[Any]:
+    return validate_references([(ROW, passage) for passage in passages(*cosines)], model, LLMSettings())
 
 
 def says(*said: str) -> ScriptedModel:
@@ -42,7 +39,7 @@ def selected(made: GenerationSettings, model: ScriptedModel, *cosines: int) -> l
     shown = {passage.chunk_id: passage for passage in passages(*cosines)}
     asked = QUESTIONS.frame([question("q", "a", passage_ids=list(shown))])
     rows = list(typed_rows(asked, KeptQuestionRow))
-    return select_passages(rows, shown, made, Directions(), model, LLMSettings())[0]
+    return select_passages(rows, shown, made, model, LLMSettings())[0]
 
 
 def drafted(model: ScriptedModel, selection: list[int] | ModelError) -> pl.DataFrame:
@@ -57,7 +54,7 @@ def drafted(model: ScriptedModel, selection: list[int] | ModelError) -> pl.DataF
 def test_no_more_passages_are_kept_than_set_and_only_accepted_ones_in_their_order(
     said: list[str], most: int
 ) -> None:
-    made = settings(validation_strategy="llm", validation_max_refs_per_item=most)
+    made = settings(validation_max_refs_per_item=most)
     places = [place for place, one in enumerate(said) if one == "accept"]
     assert selected(made, says(*said), *[50] * len(said)) == places[:most]
 
@@ -69,16 +66,11 @@ def test_validation_disabled_keeps_all_top_matches() -> None:
 
 
 def test_two_accepted_passages_are_kept_unless_set() -> None:
-    assert selected(settings(validation_strategy="embedding"), says(), 90, 80, 70) == [0, 1]
-
-
-def test_validation_that_is_enabled_and_validates_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="noop"):
-        settings(validation_strategy="noop")
+    assert selected(settings(), says("accept", "accept", "accept"), 90, 80, 70) == [0, 1]
 
 
 def test_validation_rejects_drops_reference() -> None:
-    made = settings(validation_strategy="llm", validation_max_refs_per_item=5)
+    made = settings(validation_max_refs_per_item=5)
     assert selected(made, says("accept", "reject", "accept"), 50, 50, 50) == [0, 2]
     model = ScriptedModel(ask_about_text)
     found = drafted(model, [1])
@@ -93,23 +85,14 @@ def test_validation_all_rejected_results_in_empty_item() -> None:
     assert (row["guarded_by"], row["guard_passed"]) == ("validation", False)
 
 
-def test_validation_that_is_enabled_without_a_strategy_asks_the_model() -> None:
-    assert decisions(settings(), says("reject", "unsure", "accept")) == ["reject", "unsure", "accept"]
-    with pytest.raises(SettingsError):
-        decisions(settings())
-
-
-def test_a_cosine_validates_where_it_is_chosen() -> None:
-    assert decisions(settings(validation_strategy="embedding")) == ["accept", "unsure", "reject"]
+def test_validation_that_is_enabled_asks_the_model_or_says_that_it_is_missing() -> None:
+    assert decisions(says("reject", "unsure", "accept")) == ["reject", "unsure", "accept"]
+    with pytest.raises(SettingsError, match="enable_reference_validation"):
+        decisions()
 
 
 def test_a_passage_a_model_could_not_be_asked_about_fails_its_question() -> None:
-    made = settings(validation_strategy="llm")
+    made = settings()
     assert selected(made, ScriptedModel([ERROR]), 50) is ERROR
     found = drafted(ScriptedModel([]), ERROR)
     assert found.select("status", "reason", "guard_passed").row(0) == ("failed", "not_json", None)
-
-
-def test_a_strategy_that_asks_a_model_needs_one() -> None:
-    with pytest.raises(SettingsError, match="validation_strategy"):
-        decisions(settings(validation_strategy="llm"))

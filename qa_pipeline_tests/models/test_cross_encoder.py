@@ -95,7 +95,7 @@ def test_a_marker_in_a_document_ends_no_passage(tmp_path: Path) -> None:
 
 
 def test_a_hub_model_must_be_pinned() -> None:
-    with pytest.raises(SettingsError, match=r"entailment\.revision .*`hf download someone/"):
+    with pytest.raises(SettingsError, match=r"entailment\.revision to the 40 digits"):
         load(Path("someone/some-nli"))
 
 
@@ -119,11 +119,3 @@ def test_what_cannot_be_a_model_is_refused_by_name(
     with pytest.raises(SettingsError, match=message) as caught:
         load(folder).probabilities(PAIRS)
     assert "nli" in str(caught.value)
-
-
-def test_positions_behind_the_padding_token_are_not_counted(tmp_path: Path) -> None:
-    folder = write_classifier(
-        tmp_path / "m", architecture="roberta", config={"type_vocab_size": 1, "pad_token_id": 1}
-    )
-    assert load(folder).most_tokens == WINDOW - 2
-    assert np.isfinite(load(folder).probabilities([("pump " * WINDOW, "pump")])).all()

@@ -62,21 +62,6 @@ def test_what_is_put_comes_back_bit_for_bit_and_nothing_else(
     assert all(found[name].dtype == np.float32 for name in vectors)
 
 
-def test_a_full_cache_forgets_its_older_half_when_it_is_opened_and_its_file_grows_no_more(
-    tmp_path: Path,
-) -> None:
-    path, names = tmp_path / "cache.db", [f"{number:04}" for number in range(2000)]
-    sizes, kept = [], []
-    for _ in range(4):
-        cache = VectorCache(path, most_bytes=1_000_000)
-        kept.append(sorted(cache.get_many(SPACE, names)))
-        cache.put_many(SPACE, {name: np.full(256, 1, dtype=np.float32) for name in names})
-        cache.close()
-        sizes.append(path.stat().st_size)
-    assert kept == [[], names[1000:], names[:1000], names[1000:]]
-    assert max(sizes) < 1.01 * sizes[0]
-
-
 def test_the_first_vector_of_a_text_is_final(cache: VectorCache) -> None:
     cache.put_many(SPACE, {"a": vector(1, 0)})
     cache.put_many(SPACE, {"a": vector(0, 1), "b": vector(0, 1)})

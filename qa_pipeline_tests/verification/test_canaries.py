@@ -166,12 +166,6 @@ def test_pairs_have_their_answer_that_of_other_passages_or_a_part_that_says_noth
     assert {canary.kind for canary in drawn} == {OTHER_ANSWER, CUT, GOOD}
 
 
-def test_a_lone_question_is_put_with_sentences_of_other_chunks() -> None:
-    drawn = of_kind(OTHER_ANSWER, draw_judge_pairs(proved()[:1], passage_chunks(), 8))
-    assert len(drawn) > 1
-    assert {canary.question for canary in drawn} == {proved()[0]["question"]}
-
-
 @pytest.mark.parametrize(
     ("question", "answer", "cut"),
     [

@@ -193,22 +193,3 @@ def test_a_request_does_not_change_with_texts_that_it_does_not_show() -> None:
         verify(model, BORDERLINE, texts=(TEXT, other))
         prompts.append([request.prompt for request in model.asked])
     assert prompts[0] == prompts[1]
-
-
-def test_a_model_that_accepts_every_false_claim_is_not_asked_again_in_the_batch() -> None:
-    texts = tuple(f"Room {n} holds {n} chairs in all. Entry is free for members." for n in range(20, 30))
-    model = ScriptedModel(deciding("accept", obedient=True))
-    verdicts = verify(model, *["Members have free entry."] * 10, texts=texts)
-    assert len(model.asked) == 3
-    reasons = verdicts["reason"].to_list()
-    assert reasons == ["probe_accepted"] * 3 + ["verifier_not_trusted"] * 7
-    assert set(verdicts["verdict"]) == {"undecided"}
-
-
-def test_chunks_that_follow_each_other_are_shown_as_one_passage() -> None:
-    text = "# Pool\n\nEntry is free.\n\n# Hours\n\nThe pool opens at nine for members."
-    model = accepting("Entry is free.\n\n# Hours\n\nThe pool opens at nine for members.")
-    verdicts = verify(model, "Free entry for members from nine.", texts=(text,))
-    assert len(model.asked[0].passages) == 1
-    (kept,) = verdicts["llm_quotes"][0].to_list()
-    assert text[kept["start"] : kept["end"]] == kept["quote"]

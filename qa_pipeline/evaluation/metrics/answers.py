@@ -91,18 +91,19 @@ def find_meanings(rows: list[Row], means: Means) -> list[list[int]]:
 
 
 def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[int]:
-    meanings: list[int] = []
+    """Return for each sample the index of the first sample of the same meaning, such as [0, 0, 2]."""
+    first_of_meaning: list[int] = []
     readings = [read(sample, language) for sample in samples]
     for index, sample in enumerate(samples):
         cosines = vectors.cosines(sample, samples)
-        same = (
-            first
-            for first in sorted({*meanings})
-            if cosines[first] >= SAME_MEANING
-            and one_slot_denial(readings[index], readings[first], frozenset()) is None
-        )
-        meanings.append(next(same, index))
-    return meanings
+        meaning = index
+        for other in sorted({*first_of_meaning}):
+            denial = one_slot_denial(readings[index], readings[other], frozenset())
+            if cosines[other] >= SAME_MEANING and denial is None:
+                meaning = other
+                break
+        first_of_meaning.append(meaning)
+    return first_of_meaning
 
 
 @signal("answer", "contexts", "refused", decided_by=QUOTATION)

@@ -47,22 +47,24 @@ def find_cited(rows: list[Row], _means: Means) -> list[list[Row] | None]:
 
 
 def _citations(row: Row) -> list[Row] | None:
+    """Return the entries of `citations` with the marks that name them, and a citation for each other mark."""
     entries = [
         _citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
     ]
     citations = [*entries]
     answer = row["answer"]
-    marks = Counter(_marks(with_references([Claim(answer, 0, len(answer))], answer)[0]))
-    for mark, mentions in marks.items():
-        if numbers := _numbers(mark):
-            entries_named = entries[max(0, numbers[0] - 1) : numbers[0]]
+    (whole_answer,) = with_references([Claim(answer, 0, len(answer))], answer)
+    for mark, mentions in Counter(_marks(whole_answer)).items():
+        number = next(iter(_numbers(mark)), None)
+        if number is None:
+            named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
         else:
-            entries_named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
-        if not entries_named:
-            entries_named = [_citation(mark)]
-            citations += entries_named
-        entries_named[0]["marks"].append(mark)
-        entries_named[0]["mentions"] += mentions
+            named = [entries[number - 1]] if 1 <= number <= len(entries) else []
+        if not named:
+            named = [_citation(mark)]
+            citations += named
+        named[0]["marks"].append(mark)
+        named[0]["mentions"] += mentions
     is_unknown = row["citations"] is None and not citations
     return None if is_unknown else [_looked_up(citation, row) for citation in citations]
 
@@ -152,21 +154,25 @@ def _owned(row: Row) -> list[tuple[Row, list[Row]]]:
     ]
 
 
-def _support(cited: Row, statements: list[Row], alone: list[Verified]) -> Row:
-    """Return the support of a citation; a statement that a step or model denied has 0 everywhere."""
+def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) -> Row:
+    """Return the best support of a citation for its statements, and the statements it proves.
+
+    `verified_alone` has each statement verified against the contexts of the citation alone. A statement that
+    a step or model denied has that score everywhere.
+    """
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
     support: Row = {"score": None, "proves": [], "decided_by": None}
-    for statement, verified in zip(statements, alone, strict=True):
+    for statement, verified in zip(statements, verified_alone, strict=True):
         if statement["verdict"] == "undecided" or not verified:
             continue
-        scored, is_proof = verified[0], verified[0]["verdict"] == "supported"
-        if statement["verdict"] != "supported":
-            is_proof = False
-            scored = scored if statement["decided_by"] in SCORES_DECIDE else statement
-        elif statement["context"] in cited["contexts"]:
-            scored, is_proof = statement, True
-        support["proves"] += [statement["position"]] if is_proof else []
+        alone = verified[0]
+        is_supported = statement["verdict"] == "supported"
+        has_evidence = is_supported and statement["context"] in cited["contexts"]
+        is_denied = not is_supported and statement["decided_by"] not in SCORES_DECIDE
+        if has_evidence or (is_supported and alone["verdict"] == "supported"):
+            support["proves"].append(statement["position"])
+        scored = statement if has_evidence or is_denied else alone
         if support["score"] is None or scored["score"] > support["score"]:
             support |= {"score": scored["score"], "decided_by": scored["scored_by"]}
     return support

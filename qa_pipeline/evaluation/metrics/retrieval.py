@@ -114,37 +114,51 @@ def find_relevant_sentences(rows: list[Row], means: Means) -> list[list[list[boo
 
     The judge decides, or else the cosine of the sentence to the question or the reference.
     """
-    sentences: list[tuple[Row, list[str] | None]] = []
-    for row in rows:
-        for text in (context["text"] for context in row["contexts"]):
-            spans = [] if text is None else sentence_spans(text, row["language"])
-            sentences.append((row, None if text is None else [text[start:end] for start, end in spans]))
-    flags = _near(sentences, means) if means.judge is None else _helpful(sentences, means)
+    contexts = [(row, _sentences(context["text"], row)) for row in rows for context in row["contexts"]]
+    flags = _similar(contexts, means) if means.judge is None else _judged(contexts, means)
     return [[*islice(flags, len(row["contexts"]))] for row in rows]
 
 
-def _near(sentences: list[tuple[Row, list[str] | None]], means: Means) -> Iterator[list[bool | None]]:
-    aims = [[row["query"], row["reference"] or row["query"]] for row, _ in sentences]
-    vectors = TextVectors(chain(*aims, *(texts or () for _, texts in sentences)), means.resources.embedder)
+Contexts = list[tuple[Row, list[str] | None]]
+"""The sentences of each context with its row; None without a text."""
+
+
+def _sentences(text: str | None, row: Row) -> list[str] | None:
+    if text is None:
+        return None
+    return [text[start:end] for start, end in sentence_spans(text, row["language"])]
+
+
+def _similar(contexts: Contexts, means: Means) -> Iterator[list[bool | None]]:
+    """Yield for each context which of its sentences are similar to the question or the reference."""
+    targets = [(row["query"], row["reference"] or row["query"]) for row, _ in contexts]
+    texts = chain(*targets, *(sentences or () for _, sentences in contexts))
+    vectors = TextVectors(texts, means.resources.embedder)
     limit = means.resources.settings.verification.similarity_fail
-    for (_, texts), row_aims in zip(sentences, aims, strict=True):
-        cosines = (vectors.cosines(aim, texts or ()) for aim in row_aims)
-        near = [max(pair) >= limit for pair in zip(*cosines, strict=True)]
-        yield [None] if texts is None else [*near]
+    for (_, sentences), (question, reference) in zip(contexts, targets, strict=True):
+        if sentences is None:
+            yield [None]
+            continue
+        to_question, to_reference = (vectors.cosines(text, sentences) for text in (question, reference))
+        yield [max(pair) >= limit for pair in zip(to_question, to_reference, strict=True)]
 
 
-def _helpful(sentences: list[tuple[Row, list[str] | None]], means: Means) -> Iterator[list[bool | None]]:
+def _judged(contexts: Contexts, means: Means) -> Iterator[list[bool | None]]:
+    """Yield for each context which of its sentences the judge finds relevant."""
     requests = [
-        judge_request(row, "relevant_sentences", RelevanceReply, means, sentences=texts)
-        for row, texts in sentences
-        if texts
+        judge_request(row, "relevant_sentences", RelevanceReply, means, sentences=sentences)
+        for row, sentences in contexts
+        if sentences
     ]
     replies = ask(requests, means)
-    for _, texts in sentences:
-        numbers = range(1, len(texts or ()) + 1)
-        reply = next(replies) if texts else None
+    for _, sentences in contexts:
+        if sentences is None:
+            yield [None]
+            continue
+        numbers = range(1, len(sentences) + 1)
+        reply = next(replies) if sentences else None
         if reply is None or not {*reply.relevant} <= {*numbers}:
-            yield [None] * (1 if texts is None else len(texts))
+            yield [None] * len(sentences)
         else:
             yield [number in reply.relevant for number in numbers]
 

@@ -102,12 +102,18 @@ def _answer_below(units: Sequence[Unit], read: Reading) -> tuple[int, int] | Non
 
 
 def _statements(read: Reading) -> Iterator[tuple[str, int, int]]:
-    """Yield questions about sentences with a named subject: its definition, date or amount."""
+    """Yield questions about sentences with a named subject: its definition, date or amount.
+
+    The first pattern that fits a sentence decides its question.
+    """
     prose = (unit for unit in read.units if unit.kind == "prose")
-    for sentence in (line for unit in prose for line in sentences_of(unit, read.passage)):
+    for sentence in chain.from_iterable(sentences_of(unit, read.passage) for unit in prose):
         for statement, pattern in _patterns(read.passage.language):
             match = pattern.fullmatch(sentence.text)
-            if match and not read.needs_context(match[0]) and (subject := _subject(match, statement, read)):
+            if match is None or read.needs_context(match[0]):
+                continue
+            subject = _subject(match, statement, read)
+            if subject:
                 question = statement.question.format_map({**match.groupdict(), "subject": subject})
                 yield question, sentence.start, sentence.end
                 break
