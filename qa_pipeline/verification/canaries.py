@@ -260,7 +260,8 @@ def draw_judge_pairs(
     """Draw at most `most` pairs for a judge, a quarter of them good.
 
     The pairs come from pairs that passed source verification. Wrong pairs have a cut answer or the answer to
-    another question. The result is deterministic.
+    another question. If these are too few, a sentence of the batch is the answer. The result is
+    deterministic.
     """
     passages = passages_by_id(chunks)
     suited = [pair for pair in pairs if _is_suited(pair, passages)]
@@ -269,8 +270,18 @@ def draw_judge_pairs(
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
     count = most * JUDGED_GOOD // JUDGED_PAIRS
-    wrong = chain.from_iterable(zip_longest(others, cut))
+    wrong = chain(chain.from_iterable(zip_longest(others, cut)), _sentence_answers(ordered, chunks, seed))
     return [*_first(wrong, most - count), *_first(good, count)]
+
+
+def _sentence_answers(pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, seed: int) -> Iterator[Canary]:
+    """Yield pairs with sentences of other chunks that share few words with the question."""
+    sentences = _sentences(chunks, seed)
+    for pair in pairs:
+        for sentence in sentences:
+            chunk_id, language = sentence.passage.chunk_id, sentence.passage.language
+            if chunk_id not in pair["evidence_chunk_ids"] and _is_no_answer(pair, sentence.text, language):
+                yield _judged(OTHER_ANSWER, pair, sentence.text, [chunk_id])
 
 
 def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
