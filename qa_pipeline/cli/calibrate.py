@@ -48,7 +48,7 @@ def calibrate(
     if not data and what_if is None:
         raise InputError("name labelled rows with --data")
     from qa_pipeline.calibration.fitting import calibrate as fit
-    from qa_pipeline.calibration.rows import read_all_rows
+    from qa_pipeline.calibration.fitting import read_all_rows
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
 

@@ -207,7 +207,7 @@ def validation(
     check_exists(*files)
     import polars as pl
 
-    from qa_pipeline.calibration.rows import read_all_rows
+    from qa_pipeline.calibration.fitting import read_all_rows
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.evaluation.running import cut_by
     from qa_pipeline.evaluation.summaries import rounded

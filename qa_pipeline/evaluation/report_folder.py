@@ -16,8 +16,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.evaluation.metrics.base import Metric
-from qa_pipeline.evaluation.report import About, by_badness, ranked_by, report_document
-from qa_pipeline.evaluation.report_page import markdown_report, report_page
+from qa_pipeline.evaluation.report import (
+    About,
+    by_badness,
+    markdown_report,
+    ranked_by,
+    report_document,
+    report_page,
+)
 from qa_pipeline.evaluation.running import Counts
 from qa_pipeline.evaluation.summaries import Document, check_ranges, known_scores
 from qa_pipeline.storage.files import prepare_folder, write_bytes

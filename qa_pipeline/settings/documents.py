@@ -30,10 +30,6 @@ class MaskingSettings(Group):
     """Secret of at least 16 characters from which tokens are derived, so that they cannot be traced back."""
     kinds: tuple[MaskedKind, ...] = MASKED_KINDS
     """Kinds of items to find."""
-    phone_regions: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ("SE", "DE", "GB", "US")
-    """Countries whose telephone numbers are found in national format."""
-    batches_may_loosen: bool = False
-    """Allow a batch.yaml to choose a weaker action; a stronger action is always allowed."""
 
     @field_validator("action", mode="before")
     @classmethod
@@ -76,8 +72,6 @@ class DocumentSettings(Group):
         ("eng", "swe", "deu"), min_length=1
     )
     """Languages of scanned pages, by Tesseract's names."""
-    speaker_notes: bool = True
-    """Keep the speaker notes of presentations."""
     parse_workers: int | None = Field(None, ge=1, le=64)
     """Number of parsing processes; none uses one per core, at most 8."""
     parse_seconds: float = Field(120.0, gt=0, le=86_400)

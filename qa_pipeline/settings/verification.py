@@ -39,8 +39,6 @@ class VerificationSettings(Group):
     """How to split answers into claims. rules: by sentence, list item and table row. model: the verifier
     splits every answer further. auto: it does so only for joined clauses, pronouns and table rows that are
     not quoted word for word. Evaluations without --scorer model, and monitoring, split by rules."""
-    unsure: Decides[Literal["unsupported", "undecided"]] = "unsupported"
-    """Verdict of a claim about which the verifying model is unsure."""
     round_trip: bool = False
     """Have the verifying model answer each question again from its quotes, unless rules proved the answer.
     Questions of several hops are always asked again."""

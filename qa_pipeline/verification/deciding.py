@@ -244,7 +244,7 @@ def _with_replies(
         ((decision == "accept") & problem.is_not_null(), _outcome("undecided", "llm", problem, detail)),
         (decision == "accept", _outcome("supported", "llm", None, detail)),
         (decision == "reject", _outcome("unsupported", "llm", "llm_rejected", detail)),
-        (decision == "unsure", _outcome(settings.unsure, "llm", "llm_unsure", detail)),
+        (decision == "unsure", _outcome("unsupported", "llm", "llm_unsure", detail)),
         (problem.is_not_null(), _outcome("failed", "llm", problem, detail)),
     ]
     merged = joined.with_columns(

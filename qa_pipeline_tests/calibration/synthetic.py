@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.calibration.rows import LabelledRows
+from qa_pipeline.calibration.fitting import LabelledRows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline_tests.settings.artefacts import thresholds
 from qa_pipeline_tests.verification.test_deciding import claim

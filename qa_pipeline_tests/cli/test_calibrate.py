@@ -4,7 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from qa_pipeline.calibration.rows import read_all_rows
+from qa_pipeline.calibration.fitting import read_all_rows
 from qa_pipeline.errors import InputError
 from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline_tests.end_to_end import invoke

@@ -157,7 +157,7 @@ def replies(**said: Any) -> pl.DataFrame:
         ({"decision": "accept"}, ("supported", "llm", None)),
         ({"decision": "accept", "reason": "no_quote"}, ("undecided", "llm", "no_quote")),
         ({"decision": "reject"}, ("unsupported", "llm", "llm_rejected")),
-        ({"decision": "unsure"}, ("undecided", "llm", "llm_unsure")),
+        ({"decision": "unsure"}, ("unsupported", "llm", "llm_unsure")),
         ({"reason": "not_json", "detail": "not_json: oops"}, ("failed", "llm", "not_json")),
     ],
 )
@@ -165,9 +165,8 @@ def test_a_model_decides_what_is_borderline_and_nothing_else(
     said: dict[str, Any], outcome: tuple[Any, ...]
 ) -> None:
     claims = CLAIMS.frame([claim(), claim(1, denied=["number_mismatch: 5"]), claim(2)])
-    settings = VerificationSettings(unsure="undecided")
     both = pl.concat([replies(**said), replies(**said).with_columns(claim_id=pl.lit("claim-1"))])
-    asked, decided_before, unasked = decide_claims(claims, ONE_PAIR, settings, both).iter_rows(named=True)
+    asked, decided_before, unasked = decide_claims(claims, ONE_PAIR, SETTINGS, both).iter_rows(named=True)
     names = ("verdict", "decided_by", "reason", "model", "prompt_hash")
     assert [asked[name] for name in names] == [*outcome, "m", "h"]
     assert (decided_before["verdict"], decided_before["model"]) == ("contradicted", None)

@@ -12,8 +12,8 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from qa_pipeline.documents.assembly import lay_out
+from qa_pipeline.documents.corpus.corpora import BatchFiles
 from qa_pipeline.documents.corpus.files import DESCRIPTION_FILE, DocumentFailure, read_bytes
-from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.base import read_yaml
@@ -55,8 +55,7 @@ class BatchDescription(Source):
     """The whole file: values for the batch, and for single documents by their path.
 
     `base_uri` is the address of the folder that the batch was copied from; the path of each document is
-    appended. `masking` may ask for more than the settings do, in the order off, flag, mask, drop; for less
-    only where `documents.masking.batches_may_loosen` is set.
+    appended. `masking` may ask for more than the settings do, in the order off, flag, mask, drop.
     """
 
     base_uri: Annotated[str, AfterValidator(_check_base)] | None = None

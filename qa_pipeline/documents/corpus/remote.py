@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, BinaryIO
 
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, stored_path
-from qa_pipeline.documents.corpus.places import (
+from qa_pipeline.documents.corpus.corpora import (
     BatchFiles,
     Corpus,
     Entry,
@@ -19,6 +18,7 @@ from qa_pipeline.documents.corpus.places import (
     missing_batch,
     without_suffix,
 )
+from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.storage.hashes import hash_json
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import get_args
 
+from qa_pipeline.documents.corpus.corpora import BatchFiles
 from qa_pipeline.documents.corpus.description import BatchDescription, read_description
-from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.masking.table import Item, Rule, rules_of
 from qa_pipeline.errors import CorpusError, SettingsError
@@ -65,7 +65,7 @@ def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
     """Return a function that masks a text as the settings ask; `bare` tokens lack brackets."""
     if settings.action == "off":
         return keep
-    rules = rules_of(settings.kinds, settings.phone_regions)
+    rules = rules_of(settings.kinds)
     write = _token_writer(settings, bare=bare)
     tokens = _BARE if bare else _BRACKETED
 
@@ -129,10 +129,10 @@ def masking_of(settings: MaskingSettings, action: MaskingAction | None, batch: s
     """Return the settings with the action of a batch; raises a CorpusError for a weaker action."""
     if action is None or action == settings.action:
         return settings
-    if _STRICTER.index(action) < _STRICTER.index(settings.action) and not settings.batches_may_loosen:
+    if _STRICTER.index(action) < _STRICTER.index(settings.action):
         raise CorpusError(
             f"{batch}/batch.yaml asks for masking: {action}, which is less than documents.masking.action = "
-            f"{settings.action}; take the line out, or set documents.masking.batches_may_loosen"
+            f"{settings.action}; remove the line"
         )
     if action == "mask" and settings.key is None:
         raise CorpusError(

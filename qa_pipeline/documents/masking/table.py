@@ -1,6 +1,6 @@
 """The kinds of personal data that are looked for: pattern, check and normal form of each.
 
-A telephone number in national form is tried with the plans of `documents.masking.phone_regions`.
+A telephone number in national form is tried with the plans of `PHONE_REGIONS`.
 """
 
 import re
@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from phonenumbers import (
-    SUPPORTED_REGIONS,
     Leniency,
     PhoneNumberMatcher,
     national_significant_number,
 )
 
-from qa_pipeline.errors import SettingsError
 from qa_pipeline.text.lexicon.languages import any_of, any_of_all, of_all
 
 
@@ -180,26 +178,20 @@ _OTHER_NUMBER = re.compile(
     r"(?<!\d)[0-3]?\d([./-])[0-3]?\d\2(?:19|20)\d\d(?!\d)",
     re.IGNORECASE,
 )
+PHONE_REGIONS = ("SE", "DE", "GB", "US")
 _PHONE_START = re.compile(r"\+|\(?0\d|\([2-9]\d\d\)|[2-9]\d\d[ .-][2-9]\d\d[.-]\d{4}")
 """The start of a telephone number: a country code, an area code, or an American number."""
 _FEWEST_DIGITS = 8  # fewer are file modes and parts of other numbers
 
 
-def _phone_rule(regions: tuple[str, ...]) -> Rule:
-    for region in regions:
-        if region not in SUPPORTED_REGIONS:
-            raise SettingsError(f"documents.masking.phone_regions: {region} is not a country code")
-
-    def find(text: str) -> Iterator[Item]:
-        text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text).replace("\n", " ")
-        for region in regions:
-            for match in PhoneNumberMatcher(text, region, leniency=Leniency.VALID):
-                written = match.raw_string
-                if _PHONE_START.match(written) and len(digits_of(written)) >= _FEWEST_DIGITS:
-                    number = national_significant_number(match.number)
-                    yield Item("phone", match.start, match.end, number)
-
-    return Rule("phone", find, digits=_FEWEST_DIGITS)
+def _find_phones(text: str) -> Iterator[Item]:
+    """Yield telephone numbers in international form, or in the national form of `PHONE_REGIONS`."""
+    text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text).replace("\n", " ")
+    for region in PHONE_REGIONS:
+        for match in PhoneNumberMatcher(text, region, leniency=Leniency.VALID):
+            written = match.raw_string
+            if _PHONE_START.match(written) and len(digits_of(written)) >= _FEWEST_DIGITS:
+                yield Item("phone", match.start, match.end, national_significant_number(match.number))
 
 
 _PATTERNS = (
@@ -211,9 +203,10 @@ _PATTERNS = (
     _rule("iban", _IBAN, characters_of, _is_iban, digits=6),
     _rule("card", _CARD, digits_of, _is_card, digits=13),
     _rule("personnummer", _PERSONNUMMER, lambda text: digits_of(text)[-10:], _is_personnummer, digits=10),
+    Rule("phone", _find_phones, digits=_FEWEST_DIGITS),
 )
 
 
-def rules_of(kinds: Iterable[str], phone_regions: tuple[str, ...]) -> tuple[Rule, ...]:
-    """Return the rules of the kinds asked for, in order; raises a SettingsError for an unknown region."""
-    return tuple(rule for rule in (*_PATTERNS, _phone_rule(phone_regions)) if rule.kind in kinds)
+def rules_of(kinds: Iterable[str]) -> tuple[Rule, ...]:
+    """Return the rules of the kinds asked for, in order."""
+    return tuple(rule for rule in _PATTERNS if rule.kind in kinds)

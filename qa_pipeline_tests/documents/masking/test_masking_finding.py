@@ -2,10 +2,9 @@ import pytest
 
 from qa_pipeline.documents.masking.masking import find_items
 from qa_pipeline.documents.masking.table import rules_of
-from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings
+from qa_pipeline.settings.documents import MASKED_KINDS
 
-REGIONS = MaskingSettings().phone_regions
-RULES = rules_of(MASKED_KINDS, REGIONS)
+RULES = rules_of(MASKED_KINDS)
 
 
 def found(text: str) -> list[tuple[str, str]]:

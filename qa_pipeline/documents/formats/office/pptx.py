@@ -103,10 +103,7 @@ class _Reader:
         blocks = self._read_shapes(slide, 1 if is_opening else 2)
         if notes is not None:
             text = notes.notes_text_frame.text if notes.notes_text_frame is not None else ""
-            if self.settings.speaker_notes:
-                blocks += [Block("paragraph", line) for line in text.splitlines()]
-            elif text:
-                self.omissions.add("speaker_note", text)
+            blocks += [Block("paragraph", line) for line in text.splitlines()]
         for comments in self.package.trees(slide.part.partname.lstrip("/"), "comments"):
             for comment in comments:
                 self.omissions.add("comment", text_of(comment, _TEXT, f"{SLIDES}text"))

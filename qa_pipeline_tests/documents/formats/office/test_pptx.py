@@ -167,15 +167,12 @@ def test_labels_that_are_days_are_read_and_charts_without_labels_are_counted() -
     assert left_out(parsed) == {"chart": (1, 0)}
 
 
-def test_notes_follow_their_slide_unless_a_setting_leaves_them_out() -> None:
+def test_notes_follow_their_slide() -> None:
     made = Presentation()
     slide = add(made, TITLE_ONLY, "Title")
     slide.notes_slide.notes_text_frame.text = "Say it slowly."
     add(made, TITLE_ONLY, "Next")
     assert [text for _, text in outline(read(made))] == ["Title", "Say it slowly.", "Next"]
-    without = read(made, DocumentSettings(speaker_notes=False))
-    assert [text for _, text in outline(without)] == ["Title", "Next"]
-    assert left_out(without) == {"speaker_note": (1, 12)}
 
 
 def test_hidden_slides_are_left_out_and_pages_keep_their_numbers() -> None:

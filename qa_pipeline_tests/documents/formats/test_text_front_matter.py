@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa_pipeline.documents.front_matter import FrontMatter, split_front_matter
+from qa_pipeline.documents.formats.text import FrontMatter, split_front_matter
 
 
 @pytest.mark.parametrize(
