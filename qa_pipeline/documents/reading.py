@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 import polars as pl
 
-from qa_pipeline.documents.corpus.corpora import BatchFiles, open_folder
+from qa_pipeline.documents.corpus.corpora import open_folder
 from qa_pipeline.documents.corpus.description import BatchDescription, Source
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
+from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.formats.registry import ROWS, SAVE_AS, SUFFIXES, format_of
 from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates

@@ -51,7 +51,6 @@ verifications = st.builds(
     VerificationSettings,
     thresholds=st.sampled_from([None, LENIENT.thresholds, accepting(0.7, 0.6).thresholds]),
     policy=st.sampled_from(["cascade", "cascade", "similarity_only"]),
-    unsure=st.sampled_from(["unsupported", "undecided"]),
     accept_grounding=st.floats(0.1, 1),
 )
 seeded = st.sampled_from([joined(foreign=["accepted"] * 9), judged(cut=["accepted"] * 6), None])

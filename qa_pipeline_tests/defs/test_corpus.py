@@ -13,7 +13,8 @@ from qa_pipeline.defs import corpus as defs_corpus
 from qa_pipeline.defs.assets import corpus as corpus_asset
 from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.defs.corpus import BATCHES_A_TICK, DATA_VERSION, corpus_sensor
-from qa_pipeline.documents.corpus.corpora import BatchFiles, open_folder
+from qa_pipeline.documents.corpus.corpora import open_folder
+from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings

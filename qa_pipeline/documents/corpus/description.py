@@ -12,8 +12,8 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from qa_pipeline.documents.assembly import lay_out
-from qa_pipeline.documents.corpus.corpora import BatchFiles
 from qa_pipeline.documents.corpus.files import DESCRIPTION_FILE, DocumentFailure, read_bytes
+from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.base import read_yaml

@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, BinaryIO
 
-from qa_pipeline.documents.corpus.corpora import (
+from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, stored_path
+from qa_pipeline.documents.corpus.places import (
     BatchFiles,
     Corpus,
     Entry,
@@ -18,7 +19,6 @@ from qa_pipeline.documents.corpus.corpora import (
     missing_batch,
     without_suffix,
 )
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.storage.hashes import hash_json
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import get_args
 
-from qa_pipeline.documents.corpus.corpora import BatchFiles
 from qa_pipeline.documents.corpus.description import BatchDescription, read_description
+from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.masking.table import Item, Rule, rules_of
 from qa_pipeline.errors import CorpusError, SettingsError

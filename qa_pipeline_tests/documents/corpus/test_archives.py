@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.corpus.archives import open_archive
-from qa_pipeline.documents.corpus.corpora import BatchFiles, archive_batch, open_corpus
+from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.files import ReaderLimits, Stream, read_bytes
+from qa_pipeline.documents.corpus.places import BatchFiles, archive_batch
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import refusal, write_files
 from qa_pipeline_tests.documents.corpus.archives import flagged, linked_zip, renamed, zip_bytes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, is_mark
-from qa_pipeline.documents.formats.html.parser import write_widgets
+from qa_pipeline.documents.formats.html.widgets import write_widgets
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.corpus.corpora import Entry, sort_out
 from qa_pipeline.documents.corpus.files import stored_path
+from qa_pipeline.documents.corpus.places import Entry, sort_out
 
 NAMES = st.binary(min_size=1, max_size=12) | st.sampled_from([b"a", b"a.zip", b"b.ZIP", b".zip", b"c.md"])
 ENTRIES = st.lists(
