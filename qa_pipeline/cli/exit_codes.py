@@ -88,7 +88,7 @@ def _ending_at_signals() -> Iterator[None]:
             raise typer.Exit(SIGNALLED + _received[0]) from error
         if isinstance(error, Exception | SystemExit | GeneratorExit):
             raise
-        # Dagster handles signals during a run and raises an error of its own
+        # KeyboardInterrupt remains, or Dagster's own error, since it handles signals during a run
         _report(signal.SIGINT)
         raise typer.Exit(SIGNALLED + signal.SIGINT) from error
     finally:

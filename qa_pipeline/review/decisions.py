@@ -192,13 +192,13 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
 
 
 def _fitting_rows(
-    name: str, lines: Mapping[int, DecisionLine], batch: _Batch, problems: dict[int, str]
+    batch_name: str, lines: Mapping[int, DecisionLine], batch: _Batch, problems: dict[int, str]
 ) -> dict[int, DecisionColumns]:
     """Return the lines that fit the present pairs as rows, and add a problem for each other line."""
     fitting: dict[int, DecisionColumns] = {}
     for number, line in lines.items():
         pair = batch.pairs[line.pair_id or ""]
-        row = _row(_with_new_texts(line, pair), name)
+        row = _row(_with_new_texts(line, pair), batch_name)
         problem = _unfit(row, batch) or _changed_text(line, pair)
         if problem:
             problems[number] = about_pair(dict(pair), problem)
