@@ -31,11 +31,7 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
 def find_alternatives(candidates: pl.DataFrame) -> pl.DataFrame:
     """Find all drafts for a question except the best. If scores are equal, the earlier draft is better.
 
-    Args:
-        candidates: pair_id, question_id, draft and composite (null without a judge's scores).
-
-    Returns:
-        The columns of `find_duplicates`.
+    Candidates and result have the columns of `find_duplicates`; candidates have question_id and draft too.
     """
     return _repeats(candidates.drop_nulls("question_id"), ["question_id"], pl.lit(ALTERNATIVE), "draft")
 
@@ -48,11 +44,8 @@ form add little and would outweigh the rest of the batch."""
 def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
     """Find generated pairs that differ only in numbers from `MOST_OF_ONE_WORDING` better pairs.
 
-    Args:
-        candidates: pair_id, question_id, question, answer and composite of pairs without duplicates.
-
-    Returns:
-        The columns of `find_duplicates`.
+    Candidates are pairs without duplicates, with question_id, question and answer. The result has the columns
+    of `find_duplicates`.
     """
     wording = (_key(name).str.replace_all(r"\d+", "0") for name in ("question", "answer"))
     worded = candidates.drop_nulls("question_id").with_columns(wording)

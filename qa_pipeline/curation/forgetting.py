@@ -41,10 +41,7 @@ class Occurrences:
 def find_documents(layout: Layout, name: str, database: Database | None) -> Occurrences:
     """Find the documents that a name refers to, with copies in other batches and earlier versions.
 
-    Args:
-        layout: the output folder.
-        name: a path, `batch/path`, an id or a content hash.
-        database: the store of replies, which knows earlier versions; None if there is no store.
+    The name is a path, `batch/path`, an id or a content hash. The store of replies knows earlier versions.
 
     Raises:
         InputError: the name is unknown or ambiguous.

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -196,7 +196,7 @@ def _turn(line: PairLine) -> tuple[str, str, str] | Fault:
     return question, answer, "\n".join(system)
 
 
-def fault_of_names(names: Iterable[str]) -> Fault | None:
+def fault_of_names(names: Collection[str]) -> Fault | None:
     """Return the reason why an entry with these field names cannot be a pair, if any."""
     missing = {"question", "answer"}.difference(names)
     if "messages" in names or not missing:

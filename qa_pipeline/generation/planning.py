@@ -125,7 +125,8 @@ def deal_types(
                 is_new = may_repeat or not has_type[chunk[slot], kind]
                 if dealt[slot] < 0 and is_offered[slot, kind] and is_new:
                     deal(slot, kind)
-    for slot in np.flatnonzero(dealt < 0):  # assign each remaining slot to the heaviest type that fits
+    # assign each remaining slot to the fitting type that exceeds its quota least for its weight
+    for slot in np.flatnonzero(dealt < 0):
         fitting = [kind for kind in range(len(types)) if is_offered[slot, kind]] or list(range(len(types)))
         new = [kind for kind in fitting if not has_type[chunk[slot], kind]] or fitting
         deal(slot, min(new, key=lambda kind: (quotas[kind] / -weights[types[kind]], kind)))

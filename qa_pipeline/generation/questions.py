@@ -155,12 +155,10 @@ def _rows(
 def _drafts(request: QuestionsRequest, reply: QuestionsReply | QuotedReply) -> list[DraftQuestion]:
     """Return the questions of a reply, up to the limit, whose type suits the number of passages shown."""
     if isinstance(reply, QuestionsReply):
-        of_hops = request.types if len(request.passages) > 1 else ()
-        return [
-            draft
-            for draft in reply.questions[: request.limit]
-            if (draft.question_type in of_hops if of_hops else draft.question_type not in HOP_SCOPES)
-        ]
+        drafts = reply.questions[: request.limit]
+        if len(request.passages) > 1 and request.types:
+            return [draft for draft in drafts if draft.question_type in request.types]
+        return [draft for draft in drafts if draft.question_type not in HOP_SCOPES]
     sentences = quotable(request.passages)
     if not (reply.question.strip() and 1 <= reply.sentence <= len(sentences)):
         return []

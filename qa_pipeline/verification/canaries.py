@@ -41,6 +41,7 @@ _MOST_SHARED, _MOST_ANSWERED = 0.5, 1 / 3
 """Largest share of content words in common: of a foreign sentence with the passage, and of a question with
 another answer. Above these shares the claim may be right."""
 _FEWEST_ASKED, _FEWEST_KEPT, _TRIES = 2, 2, 30
+"""Minimum content words of a question and tokens of a cut answer, and candidates tried for each canary."""
 _PROSE = re.compile(
     rf"[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$()\"“”„]{{38,298}}\."
 )
@@ -232,8 +233,8 @@ def verified_rows(
     )
     drawn = _rows(canaries, batch, "verifier")
     joined = drawn.join(decided, on="canary_id", how="left", maintain_order="left")
-    nothing = {"verdict": "failed", "decided_by": "no_step", "thresholds_id": ""}
-    filled = [pl.col(name).fill_null(pl.lit(value)) for name, value in nothing.items()]
+    undecided = {"verdict": "failed", "decided_by": "no_step", "thresholds_id": ""}
+    filled = [pl.col(name).fill_null(pl.lit(value)) for name, value in undecided.items()]
     return CANARIES.conform(joined.with_columns(filled))
 
 
@@ -304,16 +305,16 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] =
     """Return a pair with another answer. The judge also reads the chunks of that answer."""
     chunk_ids = list(dict.fromkeys([*others, *pair["evidence_chunk_ids"]]))
     canary = Canary(kind, ALONE, pair["language"], chunk_ids[0], pair["answer"], answer, pair["question"])
-    read: ProvedPairRow = {**pair, "answer": answer, "evidence_chunk_ids": chunk_ids}
-    return replace(canary, pair={**read, "pair_id": canary.canary_id})
+    judged: ProvedPairRow = {**pair, "answer": answer, "evidence_chunk_ids": chunk_ids}
+    return replace(canary, pair={**judged, "pair_id": canary.canary_id})
 
 
 def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
     """Yield each pair with the first answer of another pair that shares few words with the question."""
     for index, pair in enumerate(pairs):
         for other in [*pairs[index + 1 :], *pairs[:index]][:_TRIES]:
-            of_same = set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
-            if not of_same and _is_no_answer(pair, other["answer"], other["language"]):
+            shares_evidence = set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
+            if not shares_evidence and _is_no_answer(pair, other["answer"], other["language"]):
                 yield _judged(OTHER_ANSWER, pair, other["answer"], other["evidence_chunk_ids"])
                 break
 

@@ -93,13 +93,14 @@ def cite_claims(
 
 
 def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
+    """Resolve a stored citation again, by its text or else by its document."""
     if _names_own_file(citation["raw"] or "", pair):
         return Resolution("unknown_document")
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
         return sources.chunk(citation["chunk_id"])
     if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
-        again = sources.resolve(citation["raw"] or "")
-        return again if again.resolved else sources.resolve(citation["document_id"] or "")
+        as_written = sources.resolve(citation["raw"] or "")
+        return as_written if as_written.resolved else sources.resolve(citation["document_id"] or "")
     return Resolution(citation["resolution"] or "", citation["document_id"])
 
 

@@ -94,8 +94,8 @@ def _result(
         return ClaimEntailment(reason="claim_too_long")
     if not scores:
         return ClaimEntailment(reason="no_passage")
-    entailment, _, contradiction = (float(column.max()) for column in np.stack(scores).T)  # NaN if one is
-    if np.isnan(entailment):
+    entailment, _, contradiction = (float(column.max()) for column in np.stack(scores).T)
+    if np.isnan(entailment):  # a window has NaN
         return ClaimEntailment(reason="model_nan")
     return ClaimEntailment(entailment, None if np.isnan(contradiction) else contradiction)
 

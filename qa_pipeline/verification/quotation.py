@@ -83,8 +83,10 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
     shared = [word for word in words if word.stem in unit.stem_set]
     positions = [stated.index(word.stem) for word in shared]
     moved = len(positions) - _longest_rise(positions)
+    # the answer to "Who …" depends on the order: "Ann paid Bob" and "Bob paid Ann"
     asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
-    if moved > (0 if asks_who else 1):
+    most_moved = 0 if asks_who else 1
+    if moved > most_moved:
         yield "the words of the question are in another order here"
     for word in shared:
         if not _prepositions(question, word.stem) & _prepositions(unit, word.stem):
@@ -230,7 +232,7 @@ def _runs(run: Sequence[str], tokens: Sequence[str]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A slot where claim and unit differ: the reason code and both values. An absent value is ""."""
+    """A slot (a token such as a number) where claim and unit differ: reason code and both values, or ""."""
 
     reason: str
     claimed: str

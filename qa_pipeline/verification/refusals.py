@@ -91,11 +91,11 @@ class _Batch:
         ]
         best = max(range(len(sentences)), key=lambda n: (shares[n], near[n], -n), default=None)
         share = self._lengths[question.language] / max(self._lengths.total(), 1)
-        speaks = share >= _SEARCHED and in_other_language(text, question.language) is None
+        is_searchable = share >= _SEARCHED and in_other_language(text, question.language) is None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest), None),
             "similarity": max(cosines.values(), default=None),
-            "token_recall": max(by_words.values(), default=0.0) if speaks and weights else None,
+            "token_recall": max(by_words.values(), default=0.0) if is_searchable and weights else None,
             "best_sentence": None if best is None else written[best],
             "sentence_recall": None if best is None else shares[best],
             "sentence_similarity": max(near, default=None),
