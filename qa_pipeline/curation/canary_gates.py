@@ -99,7 +99,8 @@ def _rate_gate(
 
 def _rates(canaries: pl.DataFrame) -> dict[str, float] | None:
     """Return counts, shares and bounds over all these canaries; None if all of them failed."""
-    rates = canary_rates(canaries.with_columns(expected=pl.lit("all")), ("expected",)).drop("expected")
+    one_group = canaries.with_columns(expected=pl.lit("all"))
+    rates = canary_rates(one_group, ("expected",)).drop("expected")
     return rates.row(0, named=True) if rates.height else None
 
 

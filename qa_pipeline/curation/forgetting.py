@@ -134,6 +134,7 @@ def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> N
         path = layout.table(table.name, batch)
         if path.is_file():
             rows = read_table(path, table)
+            # a row may mention a forgotten id in any column
             lines = pl.Series(rows.write_ndjson().splitlines(), dtype=pl.String())
             forgotten.update(rows.filter(lines.str.contains_any(sorted(forgotten)))[key])
     pair_ids = set(read_table(layout.table(PAIRS.name, batch), PAIRS, ["pair_id"])["pair_id"]) - forgotten

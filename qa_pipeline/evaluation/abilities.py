@@ -240,7 +240,7 @@ def _denials(pair: Proved) -> Iterator[Row]:
             line = proof.quote[start:end]
             for match in _CHANGEABLE.finditer(line):
                 if match[0] in numbers:
-                    changed = str(int(match[0]) + 3)
+                    changed = str(int(match[0]) + 3)  # any other number is false
                     yield {"true": line, "false": f"{line[: match.start()]}{changed}{line[match.end() :]}"}
 
 

@@ -27,8 +27,6 @@ _BY_LIKENESS = "not decided: likeness alone decided the figure in a run"
 MOST_NAMED = 20
 """Golden rows that are reported one by one; all are counted."""
 _FIGURES = ("baseline", "current", "relative", "low", "high", "p", "p_holm", "rows", "groups")
-
-
 REFUSAL = "refusal_correct"
 """The metric of rightly refused or answered questions."""
 Bounds = Mapping[str, float]
@@ -160,6 +158,7 @@ def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:
 
 
 def _failed(row: Row, bounds: Bounds, report: StoredReport) -> Iterator[str]:
+    """Yield a sentence for each bound that a row does not reach."""
     for metric, bound in bounds.items():
         score = row.get(metric) if metric in report.metrics else None
         if score is None:
@@ -241,6 +240,7 @@ def _unless_likeness(
 
 
 def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Document]:
+    """Yield the check "unknown" if too many rows lost their score, and the check "drop" of the means."""
     is_critical = name in limits.critical
     limit = limits.critical_drop if is_critical else limits.drop
     about = {"name": name, "critical": is_critical, "limit": limit}
@@ -310,10 +310,10 @@ def _golden(
         if not golden.criteria:
             return
     failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
-    seen = pl.DataFrame(schema={"id": pl.String()})
+    failed_before = pl.DataFrame(schema={"id": pl.String()})
     if baseline is not None:
-        seen = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
-    new = failing.join(seen, on="id", how="anti", maintain_order="left")
+        failed_before = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
+    new = failing.join(failed_before, on="id", how="anti", maintain_order="left")
     rows, still = len(golden.criteria), failing.height - new.height
     passing = rows - failing.height
     detail = f"{passing} of {rows} rows pass, {new.height} newly fail"

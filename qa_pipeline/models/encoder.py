@@ -85,12 +85,7 @@ BATCH_SIZE = 32
 class SentenceEncoder(FileTokenCounter):
     """A sentence-transformers model; its weights load at the first text.
 
-    Args:
-        window: maximum tokens of a text.
-        tokenizer: its tokenizer, without truncation or padding.
-        files: the model's folder.
-        precision: arithmetic of torch, with its device.
-        batch_size: maximum texts per batch on a CPU.
+    `precision` is the arithmetic of torch, with its device. `batch_size` applies to a CPU.
     """
 
     files: ModelFiles
@@ -128,6 +123,7 @@ class SentenceEncoder(FileTokenCounter):
         return self._unit_length(np.stack(vectors))[[index_of[text] for text in texts]]
 
     def _encode_batch(self, inputs: dict[str, list[list[int]]], rows: Rows) -> Vectors:
+        """Return the vectors of rows of equal length. `inputs` has token ids and masks by name."""
         import torch
 
         from qa_pipeline.models.torch_blocks import RowBlocks

@@ -120,6 +120,7 @@ def _conflicts(row: Row) -> list[bool]:
     stated = {*read(row["answer"], language).tokens}
     units = [units_of("", context["text"] or "", language) for context in row["contexts"]]
     conflicts = []
+    # each sentence of a context with each of another context
     for first, second in chain(*(product(*pair) for pair in combinations(units, 2))):
         denial = one_slot_denial(first.reading, second.reading, frozenset())
         if denial is not None and not first.is_row and not second.is_row:
