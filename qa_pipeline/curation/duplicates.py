@@ -66,10 +66,7 @@ def _repeats(
 
 
 def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Find pairs whose question has a different answer in another pair.
-
-    Args:
-        candidates: pair_id, question and answer of pairs without duplicates.
+    """Find pairs whose question has a different answer in another pair, among pairs without duplicates.
 
     Returns:
         pair_id and answers, the number of different answers to its question (2 or more).

@@ -168,9 +168,7 @@ def _parts(rows: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:
 def decider_shares(decided_by: Mapping[str, int]) -> dict[str, float]:
     """Return the share of rules, likeness, model and people in a figure, the largest first.
 
-    Args:
-        decided_by: decisions by step; empty for arithmetic. Parts that a metric omits ("without …") are
-            not decisions.
+    `decided_by` counts decisions by step. Parts that a metric omits ("without …") are not decisions.
     """
     counts = Counter[str]()
     for step, count in decided_by.items():

@@ -192,14 +192,9 @@ def decide_claims(
 ) -> pl.DataFrame:
     """Decide every claim from its stored scores, without models, batch files or Dagster.
 
-    Claims that remain open are left to a model. Doubtful evidence never accepts a claim.
-
-    Args:
-        claims: rows of the claims table. A score that is null or NaN is ignored.
-        pairs: the pairs to decide, whose claims alone are kept. By default every claim is decided.
-        settings: policy and thresholds.
-        replies: a model's replies about borderline claims (`REPLIES`), if any.
-        thresholds: fitted bands, by default the bands that the settings name.
+    Claims that remain open are left to a model. Doubtful evidence never accepts a claim. A score that is null
+    or NaN is ignored. With `pairs` only their claims are decided. `replies` (`REPLIES`) are a model's replies
+    about borderline claims. The default thresholds are the bands that the settings name.
 
     Raises:
         TableError: the frame lacks columns.

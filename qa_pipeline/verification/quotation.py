@@ -253,10 +253,7 @@ _FEWEST_TOKENS = 3
 def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial | None:
     """Return the only slot where a claim differs from a unit, or None if they differ elsewhere.
 
-    Args:
-        claim: the statement.
-        unit: a unit of a cited source.
-        stated: all tokens of the cited sources. A token in this set does not deny a unit.
+    `stated` has all tokens of the cited sources. A token in this set does not deny a unit.
     """
     shorter, longer = sorted((claim.tokens, unit.tokens), key=len)
     if len(shorter) < _FEWEST_TOKENS or len(longer) - len(shorter) > 1:
