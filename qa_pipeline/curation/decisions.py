@@ -159,17 +159,13 @@ def overrule_claims(
         pl.col("claim_id").is_not_null() | (pl.col("decision") == "accepted")
     )
     # select first: filtering the whole claims table would copy it
-    proved = (
-        claims.select("claim_id", "pair_id", "evidence_quote")
-        .drop_nulls("evidence_quote")
-        .drop("evidence_quote")
-    )
-    of_claims = counting.filter(pl.col("claim_id").is_not_null()).join(
+    proved = claims.select("claim_id", "pair_id", "evidence_quote").drop_nulls("evidence_quote")
+    claim_decisions = counting.filter(pl.col("claim_id").is_not_null()).join(
         claims.select("claim_id"), on="claim_id", how="semi"
     )
-    of_pairs = counting.filter(pl.col("claim_id").is_null()).drop("claim_id").join(proved, on="pair_id")
+    pair_decisions = counting.filter(pl.col("claim_id").is_null()).drop("claim_id").join(proved, on="pair_id")
     detail = (
-        pl.concat([of_claims, of_pairs.select(of_claims.columns)])
+        pl.concat([claim_decisions, pair_decisions.select(claim_decisions.columns)])
         .filter((pl.col("decision") == "rejected") | pl.col("claim_id").is_in(proved["claim_id"].to_list()))
         .sort("sequence")
         .unique("claim_id", keep="last", maintain_order=True)

@@ -181,6 +181,7 @@ def write_suite(out: Path, most: int) -> bytes:
 
 
 def _noise_rows(source: Source, pair: Proved) -> list[Row]:
+    """Return the question with its passage and each number of passages of noise."""
     noise = source.noise([pair], max(NOISE_COUNTS))
     if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):
         return []

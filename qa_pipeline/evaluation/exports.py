@@ -76,6 +76,7 @@ def with_our_names(values: Row) -> Row:
 
 
 def _is_released(values: Row) -> bool:
+    """Return True for a row of a release, with messages, answer and complete evidence."""
     evidence = values.get("evidence")
     if not {"messages", "answer"} <= values.keys() or not isinstance(evidence, list):
         return False

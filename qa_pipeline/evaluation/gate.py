@@ -203,10 +203,10 @@ def gate(
                     f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
                 )
         for name, metric in compared["metrics"].items():
-            checks += _unless_likeness(_metric_checks(name, metric, limits), reports, limits)
-    checks += _unless_likeness(_thresholds(current, limits.thresholds), [current], limits)
+            checks += _with_deciders(_metric_checks(name, metric, limits), reports, limits)
+    checks += _with_deciders(_threshold_checks(current, limits.thresholds), [current], limits)
     if golden is not None:
-        checks += _golden(current, baseline, golden, limits)
+        checks += _golden_checks(current, baseline, golden, limits)
     if not checks:
         raise InputError(
             f"nothing of {current.place} can be checked: no score is known in both runs, and there is no "
@@ -226,7 +226,7 @@ def gate(
     }
 
 
-def _unless_likeness(
+def _with_deciders(
     checks: Iterable[Document], reports: Sequence[StoredReport], limits: Limits
 ) -> Iterator[Document]:
     """Yield the checks with their deciders; strict checks over likeness alone are undecided."""
@@ -266,7 +266,7 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
     yield {"kind": "drop", **about, "outcome": outcome, "detail": detail, **figures}
 
 
-def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
+def _threshold_checks(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
     for name in thresholds:
         if name not in current.metrics:
             raise InputError(
@@ -288,7 +288,7 @@ def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Itera
         yield {**about, "outcome": outcome, "detail": detail, **figures}
 
 
-def _golden(
+def _golden_checks(
     current: StoredReport, baseline: StoredReport | None, golden: GoldenSet, limits: Limits
 ) -> Iterator[Document]:
     """Yield a check of all golden rows together, and a check of each of the first that newly fail.

@@ -119,6 +119,7 @@ def rounded(value: Any) -> Any:
 
 
 def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Document]:
+    """Return the interval of each mean, such as {"low": 0.6, "high": 0.8, "interval": "wilson"}."""
     lowest, highest = (
         np.array([value_range[end] for value_range in ranges.values()], dtype=np.float64) for end in (0, 1)
     )

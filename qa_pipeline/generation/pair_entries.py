@@ -255,6 +255,7 @@ def _entries(value: object, *, passages: bool) -> list[RawCitation]:
 
 
 def _citation(citation: str | CitedSource) -> RawCitation:
+    """Return a citation as written, such as "source:guide.md#Setup" for a document and section."""
     if isinstance(citation, str):
         return RawCitation(citation, citation)
     section = f"#{citation.section}" if citation.section else ""

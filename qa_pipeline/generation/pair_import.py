@@ -271,11 +271,12 @@ def with_edited_pairs(
     while edits and pairs.height:
         old = pl.col("pair_id").is_in(list(edits))
         rows = list(typed_rows(pairs.filter(old), DraftedPairRow))
-        of_rows = [edits.pop(row["pair_id"]) for row in rows]
-        lines = [_line(row, edit, documents, chunks) for row, edit in zip(rows, of_rows, strict=True)]
+        row_edits = [edits.pop(row["pair_id"]) for row in rows]
+        lines = [_line(row, edit, documents, chunks) for row, edit in zip(rows, row_edits, strict=True)]
+        pair_ids = [_edited_id(row, edit) for row, edit in zip(rows, row_edits, strict=True)]
         new = import_pairs(lines, documents, chunks, batch)
         pairs = new.with_columns(
-            pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, of_rows, strict=True)], pl.String()),
+            pl.Series("pair_id", pair_ids, pl.String()),
             pl.lit(EDITED).alias("origin"),
             *(pairs.filter(old)[name] for name in taken),
         )

@@ -115,6 +115,7 @@ def make_round_trips(
 def _with_quotes(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> list[QuotedPairRow]:
+    """Return the pairs with the distinct quotes of their supported claims, in claim order."""
     proofs = (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == SUPPORTED)
@@ -166,8 +167,9 @@ def _attempts(
 ) -> Iterator[tuple[Comparison, Request[AnswerReply]]]:
     """Yield the requests to answer a question again.
 
-    A pair in doubt is asked about with its quotes alone ("agrees"). A question of several hops is asked about
-    each of its chunks alone ("fewer_chunks_answer").
+    A pair in doubt is asked about with its quotes alone, which should give the same answer ("agrees"). A
+    question of several hops (passages) is asked about each chunk alone, which should not suffice
+    ("fewer_chunks_answer").
     """
     pair = trip.pair
     chunk_ids = pair["evidence_chunk_id"]  # one for each quote

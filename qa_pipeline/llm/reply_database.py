@@ -315,6 +315,7 @@ def _begin(connection: sa.Connection) -> None:
 
 
 def _set_up(connection: sqlite3.Connection, _: object) -> None:
+    """Prepare a new SQLite connection for several processes."""
     connection.isolation_level = None  # the driver's own transactions are off
     try:
         connection.execute("PRAGMA journal_mode=WAL")

@@ -131,6 +131,7 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0)
 
 
 def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
+    """Return the first `most` distinct canaries."""
     drawn: dict[str, Canary] = {}
     for canary in canaries:
         if len(drawn) == most:

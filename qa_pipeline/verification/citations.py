@@ -139,8 +139,8 @@ def _check(
     """Look for a quote in the chunks of its citation, then in the other cited chunks and their documents."""
     own_ids = [chunk_id for chunk_id in own_ids if chunk_id in texts]
     documents = dict.fromkeys(sources.chunk(chunk_id).document_id or "" for chunk_id in (*own_ids, *cited))
-    of_documents = chain.from_iterable(sources.chunks_of(document_id) for document_id in documents)
-    for chunk_id in dict.fromkeys((*own_ids, *cited, *of_documents)):
+    document_chunk_ids = chain.from_iterable(sources.chunks_of(document_id) for document_id in documents)
+    for chunk_id in dict.fromkeys((*own_ids, *cited, *document_chunk_ids)):
         span = locate_quote(quote, texts[chunk_id])
         if span is not None:
             kind = span.kind if chunk_id in own_ids else "misplaced"
