@@ -13,9 +13,8 @@ An alternative can serve as the worse answer in preference training."""
 def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     """Find duplicates. The best pair of each group of twins is kept.
 
-    Args:
-        candidates: pair_id and composite (null without a judge's scores).
-        twins: the result of `find_twins`; a candidate without a row is unique.
+    Candidates have pair_id and composite (null without a judge's scores). A candidate without a row in the
+    result of `find_twins` is unique.
 
     Returns:
         pair_id, duplicate_of (the kept pair) and repeated (a reason code), a row for each duplicate.

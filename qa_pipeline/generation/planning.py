@@ -3,7 +3,7 @@
 A slot is a question to be written about a chunk. Slots are ordered by turns: every section gets its first
 question before any gets a second. A limit on questions cuts this list. Types are assigned to the slots by
 largest remainder (Hamilton's method), scarce types first. Table questions are only asked of chunks with a
-table, and two-hop questions of chunks with a link.
+table, and two-hop questions (about two chunks) of chunks with a link.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,11 +50,8 @@ def plan_questions(
 ) -> pl.DataFrame:
     """Assign the remaining questions of a batch to chunks and types.
 
-    Args:
-        chunks: chunks to ask about, in any order.
-        settings: number of questions, and the mix of types.
-        taken: chunk_id and planned_type of existing questions, which count in the mix and the limit.
-        links: frame of `LINKS` of the batch.
+    `taken` has chunk_id and planned_type of existing questions, which count in the mix and the limit. `links`
+    is a frame of `LINKS`.
 
     Returns:
         PLAN, best first. `partner_id` is the second chunk of a two-hop question, in rotation over the links.

@@ -45,6 +45,7 @@ _FEWEST_ASKED, _FEWEST_KEPT, _TRIES = 2, 2, 30
 _PROSE = re.compile(
     rf"[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$()\"“”„]{{38,298}}\."
 )
+"""A sentence of 40 to 300 characters, from a capital letter to a full stop, without markup or quotation."""
 _LETTERS = 0.85
 """Smallest share of letters and spaces in prose. Formulas and labels have fewer."""
 

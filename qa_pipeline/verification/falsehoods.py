@@ -17,7 +17,7 @@ from qa_pipeline.text.words import fold, tokenize
 KINDS = ("number", "date", "unit", "name", "negation")
 NUMBER_ADDED = "number_added"
 """The kind of a probe (see `probe_of`) if the passages contain no value that can be changed."""
-_LONGEST = 300
+_LONGEST = 300  # characters of a sentence that is falsified
 _UNITS = {unit: group.split() for group in of_all("proof.unit_groups") for unit in group.split()}
 _YEAR = r"(?:1[5-9]|20)\d\d"
 _VALUES = {
@@ -28,6 +28,7 @@ _VALUES = {
     "unit": re.compile(rf"(?<![\w.,])(?!1\b)[1-9]\d{{0,5}} ({any_of(_UNITS)})(?!\w)", re.IGNORECASE),
     "name": re.compile(r"(?<![\w.-])([^\W\d_]+-?\d+(?:\.\d+)*)(?![\w-]|\.\d)"),
 }
+"""Values that can be changed, by kind. The group is the changed part, as in "12 mm" or "Model-3"."""
 _BOUND = re.compile(rf"\b{any_of_all('proof.bounds')}\b|[<>≤≥±~+]", re.IGNORECASE)
 """Words of a bound or guess. Another value next to them need not be false."""
 _NEAR, _LARGEST_WORD = 18, 12
@@ -44,7 +45,7 @@ class Falsehood:
 
 def falsehoods(sentence: str, passage: str, language: str, seed: int = 0) -> Iterator[Falsehood]:
     """Yield the sentence with one change that the passage does not support, once for each position."""
-    for kind, (start, end), values in _slots(sentence, language):
+    for kind, (start, end), values in _changeable_parts(sentence, language):
         # a negation changes no value, so only the whole changed sentence must be absent from the passage
         absent = [value for value in values if kind == "negation" or not contains(passage, value)]
         if absent:
@@ -69,7 +70,7 @@ def _forms(text: str) -> tuple[str, str]:
     return plain, re.sub(r"(?<=\d)[., ](?=\d)", "", plain)
 
 
-def _slots(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int], list[str]]]:
+def _changeable_parts(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int], list[str]]]:
     """Yield kind, span and alternative values of each part that can be changed."""
     for kind, pattern in _VALUES.items():
         for match in pattern.finditer(sentence):
