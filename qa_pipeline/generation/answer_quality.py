@@ -91,8 +91,8 @@ def mark_flawed(
 ) -> pl.DataFrame:
     """Set the status of pairs with a flawed answer to "flawed", and to "drafted" if an old flaw is gone.
 
-    Failures and refusals are skipped. The reason is a `RowFlaw`. Its first
-    six values are checked only in generated rows, the others in all rows.
+    Failures and refusals are skipped. The reason is a `RowFlaw`. Its first six values are checked only in
+    generated rows, the others in all rows.
     """
     drafted = pairs.filter(pl.col("status").is_in(["drafted", FLAWED]), pl.col("coverage") != "none")
     passages = passages_by_id(chunks)

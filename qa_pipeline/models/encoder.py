@@ -34,7 +34,6 @@ from qa_pipeline.settings.generation import EmbeddingSettings
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-
 Vectors = npt.NDArray[np.float32]
 NO_VECTORS: Vectors = np.zeros((0, 0), dtype=np.float32)
 

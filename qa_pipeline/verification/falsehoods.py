@@ -28,7 +28,7 @@ _VALUES = {
     "unit": re.compile(rf"(?<![\w.,])(?!1\b)[1-9]\d{{0,5}} ({any_of(_UNITS)})(?!\w)", re.IGNORECASE),
     "name": re.compile(r"(?<![\w.-])([^\W\d_]+-?\d+(?:\.\d+)*)(?![\w-]|\.\d)"),
 }
-"""Values that can be changed, by kind. The group is the changed part, as in "12 mm" or "Model-3"."""
+"""Values that can be changed, by kind. The group is the changed part, such as "mm" in "12 mm"."""
 _BOUND = re.compile(rf"\b{any_of_all('proof.bounds')}\b|[<>≤≥±~+]", re.IGNORECASE)
 """Words of a bound or guess. Another value next to them need not be false."""
 _NEAR, _LARGEST_WORD = 18, 12

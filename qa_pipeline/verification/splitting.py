@@ -283,9 +283,9 @@ def _statements(
             if start <= word.start < end and (word.negative or word.stem in worded.stem_set)
         }
         text = plain(sentence[start:end])
-        alone = None if worded.written.rstrip(".") == text.rstrip(".") else worded.written
+        reworded = None if worded.written.rstrip(".") == text.rstrip(".") else worded.written
         first, last = claim.start + start, claim.start + end
-        made = replace(claim, text=text, start=first, end=last, self_contained=alone, split_by="model")
+        made = replace(claim, text=text, start=first, end=last, self_contained=reworded, split_by="model")
         claims[made] = None
     if uncovered:
         raise _RefusedError("words_left_out")

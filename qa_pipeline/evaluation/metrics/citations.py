@@ -53,6 +53,7 @@ def _citations(row: Row) -> list[Row] | None:
     ]
     citations = [*entries]
     answer = row["answer"]
+    # a single claim of the whole answer gets all its marks
     (whole_answer,) = with_references([Claim(answer, 0, len(answer))], answer)
     for mark, mentions in Counter(_marks(whole_answer)).items():
         number = next(iter(_numbers(mark)), None)
