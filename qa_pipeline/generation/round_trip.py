@@ -34,7 +34,7 @@ from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages, grounded_pairs
 
 Comparison = Literal["agrees", "fewer_chunks_answer"]
-"""Comparisons with the pair's answer: of an answer from the quotes alone, and of one from a single chunk."""
+"""Comparisons with the pair's answer, if only the quotes or a single chunk are read."""
 
 
 class QuotedPairRow(DraftedPairRow):

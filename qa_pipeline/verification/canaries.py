@@ -153,9 +153,8 @@ def draw_for_model(chunks: pl.DataFrame) -> list[Canary]:
     by_chunk: dict[str, list[_Sentence]] = defaultdict(list)
     for sentence in sentences:
         by_chunk[sentence.passage.chunk_id].append(sentence)
-    shuffled = (
-        by_chunk[chunk_id] for chunk_id in sorted(by_chunk, key=lambda name: draw_number(_SEED, name))
-    )
+    chunk_ids = sorted(by_chunk, key=lambda chunk_id: draw_number(_SEED, chunk_id))
+    shuffled = (by_chunk[chunk_id] for chunk_id in chunk_ids)
     suited = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
     drawn: list[Canary] = []
     for first, *others in islice(suited, MODEL_CHUNKS):
@@ -238,8 +237,8 @@ def verified_rows(
     )
     drawn = _rows(canaries, batch, "verifier")
     joined = drawn.join(decided, on="canary_id", how="left", maintain_order="left")
-    undecided = {"verdict": "failed", "decided_by": "no_step", "thresholds_id": ""}
-    filled = [pl.col(name).fill_null(pl.lit(value)) for name, value in undecided.items()]
+    defaults = {"verdict": "failed", "decided_by": "no_step", "thresholds_id": ""}
+    filled = [pl.col(name).fill_null(pl.lit(value)) for name, value in defaults.items()]
     return CANARIES.conform(joined.with_columns(filled))
 
 

@@ -114,7 +114,7 @@ def _other_digits(text: str) -> list[str]:
 
 
 def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) -> Falsehood:
-    """Return a false claim that tests if a model rejects it. The result is deterministic.
+    """Return a probe, a false claim to test if a model reads the passages. The result is deterministic.
 
     It falsifies a sentence of the passages that repeats no claim. Passages in the `language` of the claims
     are preferred, since a probe in another language is easy to notice. If no sentence can be falsified, a

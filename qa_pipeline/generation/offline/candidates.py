@@ -153,8 +153,7 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     defines = statement.says.endswith("{thing}")
     is_capital = not any(word[0].islower() for word in written.split())
     names = read.names_in(written)
-    first_word = written.split()[1 if has_article else 0]
-    is_name = inner[0] in names or read.writes_as_name(first_word)
+    is_name = inner[0] in names or read.writes_as_name(written.split()[1 if has_article else 0])
     is_headed = read.is_headed(" ".join(inner))
     if parts[0] in grammar.indefinite:
         is_statement = defines and (len(inner) > 1 or not grammar.open_compounds)
