@@ -59,7 +59,7 @@ def find_relevance(rows: list[Row], means: Means) -> list[float | None]:
         for reply in ask(requests, means):
             questions = [question for question in reply.questions if question.strip()] if reply else []
             is_noncommittal = reply is not None and reply.noncommittal
-            texts.append([] if is_noncommittal else questions[:QUESTIONS] or None)
+            texts.append([] if is_noncommittal else questions[:QUESTIONS] or None)  # None is unknown
     vectors = TextVectors(
         chain((row["query"] for row in rows), *filter(None, texts)), means.resources.embedder
     )
