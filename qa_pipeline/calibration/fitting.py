@@ -135,7 +135,7 @@ def calibrate(
     blank = Thresholds(
         schema=3,
         name=name,
-        id="0" * 12,
+        id="0" * 12,  # replaced by `with_id`
         created=created,
         target_precision=target,
         confidence=confidence,
@@ -211,17 +211,20 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
     A sequence of tests ends with the first failure, so that only its start costs confidence.
     """
     points = [decided_rows(rows, side, threshold) for threshold in GRID]
-    starts = _starts(points[-1].n, target, 1 - confidence)
-    worth = [point for point in points if point.n >= min(starts)]
-    passed, best_level, level, tests = None, 1 - confidence, 0.0, 0
-    for point in worth:
-        level += sum(starts.pop(start) for start in list(starts) if start <= point.n)
-        tests += level > 0
-        if level and lower_bound(point.right, point.n, 1 - level) >= target:
-            passed, best_level = point, level
+    error_of_start = _starts(points[-1].n, target, 1 - confidence)
+    testable = [point for point in points if point.n >= min(error_of_start)]
+    passed, passed_error, tests = None, 1 - confidence, 0
+    error = 0.0  # of the current sequence; 0 after a failure, until the next start
+    for point in testable:
+        error += sum(error_of_start.pop(start) for start in list(error_of_start) if start <= point.n)
+        if not error:
+            continue
+        tests += 1
+        if lower_bound(point.right, point.n, 1 - error) >= target:
+            passed, passed_error = point, error
         else:
-            level = 0.0
-    best = passed or max(worth or points, key=lambda point: lower_bound(point.right, point.n, confidence))
+            error = 0.0
+    best = passed or max(testable or points, key=lambda point: lower_bound(point.right, point.n, confidence))
     return Fit(
         side=side,
         threshold=passed.threshold if passed else None,
@@ -229,7 +232,7 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
         tested=tests,
         n=best.n,
         right=best.right,
-        precision_low=lower_bound(best.right, best.n, 1 - best_level) if best.n else None,
+        precision_low=lower_bound(best.right, best.n, 1 - passed_error) if best.n else None,
         why=None if passed else _why(best, None if tests else points[-1].n, side, target, confidence),
     )
 

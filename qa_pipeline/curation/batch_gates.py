@@ -66,12 +66,7 @@ VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
 
 
 def batch_gates(frames: Mapping[str, pl.DataFrame], settings: QualitySettings) -> list[Gate]:
-    """Run the gates over the tables of a batch, in a fixed order.
-
-    Args:
-        frames: the tables of the batch by name. Gates of missing tables are skipped.
-        settings: the limits.
-    """
+    """Run the gates over the tables of a batch, in a fixed order. Gates of missing tables are skipped."""
     return [gate.check(frames, settings) for gate in GATES if gate.asset in frames]
 
 

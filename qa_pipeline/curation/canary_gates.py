@@ -99,17 +99,18 @@ def _rate_gate(
 
 def _rates(canaries: pl.DataFrame) -> dict[str, float] | None:
     """Return counts, shares and bounds over all these canaries; None if all of them failed."""
-    rates = canary_rates(canaries.with_columns(expected=pl.lit("all")), ("expected",)).drop("expected")
+    one_group = canaries.with_columns(expected=pl.lit("all"))
+    rates = canary_rates(one_group, ("expected",)).drop("expected")
     return rates.row(0, named=True) if rates.height else None
 
 
 def _reviewer_gate(reviewer: Reviewer, reason: str, canaries: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
     """Return a gate that warns if pairs wait for a distrusted model, or if it rejects all true canaries."""
     reviewed = canaries.filter(_BY_MODEL, pl.col("asks") == reviewer)
-    trust, of_true = reviewer_trust(canaries, reviewer), _rates(reviewed.filter(~_IS_FALSE))
+    trust, true_rates = reviewer_trust(canaries, reviewer), _rates(reviewed.filter(~_IS_FALSE))
     waiting = verdicts.filter(pl.col("reason") == reason).height
     unreadable = reviewed.filter(verdict="failed").height
-    rejects_all = of_true is not None and of_true["canaries"] > 1 and not of_true["accepted"]
+    rejects_all = true_rates is not None and true_rates["canaries"] > 1 and not true_rates["accepted"]
     parts = [f"wrong ones: {trust.detail}"]
     if rejects_all:
         parts.append("no right one is accepted")

@@ -35,11 +35,6 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
     in that passage or document. If two passages state the same, only the passage that verification chose as
     evidence counts.
 
-    Args:
-        pairs: the pairs table.
-        claims: the claims table.
-        claim_verdicts: the claim_verdicts table.
-
     Returns:
         pair_id and `MEASURES`. All are shares from 0 to 1, except the number cited_documents.
         citation_existence: share of citations that point to a passage or document of the batch.

@@ -5,6 +5,7 @@ import polars as pl
 from qa_pipeline.retrieval.packing import NEAR_DUPLICATE, REPEATED_BLOCK
 
 _SECTION = ("document_id", "section_start")
+_MOST_FREQUENT_REASON = pl.col("reason").drop_nulls().sort().mode(maintain_order=True).first()
 
 
 def cover_sections(
@@ -29,7 +30,7 @@ def cover_sections(
         questions.with_columns(chunk_id=pl.col("target_chunk_ids").list.first())
         .join(chunk_sections, on="chunk_id")
         .group_by(*_SECTION)
-        .agg(question_reason=_most_frequent("reason"))
+        .agg(question_reason=_MOST_FREQUENT_REASON)
     )
     section_pairs = (
         _chunks_of_pairs(pairs, questions)
@@ -37,7 +38,7 @@ def cover_sections(
         .join(verdicts.select("pair_id", "verdict", "reason"), on="pair_id")
         .unique(["pair_id", *_SECTION])
         .group_by(*_SECTION)
-        .agg(accepted=(pl.col("verdict") == "accepted").sum(), pair_reason=_most_frequent("reason"))
+        .agg(accepted=(pl.col("verdict") == "accepted").sum(), pair_reason=_MOST_FREQUENT_REASON)
     )
     is_covered = pl.col("accepted") > 0
     status = pl.when(is_covered).then(pl.lit("covered")).when("repeated").then(pl.lit("repeated"))
@@ -104,7 +105,3 @@ def _chunks_of_pairs(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFra
         .select("pair_id", chunk_id=pl.coalesce("target_chunk_ids", "used_chunk_ids"))
         .explode("chunk_id")
     )
-
-
-def _most_frequent(column: str) -> pl.Expr:
-    return pl.col(column).drop_nulls().sort().mode(maintain_order=True).first()

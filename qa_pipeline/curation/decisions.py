@@ -134,17 +134,17 @@ def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.Dat
         if row["decision_id"] not in counting:
             return REPLACED
         is_present = row["pair_id"] in content and row["claim_id"] in claim_ids
-        same = row["decision"] == EDITED or content.get(row["pair_id"]) == row["content_sha256"]
-        return APPLIED if is_present and same else STALE
+        is_unchanged = row["decision"] == EDITED or content.get(row["pair_id"]) == row["content_sha256"]
+        return APPLIED if is_present and is_unchanged else STALE
 
     return decisions.with_columns(pl.Series("state", [state(row) for row in rows], pl.String()))
 
 
 def applied(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
     """Return the applied decisions. The column `explanation` gives their author and reason in words."""
-    standing = decision_states(decisions, pairs, claims).filter(pl.col("state") == APPLIED).drop("state")
+    counting = decision_states(decisions, pairs, claims).filter(pl.col("state") == APPLIED).drop("state")
     why = pl.format(": {}", "why").fill_null("")
-    return standing.with_columns(pl.concat_str(pl.lit("by "), "who", why).alias("explanation"))
+    return counting.with_columns(pl.concat_str(pl.lit("by "), "who", why).alias("explanation"))
 
 
 def overrule_claims(
@@ -155,21 +155,17 @@ def overrule_claims(
     If a pair is accepted, all its claims with evidence become supported. If it is rejected, its claims keep
     their verdicts, because the reason may be another. A claim without evidence is never accepted.
     """
-    standing = applied(decisions, pairs, claims).filter(
+    counting = applied(decisions, pairs, claims).filter(
         pl.col("claim_id").is_not_null() | (pl.col("decision") == "accepted")
     )
     # select first: filtering the whole claims table would copy it
-    proved = (
-        claims.select("claim_id", "pair_id", "evidence_quote")
-        .drop_nulls("evidence_quote")
-        .drop("evidence_quote")
-    )
-    of_claims = standing.filter(pl.col("claim_id").is_not_null()).join(
+    proved = claims.select("claim_id", "pair_id", "evidence_quote").drop_nulls("evidence_quote")
+    claim_decisions = counting.filter(pl.col("claim_id").is_not_null()).join(
         claims.select("claim_id"), on="claim_id", how="semi"
     )
-    of_pairs = standing.filter(pl.col("claim_id").is_null()).drop("claim_id").join(proved, on="pair_id")
+    pair_decisions = counting.filter(pl.col("claim_id").is_null()).drop("claim_id").join(proved, on="pair_id")
     detail = (
-        pl.concat([of_claims, of_pairs.select(of_claims.columns)])
+        pl.concat([claim_decisions, pair_decisions.select(claim_decisions.columns)])
         .filter((pl.col("decision") == "rejected") | pl.col("claim_id").is_in(proved["claim_id"].to_list()))
         .sort("sequence")
         .unique("claim_id", keep="last", maintain_order=True)

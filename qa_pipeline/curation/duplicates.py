@@ -13,9 +13,8 @@ An alternative can serve as the worse answer in preference training."""
 def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     """Find duplicates. The best pair of each group of twins is kept.
 
-    Args:
-        candidates: pair_id and composite (null without a judge's scores).
-        twins: the result of `find_twins`; a candidate without a row is unique.
+    Candidates have pair_id and composite (null without a judge's scores). A candidate without a row in the
+    result of `find_twins` is unique.
 
     Returns:
         pair_id, duplicate_of (the kept pair) and repeated (a reason code), a row for each duplicate.
@@ -31,11 +30,7 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
 def find_alternatives(candidates: pl.DataFrame) -> pl.DataFrame:
     """Find all drafts for a question except the best. If scores are equal, the earlier draft is better.
 
-    Args:
-        candidates: pair_id, question_id, draft and composite (null without a judge's scores).
-
-    Returns:
-        The columns of `find_duplicates`.
+    Candidates and result have the columns of `find_duplicates`; candidates have question_id and draft too.
     """
     return _repeats(candidates.drop_nulls("question_id"), ["question_id"], pl.lit(ALTERNATIVE), "draft")
 
@@ -48,11 +43,8 @@ form add little and would outweigh the rest of the batch."""
 def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
     """Find generated pairs that differ only in numbers from `MOST_OF_ONE_WORDING` better pairs.
 
-    Args:
-        candidates: pair_id, question_id, question, answer and composite of pairs without duplicates.
-
-    Returns:
-        The columns of `find_duplicates`.
+    Candidates are pairs without duplicates, with question_id, question and answer. The result has the columns
+    of `find_duplicates`.
     """
     wording = (_key(name).str.replace_all(r"\d+", "0") for name in ("question", "answer"))
     worded = candidates.drop_nulls("question_id").with_columns(wording)
@@ -73,10 +65,7 @@ def _repeats(
 
 
 def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Find pairs whose question has a different answer in another pair.
-
-    Args:
-        candidates: pair_id, question and answer of pairs without duplicates.
+    """Find pairs whose question has a different answer in another pair, among pairs without duplicates.
 
     Returns:
         pair_id and answers, the number of different answers to its question (2 or more).

@@ -41,10 +41,7 @@ class Occurrences:
 def find_documents(layout: Layout, name: str, database: Database | None) -> Occurrences:
     """Find the documents that a name refers to, with copies in other batches and earlier versions.
 
-    Args:
-        layout: the output folder.
-        name: a path, `batch/path`, an id or a content hash.
-        database: the store of replies, which knows earlier versions; None if there is no store.
+    The name is a path, `batch/path`, an id or a content hash. The store of replies knows earlier versions.
 
     Raises:
         InputError: the name is unknown or ambiguous.
@@ -137,6 +134,7 @@ def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> N
         path = layout.table(table.name, batch)
         if path.is_file():
             rows = read_table(path, table)
+            # a row may mention a forgotten id in any column
             lines = pl.Series(rows.write_ndjson().splitlines(), dtype=pl.String())
             forgotten.update(rows.filter(lines.str.contains_any(sorted(forgotten)))[key])
     pair_ids = set(read_table(layout.table(PAIRS.name, batch), PAIRS, ["pair_id"])["pair_id"]) - forgotten

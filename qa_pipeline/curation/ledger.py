@@ -41,8 +41,6 @@ SCORES = (*DIMENSIONS, "question_quality")
 
 # Scores are rounded to nine digits, so that a sum of 0.7 equals 0.7.
 _DIGITS = 9
-
-
 _TRIP = ("pair_id", "agrees", "fewer_chunks_answer", "solved_answer")
 _EVERY = pl.lit(value=True)
 _NO_DETAIL = pl.lit(None, dtype=pl.String())

@@ -65,11 +65,7 @@ def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
 def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> None:
     """Record the result of a blocking gate. A failure deletes the training examples of the batch.
 
-    Args:
-        layout: the output folder.
-        batch: the name of the batch.
-        gate: the name of the gate.
-        problem: the message of the gate; None if it passes.
+    `problem` is the message of the gate, or None if it passes.
     """
     before = tombstone_of(layout, batch)
     failing = dict(before.details) if before and before.reason == "gate_failed" else {}
@@ -115,12 +111,8 @@ def forgotten_documents(layout: Layout) -> frozenset[str]:
 def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str]) -> list[str]:
     """Delete all files of batches that were removed from this corpus.
 
-    Batches of another corpus and batches whose pairs were only validated are kept.
-
-    Args:
-        layout: the output folder.
-        corpus: location of the corpus. It must have been listed successfully.
-        present: all batches in the corpus, including those with unusable names.
+    Batches of another corpus and batches whose pairs were only validated are kept. The corpus must have been
+    listed successfully. `present` has all its batches, including those with unusable names.
 
     Returns:
         The batches withdrawn by this call.

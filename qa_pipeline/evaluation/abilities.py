@@ -181,6 +181,7 @@ def write_suite(out: Path, most: int) -> bytes:
 
 
 def _noise_rows(source: Source, pair: Proved) -> list[Row]:
+    """Return the question with its passage and each number of passages of noise."""
     noise = source.noise([pair], max(NOISE_COUNTS))
     if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):
         return []
@@ -240,7 +241,7 @@ def _denials(pair: Proved) -> Iterator[Row]:
             line = proof.quote[start:end]
             for match in _CHANGEABLE.finditer(line):
                 if match[0] in numbers:
-                    changed = str(int(match[0]) + 3)
+                    changed = str(int(match[0]) + 3)  # any other number is false
                     yield {"true": line, "false": f"{line[: match.start()]}{changed}{line[match.end() :]}"}
 
 

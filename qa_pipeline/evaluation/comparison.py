@@ -154,6 +154,7 @@ def ab_decision(compared: Document) -> Document:
 
 
 def _sides(baseline: StoredReport, current: StoredReport) -> Document:
+    """Return the facts of both runs, and the settings that differ."""
     before, now = baseline.settings, current.settings
     names = [name for name in dict.fromkeys((*before, *now)) if name != "limit"]  # it changes no score
     differ = [name for name in names if before.get(name) != now.get(name)]

@@ -32,7 +32,7 @@ _LIST_OF_LISTS = re.compile(r"""\[\s*\[\s*['"]""")
 
 
 def read_list(value: object) -> object:
-    """Return the list in a cell of CSV, as JSON, Python or NumPy write it; other values stay.
+    """Return the list in a cell of CSV, such as `["a"]`, or `['a' 'b']` of NumPy; other values stay.
 
     Raises:
         ValueError: it begins like such a list but is malformed, or it is a list of lists.
@@ -76,6 +76,7 @@ def with_our_names(values: Row) -> Row:
 
 
 def _is_released(values: Row) -> bool:
+    """Return True for a row of a release, with messages, answer and complete evidence."""
     evidence = values.get("evidence")
     if not {"messages", "answer"} <= values.keys() or not isinstance(evidence, list):
         return False

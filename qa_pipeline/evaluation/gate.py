@@ -27,8 +27,6 @@ _BY_LIKENESS = "not decided: likeness alone decided the figure in a run"
 MOST_NAMED = 20
 """Golden rows that are reported one by one; all are counted."""
 _FIGURES = ("baseline", "current", "relative", "low", "high", "p", "p_holm", "rows", "groups")
-
-
 REFUSAL = "refusal_correct"
 """The metric of rightly refused or answered questions."""
 Bounds = Mapping[str, float]
@@ -160,6 +158,7 @@ def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:
 
 
 def _failed(row: Row, bounds: Bounds, report: StoredReport) -> Iterator[str]:
+    """Yield a sentence for each bound that a row does not reach."""
     for metric, bound in bounds.items():
         score = row.get(metric) if metric in report.metrics else None
         if score is None:
@@ -204,10 +203,10 @@ def gate(
                     f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
                 )
         for name, metric in compared["metrics"].items():
-            checks += _unless_likeness(_metric_checks(name, metric, limits), reports, limits)
-    checks += _unless_likeness(_thresholds(current, limits.thresholds), [current], limits)
+            checks += _with_deciders(_metric_checks(name, metric, limits), reports, limits)
+    checks += _with_deciders(_threshold_checks(current, limits.thresholds), [current], limits)
     if golden is not None:
-        checks += _golden(current, baseline, golden, limits)
+        checks += _golden_checks(current, baseline, golden, limits)
     if not checks:
         raise InputError(
             f"nothing of {current.place} can be checked: no score is known in both runs, and there is no "
@@ -227,7 +226,7 @@ def gate(
     }
 
 
-def _unless_likeness(
+def _with_deciders(
     checks: Iterable[Document], reports: Sequence[StoredReport], limits: Limits
 ) -> Iterator[Document]:
     """Yield the checks with their deciders; strict checks over likeness alone are undecided."""
@@ -241,6 +240,7 @@ def _unless_likeness(
 
 
 def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Document]:
+    """Yield the check "unknown" if too many rows lost their score, and the check "drop" of the means."""
     is_critical = name in limits.critical
     limit = limits.critical_drop if is_critical else limits.drop
     about = {"name": name, "critical": is_critical, "limit": limit}
@@ -266,7 +266,7 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
     yield {"kind": "drop", **about, "outcome": outcome, "detail": detail, **figures}
 
 
-def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
+def _threshold_checks(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
     for name in thresholds:
         if name not in current.metrics:
             raise InputError(
@@ -288,7 +288,7 @@ def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Itera
         yield {**about, "outcome": outcome, "detail": detail, **figures}
 
 
-def _golden(
+def _golden_checks(
     current: StoredReport, baseline: StoredReport | None, golden: GoldenSet, limits: Limits
 ) -> Iterator[Document]:
     """Yield a check of all golden rows together, and a check of each of the first that newly fail.
@@ -310,10 +310,10 @@ def _golden(
         if not golden.criteria:
             return
     failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
-    seen = pl.DataFrame(schema={"id": pl.String()})
+    failed_before = pl.DataFrame(schema={"id": pl.String()})
     if baseline is not None:
-        seen = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
-    new = failing.join(seen, on="id", how="anti", maintain_order="left")
+        failed_before = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
+    new = failing.join(failed_before, on="id", how="anti", maintain_order="left")
     rows, still = len(golden.criteria), failing.height - new.height
     passing = rows - failing.height
     detail = f"{passing} of {rows} rows pass, {new.height} newly fail"

@@ -154,6 +154,7 @@ def usable_rows(reads: Iterable[FileRow], shape: type[LabelledRow], path: Path) 
             if row["id"] in ids:
                 row = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
         if isinstance(row, Fault):
+            # of each reason, the first row and the number of rows
             first = {"file": path.name, "reason": row.reason, "rows": 0, "first_row": read.number}
             faults.setdefault(row.reason, {**first, "detail": row.detail})["rows"] += 1
             continue

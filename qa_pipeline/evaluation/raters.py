@@ -60,10 +60,11 @@ class Rating(LabelledRow):
 
 
 def read_ratings(places: Sequence[Path], categories: Sequence[str] = ()) -> Labelled:
-    """Read ratings (`RATINGS`) of files and folders: id, annotator, rating and optionally criterion.
+    """Read ratings of files and folders. The field `id` of a file is the column `item` of `RATINGS`.
 
-    Ratings outside `categories`, if any are named, are omitted (`unknown_category`). So are all ratings of an
-    item by an annotator who contradicts himself (`conflicting_ratings`), and repetitions (`repeated_rating`).
+    Ratings outside `categories`, if given, are omitted (`unknown_category`). So are all ratings of an item by
+    an annotator who contradicts another of their ratings (`conflicting_ratings`), and repetitions
+    (`repeated_rating`).
 
     Raises:
         InputError: a file cannot be read as a whole, or there is no usable rating.
@@ -166,5 +167,6 @@ def fleiss_kappa(rows: pl.DataFrame) -> float | None:
     totals = counts.sum(axis=1, keepdims=True)
     agreement = float(((counts * (counts - 1)) / (totals * (totals - 1))).sum(axis=1).mean())
     by_chance = float(((counts / totals).mean(axis=0) ** 2).sum())
-    # undefined if the rest is a rounding error
-    return number((agreement - by_chance) / (1 - by_chance)) if 1 - by_chance > 1e-12 else None
+    if 1 - by_chance <= 1e-12:  # a rounding error: all ratings are equal
+        return None
+    return number((agreement - by_chance) / (1 - by_chance))

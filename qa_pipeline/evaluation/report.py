@@ -256,10 +256,10 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
 
 def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFrame, name: str | None) -> str:
     """Return the report as HTML, with the statements of the worst rows (`by_badness`) by a metric."""
-    of_rows = statements.join(worst.select("id"), on="id", how="semi").partition_by("id", as_dict=True)
+    by_id = statements.join(worst.select("id"), on="id", how="semi").partition_by("id", as_dict=True)
     cards = []
     for row in worst.iter_rows(named=True):
-        row_statements = of_rows[(row["id"],)].rows(named=True) if (row["id"],) in of_rows else []
+        row_statements = by_id[(row["id"],)].rows(named=True) if (row["id"],) in by_id else []
         first_statements = [
             {**statement, "quote": _cut(statement["quote"], "quote")}
             for statement in row_statements[:MOST_STATEMENTS]

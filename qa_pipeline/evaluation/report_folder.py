@@ -74,6 +74,7 @@ def new_report(place: Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 def _check_place(place: Path, *, replace: bool) -> None:
+    """Refuse a path with other content than a report, or with a report that may not be replaced."""
     if not place.exists() and not place.is_symlink():
         return
     if not place.is_dir() or place.is_symlink():

@@ -68,10 +68,12 @@ class Counts:
             missing.update(metric.lacking(row))
             if value is not None:
                 by.update(metric.deciders(row))
-        for k in (k for k in CUTOFFS if metric.name == f"f1_at_{k}"):
-            for hits, listed in (micro_f1_parts(row, k) for row in rows):
-                self.hits[k] += hits
-                self.listed[k] += listed
+        for k in CUTOFFS:
+            if metric.name == f"f1_at_{k}":
+                for row in rows:
+                    hits, listed = micro_f1_parts(row, k)
+                    self.hits[k] += hits
+                    self.listed[k] += listed
 
 
 def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:

@@ -119,6 +119,7 @@ def rounded(value: Any) -> Any:
 
 
 def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Document]:
+    """Return the interval of each mean, such as {"low": 0.6, "high": 0.8, "interval": "wilson"}."""
     lowest, highest = (
         np.array([value_range[end] for value_range in ranges.values()], dtype=np.float64) for end in (0, 1)
     )
@@ -168,9 +169,7 @@ def _parts(rows: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:
 def decider_shares(decided_by: Mapping[str, int]) -> dict[str, float]:
     """Return the share of rules, likeness, model and people in a figure, the largest first.
 
-    Args:
-        decided_by: decisions by step; empty for arithmetic. Parts that a metric omits ("without …") are
-            not decisions.
+    `decided_by` counts decisions by step. Parts that a metric omits ("without …") are not decisions.
     """
     counts = Counter[str]()
     for step, count in decided_by.items():

@@ -142,9 +142,11 @@ def _verified(
         verdicts.setdefault(pair_id, set()).add(verdict)
     accepted: list[bool | None] = []
     for statement in statements:
-        of_answer = verdicts.get(statement.statement_id, set())
-        is_denied = bool(of_answer & {"contradicted", "unsupported"})
-        accepted.append(False if is_denied else True if of_answer == {"supported"} else None)
+        answer_verdicts = verdicts.get(statement.statement_id, set())
+        if answer_verdicts & {"contradicted", "unsupported"}:
+            accepted.append(False)
+        else:
+            accepted.append(True if answer_verdicts == {"supported"} else None)
     return accepted
 
 

@@ -26,7 +26,7 @@ _AHEAD = 7
 """Words after a pronoun to search for an impersonal construction, such as "does it take … to"."""
 
 
-def leans_on(question: str, language: str) -> str | None:
+def unclear_words(question: str, language: str) -> str | None:
     """Return the words of a question that only its passage explains, if any."""
     if match := phrases("backreferences", language).search(question):
         return match[0]
@@ -91,8 +91,8 @@ def mark_flawed(
 ) -> pl.DataFrame:
     """Set the status of pairs with a flawed answer to "flawed", and to "drafted" if an old flaw is gone.
 
-    Failures and refusals are skipped. The reason is a `RowFlaw`. Its first
-    six values are checked only in generated rows, the others in all rows.
+    Failures and refusals are skipped. The reason is a `RowFlaw`. Its first six values are checked only in
+    generated rows, the others in all rows.
     """
     drafted = pairs.filter(pl.col("status").is_in(["drafted", FLAWED]), pl.col("coverage") != "none")
     passages = passages_by_id(chunks)
@@ -130,10 +130,10 @@ def _flaws_of_draft(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterato
         yield "answer_too_long", f"{len(answer)} characters, at most {most}"
     if other := in_other_language(answer, pair["language"]):
         yield "language_mismatch", f"in {other}, not in {pair['language']}"
-    words, texts = " ".join(answer.split()), [" ".join(passage.text.split()) for passage in passages]
-    fewest = [max(_COPIED_SHARE * len(text), _COPIED_CHARACTERS) for text in texts]
-    if any(len(words) >= least and words in text for least, text in zip(fewest, texts, strict=True)):
-        yield "copied_passage", f"{len(answer)} characters word for word"
+    answer_line = " ".join(answer.split())
+    for text in (" ".join(passage.text.split()) for passage in passages):
+        if answer_line in text and len(answer_line) >= max(_COPIED_SHARE * len(text), _COPIED_CHARACTERS):
+            yield "copied_passage", f"{len(answer)} characters word for word"
     used, hops = len(set(pair["used_chunk_ids"])), pair["hops"] or 1
     if used < hops:
         yield "passage_not_cited", f"{used} of the {hops} passages that it needs"
@@ -142,7 +142,7 @@ def _flaws_of_draft(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterato
 def _flaws_of_any(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterator[Flaw]:
     """Yield flaws that make any pair unfit, regardless of its origin."""
     answer = without_marks(pair["answer"]).strip()
-    if phrase := leans_on(pair["question"], pair["language"]):
+    if phrase := unclear_words(pair["question"], pair["language"]):
         yield "not_standalone", phrase
     if answer.endswith(":"):
         yield "lead_in_only", answer.rpartition("\n")[2]
@@ -204,7 +204,8 @@ def _states_something(text: str) -> bool:
         line = text[start:end].strip()
         if line.startswith(("#", "```", "~~~")) or _ends_with_page(line):
             continue
-        entries += _ENTRY.search(line) is not None
+        if _ENTRY.search(line):
+            entries += 1
         words = len(line.split())
         is_statement = words >= _FEWEST_WORDS and (_ITEM.match(line) or _ENDED.search(line))
         if entries >= _FEWEST_ROWS or is_statement or words >= _SENTENCE_WORDS:

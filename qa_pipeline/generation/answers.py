@@ -169,7 +169,7 @@ def _made_without_call(
         prompted = replace(draft, request=replace(draft.request, prompt_hash=row["prompt_hash"]))
         return _pair(prompted, settings, written, row["model"], passages)
     pair = earlier.get((row["question_id"], draft.number))
-    if pair is not None and _still_rests(pair, draft):
+    if pair is not None and _is_reusable(pair, draft):
         return _refreshed(pair, row, passages)
     if relevance.passes:
         return None
@@ -196,7 +196,7 @@ def _written(row: KeptQuestionRow, passages: Mapping[str, Passage]) -> Reply[Ans
     return Reply(value=AnswerReply(citations=citations, answer=answer, coverage="full"), raw="", model="")
 
 
-def _still_rests(pair: PairRow, draft: Draft) -> bool:
+def _is_reusable(pair: PairRow, draft: Draft) -> bool:
     """Return True if an earlier answer has unchanged passages, prompt and guard decision.
 
     A full answer depends on the passages it uses. A partial answer or a refusal depends on all retrieved
@@ -235,6 +235,7 @@ def _pair(
     model: str,
     passages: Mapping[str, Passage],
 ) -> PairRow:
+    """Return the row of a draft from its reply, or from the failure of the model."""
     question = draft.row
     taken = ("batch", "question_id", "question", "language", "question_type", "difficulty")
     pair: PairRow = {

@@ -82,7 +82,12 @@ def guard_questions(
             value = reply.value
             passes = value.can_answer and value.confidence >= _CONFIDENCE
             relevances[index] = Relevance(
-                "llm", similarity, passes, None, value.confidence, value.reasoning, reply.model
+                decided_by="llm",
+                similarity=similarity,
+                passes=passes,
+                confidence=value.confidence,
+                reasoning=value.reasoning,
+                model=reply.model,
             )
     return relevances
 
@@ -93,10 +98,10 @@ def context_similarity(
     """Return each question's mean cosine to the beginnings of its best passages, or None without passages."""
     texts = [[passage.text[:CHARACTERS] for passage in contexts[:CONTEXTS]] for contexts in passages]
     vectors = encoder.encode([*questions, *(text for contexts in texts for text in contexts)])
-    rest = iter(vectors[len(questions) :])
+    passage_vectors = iter(vectors[len(questions) :])
     similarities: list[float | None] = []
     for question, contexts in zip(vectors, texts, strict=False):
-        cosines = [next(rest) @ question for _ in contexts]
+        cosines = [next(passage_vectors) @ question for _ in contexts]
         similarities.append(round(float(np.mean(cosines)), 6) if cosines else None)
     return similarities
 

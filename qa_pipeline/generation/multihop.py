@@ -187,6 +187,7 @@ def _fold(text: str) -> str:
 
 
 def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of capitalised words that are names, not only the beginning of a sentence."""
     vocabulary = lexicon(language)
     capitalised = []
     for match in _CAPITALISED.finditer(text):

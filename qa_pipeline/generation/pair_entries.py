@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -153,8 +153,10 @@ def read_entry(entry: object, unread: RawPair) -> RawPair:
     read = _read_fields({name: value for name, value in entry.items() if value is not None})
     if isinstance(read, Fault):
         read = {"reason": read.reason, "detail": read.detail}
-    elif system := read.pop("system"):
-        further["system"] = system
+    else:
+        system = read.pop("system")
+        if system:
+            further["system"] = system
     pair_id = None if entry.get("id") is None else _text_of(entry["id"])
     return replace(unread, id=pair_id, fields=_text_of(further) if further else None, **read)
 
@@ -196,7 +198,7 @@ def _turn(line: PairLine) -> tuple[str, str, str] | Fault:
     return question, answer, "\n".join(system)
 
 
-def fault_of_names(names: Iterable[str]) -> Fault | None:
+def fault_of_names(names: Collection[str]) -> Fault | None:
     """Return the reason why an entry with these field names cannot be a pair, if any."""
     missing = {"question", "answer"}.difference(names)
     if "messages" in names or not missing:
@@ -255,6 +257,7 @@ def _entries(value: object, *, passages: bool) -> list[RawCitation]:
 
 
 def _citation(citation: str | CitedSource) -> RawCitation:
+    """Return a citation as written, such as "source:guide.md#Setup" for a document and section."""
     if isinstance(citation, str):
         return RawCitation(citation, citation)
     section = f"#{citation.section}" if citation.section else ""
@@ -312,7 +315,8 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)
     has_types = bool(file.types)  # Parquet and Arrow
     is_csv = unit_of(path.name) == "row" and not has_types
-    if (is_csv or has_types) and file.columns and (fault := fault_of_names(file.columns)):
+    fault = fault_of_names(file.columns) if (is_csv or has_types) and file.columns else None
+    if fault is not None:
         location = f"{path} row 1" if is_csv else str(path)
         raise InputError(f"{location}: {fault.detail}; rename or add columns")
     name = path.name if content is None else str(path)

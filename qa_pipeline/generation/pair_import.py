@@ -146,6 +146,7 @@ def _failed(pair: RawPair) -> PairColumns:
 
 
 def _drafted(pair: RawPair, sources: Batch) -> PairColumns:
+    """Return the columns of a usable pair, with its citations resolved."""
     answer = pair.answer or ""
     inside = [RawCitation(reference, reference) for reference in mark_references(answer)]
     cited = {citation: sources.resolve(citation) for citation in _distinct([*pair.citations, *inside])}
@@ -204,6 +205,7 @@ def mask_pairs(raw: Iterable[RawPair], texts: MaskTexts, reference: MaskReferenc
 
 
 def _masked(pair: RawPair, texts: MaskTexts, reference: MaskReference) -> RawPair:
+    """Mask all texts of a pair together, then take them in the same order: texts, quotes, further fields."""
     leaves = [str(json.loads(leaf)) for leaf in _LEAF.findall(pair.fields or "")]
     quotes = [text for citation in pair.citations for text in (citation.quote, citation.passage)]
     written = [getattr(pair, name) for name in _TEXTS]
@@ -237,7 +239,7 @@ def _mask_fields(
     In each list of parts, every second part is a mark.
     """
     marks = [SOURCE_MARK.finditer(field or "") for field in fields]
-    parts = [_parted(field or "", of_field) for field, of_field in zip(fields, marks, strict=True)]
+    parts = [_parted(field or "", field_marks) for field, field_marks in zip(fields, marks, strict=True)]
     masked = iter(texts([segment for segments in parts for segment in segments[::2]]))
     for field, segments in zip(fields, parts, strict=True):
         segments[::2] = [next(masked) for _ in segments[::2]]
@@ -269,11 +271,12 @@ def with_edited_pairs(
     while edits and pairs.height:
         old = pl.col("pair_id").is_in(list(edits))
         rows = list(typed_rows(pairs.filter(old), DraftedPairRow))
-        of_rows = [edits.pop(row["pair_id"]) for row in rows]
-        lines = [_line(row, edit, documents, chunks) for row, edit in zip(rows, of_rows, strict=True)]
+        row_edits = [edits.pop(row["pair_id"]) for row in rows]
+        lines = [_line(row, edit, documents, chunks) for row, edit in zip(rows, row_edits, strict=True)]
+        pair_ids = [_edited_id(row, edit) for row, edit in zip(rows, row_edits, strict=True)]
         new = import_pairs(lines, documents, chunks, batch)
         pairs = new.with_columns(
-            pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, of_rows, strict=True)], pl.String()),
+            pl.Series("pair_id", pair_ids, pl.String()),
             pl.lit(EDITED).alias("origin"),
             *(pairs.filter(old)[name] for name in taken),
         )
@@ -288,6 +291,7 @@ def _edited_id(pair: DraftedPairRow, edit: DecisionRow) -> str:
 
 
 def _line(pair: DraftedPairRow, edit: DecisionRow, documents: pl.DataFrame, chunks: pl.DataFrame) -> RawPair:
+    """Return an edited pair as an entry of a pairs file, with the citations that apply to its new text."""
     answer = edit["answer"] or pair["answer"]
     cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = []

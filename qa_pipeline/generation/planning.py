@@ -3,7 +3,7 @@
 A slot is a question to be written about a chunk. Slots are ordered by turns: every section gets its first
 question before any gets a second. A limit on questions cuts this list. Types are assigned to the slots by
 largest remainder (Hamilton's method), scarce types first. Table questions are only asked of chunks with a
-table, and two-hop questions of chunks with a link.
+table, and two-hop questions (about two chunks) of chunks with a link.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,11 +50,8 @@ def plan_questions(
 ) -> pl.DataFrame:
     """Assign the remaining questions of a batch to chunks and types.
 
-    Args:
-        chunks: chunks to ask about, in any order.
-        settings: number of questions, and the mix of types.
-        taken: chunk_id and planned_type of existing questions, which count in the mix and the limit.
-        links: frame of `LINKS` of the batch.
+    `taken` has chunk_id and planned_type of existing questions, which count in the mix and the limit. `links`
+    is a frame of `LINKS`.
 
     Returns:
         PLAN, best first. `partner_id` is the second chunk of a two-hop question, in rotation over the links.
@@ -125,7 +122,8 @@ def deal_types(
                 is_new = may_repeat or not has_type[chunk[slot], kind]
                 if dealt[slot] < 0 and is_offered[slot, kind] and is_new:
                     deal(slot, kind)
-    for slot in np.flatnonzero(dealt < 0):  # assign each remaining slot to the heaviest type that fits
+    # assign each remaining slot to the fitting type that exceeds its quota least for its weight
+    for slot in np.flatnonzero(dealt < 0):
         fitting = [kind for kind in range(len(types)) if is_offered[slot, kind]] or list(range(len(types)))
         new = [kind for kind in fitting if not has_type[chunk[slot], kind]] or fitting
         deal(slot, min(new, key=lambda kind: (quotas[kind] / -weights[types[kind]], kind)))

@@ -6,7 +6,7 @@ from typing import cast
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.generation.answer_quality import leans_on
+from qa_pipeline.generation.answer_quality import unclear_words
 from qa_pipeline.generation.requests import (
     QuestionsRequest,
     is_quoted,
@@ -155,12 +155,10 @@ def _rows(
 def _drafts(request: QuestionsRequest, reply: QuestionsReply | QuotedReply) -> list[DraftQuestion]:
     """Return the questions of a reply, up to the limit, whose type suits the number of passages shown."""
     if isinstance(reply, QuestionsReply):
-        of_hops = request.types if len(request.passages) > 1 else ()
-        return [
-            draft
-            for draft in reply.questions[: request.limit]
-            if (draft.question_type in of_hops if of_hops else draft.question_type not in HOP_SCOPES)
-        ]
+        drafts = reply.questions[: request.limit]
+        if len(request.passages) > 1 and request.types:
+            return [draft for draft in drafts if draft.question_type in request.types]
+        return [draft for draft in drafts if draft.question_type not in HOP_SCOPES]
     sentences = quotable(request.passages)
     if not (reply.question.strip() and 1 <= reply.sentence <= len(sentences)):
         return []
@@ -248,9 +246,9 @@ def _make_standalone(
     passages_of = {
         tuple(passage.chunk_id for passage in request.passages): request.passages for request in requests
     }
-    leaning = [row for row in _written(rows) if leans_on(row["question"], row["language"])]
-    to_ask = [standalone_request(row, passages_of[tuple(row["target_chunk_ids"])], llm) for row in leaning]
-    for row, reply in zip(leaning, complete_all(model, to_ask, workers=llm.workers), strict=True):
+    unclear = [row for row in _written(rows) if unclear_words(row["question"], row["language"])]
+    to_ask = [standalone_request(row, passages_of[tuple(row["target_chunk_ids"])], llm) for row in unclear]
+    for row, reply in zip(unclear, complete_all(model, to_ask, workers=llm.workers), strict=True):
         if isinstance(reply, ModelError):
             _set_outcome(row, "failed", reply.reason, str(reply))
         elif reply.value.question and reply.value.question.strip():
@@ -325,8 +323,8 @@ def _flaw(question: str, language: str) -> tuple[str | None, str | None]:
     """Return reason code and words of a question's flaw, independent of its passage, else nulls."""
     if len(question) > MAX_QUESTION:
         return "question_too_long", f"{len(question)} characters, at most {MAX_QUESTION}"
-    leaning = leans_on(question, language)
-    if leaning is not None:
-        return NOT_STANDALONE, leaning
+    unclear = unclear_words(question, language)
+    if unclear is not None:
+        return NOT_STANDALONE, unclear
     other = in_other_language(question, language)
     return ("language_mismatch", f"in {other}, not in {language}") if other else (None, None)

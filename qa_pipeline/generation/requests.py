@@ -213,7 +213,7 @@ def quotable(passages: Sequence[Passage]) -> list[tuple[Passage, str]]:
 def _numbered(passage: Passage, passages: Sequence[Passage]) -> str:
     """Return the quotable sentences of a passage, numbered across all passages."""
     numbered = enumerate(quotable(passages), start=1)
-    return "\n".join(f"[{number}] {text}" for number, (of, text) in numbered if of is passage)
+    return "\n".join(f"[{number}] {text}" for number, (owner, text) in numbered if owner is passage)
 
 
 def is_quoted(quote: str, text: str) -> bool:

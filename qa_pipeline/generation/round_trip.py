@@ -34,11 +34,11 @@ from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages, grounded_pairs
 
 Comparison = Literal["agrees", "fewer_chunks_answer"]
-"""Columns of the questions to a model."""
+"""Comparisons with the pair's answer, if only the quotes or a single chunk are read."""
 
 
 class QuotedPairRow(DraftedPairRow):
-    """A pair with the quotes of its proof."""
+    """A pair with its quotes and their chunks. It is in doubt if a claim was not decided verbatim."""
 
     evidence_chunk_id: list[str]
     evidence_quote: list[str]
@@ -100,18 +100,22 @@ def make_round_trips(
         trip.columns["fewer_chunks_answer"] = True if trip.is_hop and is_proved_by_one else None
         trip.columns["model"] = None if model is None else model.name
     if model is not None:
-        to_ask, llm = [trip for trip in trips if trip.is_hop or not only_hops], llm or LLMSettings()
+        to_ask = [trip for trip in trips if trip.is_hop or not only_hops]
+        llm = llm or LLMSettings()
         _ask(to_ask, passages_by_id(chunks), model, llm, notify)
         _compare(to_ask, model, llm)
         for trip in to_ask:
-            for name, agreements in trip.agreements.items() if trip.columns["status"] == "checked" else ():
-                trip.columns[name] = True if True in agreements else None if None in agreements else False
+            if trip.columns["status"] == "checked":
+                for name, agreements in trip.agreements.items():
+                    unsure = None if None in agreements else False
+                    trip.columns[name] = True if True in agreements else unsure
     return ROUND_TRIPS.frame([trip.columns for trip in trips])
 
 
 def _with_quotes(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> list[QuotedPairRow]:
+    """Return the pairs with the distinct quotes of their supported claims, in claim order."""
     proofs = (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == SUPPORTED)
@@ -150,8 +154,10 @@ def _ask(
         answer = None if reply.value.coverage == "none" else reply.value.answer
         if kind == "agrees":
             trip.columns["solved_answer"] = answer
-        if answer is None or _is_same(answer, trip.pair["answer"]):
-            trip.agreements[kind].append(answer is not None)
+        if answer is None:
+            trip.agreements[kind].append(False)
+        elif _is_same(answer, trip.pair["answer"]):
+            trip.agreements[kind].append(True)
         else:
             trip.in_other_words.append((kind, answer))
 
@@ -161,8 +167,9 @@ def _attempts(
 ) -> Iterator[tuple[Comparison, Request[AnswerReply]]]:
     """Yield the requests to answer a question again.
 
-    A pair in doubt is asked about with its quotes alone ("agrees"). A question of several hops is asked about
-    each of its chunks alone ("fewer_chunks_answer").
+    A pair in doubt is asked about with its quotes alone, which should give the same answer ("agrees"). A
+    question of several hops (passages) is asked about each chunk alone, which should not suffice
+    ("fewer_chunks_answer").
     """
     pair = trip.pair
     chunk_ids = pair["evidence_chunk_id"]  # one for each quote

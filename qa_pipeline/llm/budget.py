@@ -27,7 +27,6 @@ from qa_pipeline.text.lexicon.languages import LEXICONS
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo
 
-
 MOST_TOKENS = 100_000_000
 """Highest plausible token count of a call. Models read and write less than a hundredth of it."""
 CURRENCY = "USD"

@@ -26,7 +26,6 @@ from qa_pipeline.records import Usage
 if TYPE_CHECKING:
     from aiolimiter import AsyncLimiter
 
-
 ValueT = TypeVar("ValueT")
 MOST_REPLY_BYTES = 16 * 1024**2
 """Maximum size of a reply's body, as sent and as decompressed. 65,536 tokens are some 0.3 MB."""

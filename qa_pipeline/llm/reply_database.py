@@ -263,22 +263,23 @@ class Database:
         return engine
 
     def _may_return(self, error: Exception) -> bool:
-        """Return True if a server was shut down, restarted or disconnected.
-
-        An unreachable server is more likely misspelt than gone, unless it reports that it is starting.
-        """
+        """Return True if another attempt may succeed: the server restarts, or the SQLite file is busy."""
+        was_reached = self._engine is not None
         if not self.is_postgres:
             # SQLite does not wait if two processes switch a new file to WAL at once
             code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
-            return self._engine is None and code == sqlite3.SQLITE_BUSY
+            return not was_reached and code == sqlite3.SQLITE_BUSY
         if not isinstance(error, DBAPIError):
             return False
         reason = str(error.orig)
         if any(word in reason for word in _RESTARTING):
             return True
-        if self._engine is None or ("FATAL" in reason and not error.connection_invalidated):
+        if not was_reached:  # the address is more likely misspelt than the server gone
             return False
-        return error.connection_invalidated or isinstance(error, OperationalError)
+        if error.connection_invalidated:
+            return True
+        # FATAL without a lost connection is a refusal, such as a wrong password or a missing database
+        return isinstance(error, OperationalError) and "FATAL" not in reason
 
     def _failure(self, error: Exception) -> ReplyStoreError:
         """Return an error with cause and remedy, without password or statement."""
@@ -314,6 +315,7 @@ def _begin(connection: sa.Connection) -> None:
 
 
 def _set_up(connection: sqlite3.Connection, _: object) -> None:
+    """Prepare a new SQLite connection for several processes."""
     connection.isolation_level = None  # the driver's own transactions are off
     try:
         connection.execute("PRAGMA journal_mode=WAL")

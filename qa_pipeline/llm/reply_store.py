@@ -71,12 +71,9 @@ class _Job:
 
 
 class ReplyStore:
-    """A store for any thread and event loop. It is opened at the first use.
+    """A store for any thread and event loop, in a SQLite file or at a postgresql:// address.
 
-    Every coroutine raises ReplyStoreError if the store cannot be used.
-
-    Args:
-        address: a SQLite file, or a postgresql:// address.
+    It is opened at the first use. Every coroutine raises ReplyStoreError if the store cannot be used.
     """
 
     def __init__(self, address: Path | str) -> None:

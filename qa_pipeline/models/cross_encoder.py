@@ -47,12 +47,8 @@ MEANINGS = ("entailment", "neutral", "contradiction", "not_entailment")
 class EntailmentModel(ModelFolder):
     """A model whose classes say how far a passage entails and contradicts a claim.
 
-    Its weights load at the first pair without stored logits.
-
-    Args:
-        setting: the setting that names the model.
-        precision: arithmetic of the weights, with its device.
-        cache: stored logits.
+    Its weights load at the first pair without stored logits in the cache. `setting` is the setting that names
+    the model. `precision` is the arithmetic of the weights, with its device.
     """
 
     setting: str

@@ -34,7 +34,6 @@ from qa_pipeline.settings.generation import EmbeddingSettings
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-
 Vectors = npt.NDArray[np.float32]
 NO_VECTORS: Vectors = np.zeros((0, 0), dtype=np.float32)
 
@@ -85,12 +84,7 @@ BATCH_SIZE = 32
 class SentenceEncoder(FileTokenCounter):
     """A sentence-transformers model; its weights load at the first text.
 
-    Args:
-        window: maximum tokens of a text.
-        tokenizer: its tokenizer, without truncation or padding.
-        files: the model's folder.
-        precision: arithmetic of torch, with its device.
-        batch_size: maximum texts per batch on a CPU.
+    `precision` is the arithmetic of torch, with its device. `batch_size` applies to a CPU.
     """
 
     files: ModelFiles
@@ -128,6 +122,7 @@ class SentenceEncoder(FileTokenCounter):
         return self._unit_length(np.stack(vectors))[[index_of[text] for text in texts]]
 
     def _encode_batch(self, inputs: dict[str, list[list[int]]], rows: Rows) -> Vectors:
+        """Return the vectors of rows of equal length. `inputs` has token ids and masks by name."""
         import torch
 
         from qa_pipeline.models.torch_blocks import RowBlocks

@@ -97,11 +97,7 @@ def find_folder(
 ) -> tuple[str, Path, str | None]:
     """Find a local folder, or a pinned commit of the hub in its cache or by download.
 
-    Args:
-        model: path of a folder, or name of a model on the hub.
-        revision: the pinned commit.
-        setting: the group of settings that names the model.
-        ways_out: advice for the message if the model is missing.
+    `setting` is the group of settings that names the model, and `ways_out` is advice if the model is missing.
 
     Returns:
         Name, folder, and the commit of a model of the hub.

@@ -208,10 +208,10 @@ class ChunkVectors:
 
     def load(self, chunk_ids: Iterable[str]) -> None:
         """Embed the chunks without a vector, in a single call."""
-        lacking = [i for i in dict.fromkeys(chunk_ids) if i not in self._vectors]
-        if lacking:
-            texts = TextVectors([self._texts[i] for i in lacking], self._encoder)
-            self._vectors.update((i, texts.of(self._texts[i])) for i in lacking)
+        missing = [i for i in dict.fromkeys(chunk_ids) if i not in self._vectors]
+        if missing:
+            texts = TextVectors([self._texts[i] for i in missing], self._encoder)
+            self._vectors.update((i, texts.of(self._texts[i])) for i in missing)
 
     def cosines(self, vector: Vectors, chunk_ids: Sequence[str]) -> list[float]:
         """Return the cosine between a vector and each chunk."""

@@ -41,7 +41,7 @@ def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
         if fence or not text[start:end].strip():
             if begin < start:
                 yield begin, start, False
-            begin = end if last is None else lines[last][1]
+            begin = end if last is None else lines[last][1]  # an open fence is only this line
             if fence:
                 yield start, begin, True
         index = index + 1 if last is None else last + 1

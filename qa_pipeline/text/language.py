@@ -25,19 +25,19 @@ _LANGUAGES = tuple(dict.fromkeys((
 )))  # fmt: skip
 """Languages that can be identified. With more languages, short texts are misidentified more often."""
 _NAMES = {name: code for code, vocabulary in LEXICONS.items() for name in vocabulary.names}
-_SEGMENT = 1200
+_SEGMENT = 1200  # characters of a part whose language is identified separately
 _READ = 600  # characters read to identify a language
 _SURE = 0.95  # probability for another language than that of the document
-_LIKELY = 0.6
+_LIKELY = 0.6  # below it a language is only a guess
 _NEARBY = 0.9  # among the languages with a lexicon, if all are unlikely
 _LIKELIER = 0.5  # more than all other languages with a lexicon together
-_MOST_WORDS = 100
+_MOST_WORDS = 100  # distinct words, enough to identify a language
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SHORTEST = 80  # letters; a shorter part has the language of its document
 _SHORTEST_QUESTION = 20  # letters; a shorter question has the expected language
 QUOTED = re.compile(r"[“”„\"«][^“”„\"«»\n]{1,200}[“”\"»]|`[^`\n]{1,200}`")
 """A name or term in quotation marks, or code."""
-_ENOUGH_TO_OVERRULE = 2
+_ENOUGH_TO_OVERRULE = 2  # parts that are certainly not in the declared language
 _CODE = re.compile(r"^(`{3,}+)[^\n]*\n.*?^\1$", re.DOTALL | re.MULTILINE)
 
 

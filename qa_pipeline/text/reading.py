@@ -184,7 +184,7 @@ def _small_beginning(text: str, language: str) -> str:
 def _strip_punctuation(word: str) -> str:
     """Return a word without surrounding punctuation. The signs of a number or code are kept."""
     trimmed = word.rstrip(_EDGES)
-    if trimmed.endswith("(") or word.startswith(trimmed + "()"):
-        trimmed = trimmed.removesuffix("(") + "()"
+    if word.startswith(trimmed + "()"):
+        trimmed += "()"
     stripped = trimmed.lstrip("\"'(,;:!?…[]{}*")
     return stripped if stripped[:1] != "." or stripped[1:2].isalpha() else stripped.lstrip(".")

@@ -33,7 +33,6 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 _PREFIX = re.compile(rf"^\s*\[?\s*(?:{_SOURCE}\s*:)?\s*(.*?)\s*\]?\s*$", re.IGNORECASE | re.DOTALL)
 
-
 RESOLVED = ("chunk", "section", "section_not_found", "document")
 """Kinds of references that name a document, section or chunk of the batch."""
 

@@ -88,10 +88,7 @@ def markdown_table(
 ) -> Markup:
     """Return a Markdown table with escaped cells. Columns of numbers are right-aligned.
 
-    Args:
-        rows: cells in the order of the columns, or by their names.
-        columns: titles, or titles by name, which are not escaped.
-        longest: maximum characters of a cell.
+    A row has its cells in the order of the columns, or by their names. Titles are not escaped.
     """
     lines: list[list[str]] = []
     for row in rows:

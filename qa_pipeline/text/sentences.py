@@ -27,8 +27,8 @@ _NUMBER_LIKE = re.compile(r"[\d§]|[IVXLC]{1,6}\b|[A-Z]\b")
 _NUMBERING = re.compile(r"N[or]s?\.? ?\d")
 _ORDINAL = re.compile(r"\d{1,2}:?[^\W\d_]{1,2}")
 _YEAR = re.compile(r"\.?,? \d")
-_TOKEN_LIMIT = 24
-_TRAILER_LIMIT = 12
+_TOKEN_LIMIT = 24  # characters of a token before a full stop, such as an abbreviation
+_TRAILER_LIMIT = 12  # citations and emoji after a stop
 _LEADING = "([{\"'”’“‘»«›‹„‚*_`/"
 
 

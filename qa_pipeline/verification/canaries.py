@@ -40,10 +40,13 @@ the batch asks about them anyway."""
 _MOST_SHARED, _MOST_ANSWERED = 0.5, 1 / 3
 """Largest share of content words in common: of a foreign sentence with the passage, and of a question with
 another answer. Above these shares the claim may be right."""
+_SEED = 0
 _FEWEST_ASKED, _FEWEST_KEPT, _TRIES = 2, 2, 30
+"""Minimum content words of a question and tokens of a cut answer, and candidates tried for each canary."""
 _PROSE = re.compile(
     rf"[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$()\"“”„]{{38,298}}\."
 )
+"""A sentence of 40 to 300 characters, from a capital letter to a full stop, without markup or quotation."""
 _LETTERS = 0.85
 """Smallest share of letters and spaces in prose. Formulas and labels have fewer."""
 
@@ -77,7 +80,7 @@ class Canary:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence of prose. `order` is a pseudo-random number that depends only on the seed and the text."""
+    """A sentence of prose. `order` is a pseudo-random number that depends only on the text."""
 
     passage: Passage
     text: str
@@ -87,9 +90,9 @@ class _Sentence:
         """Return a canary that attributes the sentence, or a claim made from it, to a passage."""
         return Canary(kind, mechanism, passage.language, passage.chunk_id, self.text, claim or self.text)
 
-    def changed(self, seed: int) -> Iterator[Canary]:
+    def changed(self) -> Iterator[Canary]:
         """Yield a canary for each way to falsify the sentence."""
-        for false in falsehoods(self.text, _full_text(self.passage), self.passage.language, seed):
+        for false in falsehoods(self.text, _full_text(self.passage), self.passage.language):
             yield self.put(EDITED, self.passage, false.kind, false.text)
 
     def is_foreign(self, passage: Passage) -> bool:
@@ -105,15 +108,15 @@ def _full_text(passage: Passage) -> str:
     return "\n\n".join((passage.title, *passage.section_path, passage.text))
 
 
-def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0) -> list[Canary]:
+def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary]:
     """Draw at most `per_kind` distinct claims of each kind for the local steps.
 
-    The result depends only on the chunks and the seed, not on the order of the chunks.
+    The result does not depend on the order of the chunks.
     """
-    sentences = _sentences(chunks, seed)
+    sentences = _sentences(chunks)
     candidates = sentences[: _TRIES * per_kind]
     edited_by_kind: dict[str, list[Canary]] = {kind: [] for kind in KINDS}
-    for canary in chain.from_iterable(sentence.changed(seed) for sentence in candidates):
+    for canary in chain.from_iterable(sentence.changed() for sentence in candidates):
         edited_by_kind[canary.mechanism].append(canary)
     edited = chain.from_iterable(zip_longest(*edited_by_kind.values()))  # the kinds of change in turn
     passages = list({sentence.passage.chunk_id: sentence.passage for sentence in sentences}.values())
@@ -130,6 +133,7 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND, seed: int = 0)
 
 
 def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
+    """Return the first `most` distinct canaries."""
     drawn: dict[str, Canary] = {}
     for canary in canaries:
         if len(drawn) == most:
@@ -139,23 +143,24 @@ def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
     return list(drawn.values())
 
 
-def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
+def draw_for_model(chunks: pl.DataFrame) -> list[Canary]:
     """Draw claims of two joined sentences for a model, from at most `MODEL_CHUNKS` chunks.
 
     One claim of each chunk is true. The second sentence of its other claims is falsified or from another
     document. The claims of a chunk fit into one call.
     """
-    sentences = _sentences(chunks, seed)
+    sentences = _sentences(chunks)
     by_chunk: dict[str, list[_Sentence]] = defaultdict(list)
     for sentence in sentences:
         by_chunk[sentence.passage.chunk_id].append(sentence)
-    shuffled = (by_chunk[chunk_id] for chunk_id in sorted(by_chunk, key=lambda name: draw_number(seed, name)))
+    chunk_ids = sorted(by_chunk, key=lambda chunk_id: draw_number(_SEED, chunk_id))
+    shuffled = (by_chunk[chunk_id] for chunk_id in chunk_ids)
     suited = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
     drawn: list[Canary] = []
     for first, *others in islice(suited, MODEL_CHUNKS):
         passage = first.passage
         foreign = (other.put(FOREIGN, passage) for other in sentences if other.is_foreign(passage))
-        changed = chain.from_iterable(other.changed(seed) for other in others)
+        changed = chain.from_iterable(other.changed() for other in others)
         wrong = [*islice(foreign, 1), *islice(changed, WRONG_OF_CHUNK)][:WRONG_OF_CHUNK]
         for canary in (others[0].put(VERBATIM, passage), *wrong):
             mechanism = JOINED if canary.mechanism == ALONE else f"{canary.mechanism}, {JOINED}"
@@ -164,7 +169,7 @@ def draw_for_model(chunks: pl.DataFrame, seed: int = 0) -> list[Canary]:
     return drawn
 
 
-def _sentences(chunks: pl.DataFrame, seed: int) -> list[_Sentence]:
+def _sentences(chunks: pl.DataFrame) -> list[_Sentence]:
     """Return distinct sentences of prose in random order, without doubtful text and injections."""
     sentences: dict[str, _Sentence] = {}
     passages = passages_by_id(chunks)
@@ -176,7 +181,7 @@ def _sentences(chunks: pl.DataFrame, seed: int) -> list[_Sentence]:
         for first, last in split_sentences(text, passage.language):
             line = " ".join(text[first:last].split())
             if line not in sentences and _is_prose(line, passage.language) and not is_injection(line):
-                sentences[line] = _Sentence(passage, line, draw_number(seed, line))
+                sentences[line] = _Sentence(passage, line, draw_number(_SEED, line))
     return sorted(sentences.values(), key=lambda sentence: sentence.order)
 
 
@@ -232,8 +237,8 @@ def verified_rows(
     )
     drawn = _rows(canaries, batch, "verifier")
     joined = drawn.join(decided, on="canary_id", how="left", maintain_order="left")
-    nothing = {"verdict": "failed", "decided_by": "no_step", "thresholds_id": ""}
-    filled = [pl.col(name).fill_null(pl.lit(value)) for name, value in nothing.items()]
+    defaults = {"verdict": "failed", "decided_by": "no_step", "thresholds_id": ""}
+    filled = [pl.col(name).fill_null(pl.lit(value)) for name, value in defaults.items()]
     return CANARIES.conform(joined.with_columns(filled))
 
 
@@ -255,7 +260,7 @@ def _rows(canaries: Sequence[Canary], batch: str, asks: str) -> pl.DataFrame:
 
 
 def draw_judge_pairs(
-    pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, most: int = JUDGED_PAIRS, seed: int = 0
+    pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, most: int = JUDGED_PAIRS
 ) -> list[Canary]:
     """Draw at most `most` pairs for a judge, a quarter of them good.
 
@@ -265,18 +270,18 @@ def draw_judge_pairs(
     """
     passages = passages_by_id(chunks)
     suited = [pair for pair in pairs if _is_suited(pair, passages)]
-    ordered = sorted(suited, key=lambda pair: (draw_number(seed, pair["pair_id"]), pair["pair_id"]))
+    ordered = sorted(suited, key=lambda pair: (draw_number(_SEED, pair["pair_id"]), pair["pair_id"]))
     others = _other_answers(ordered)
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
     count = most * JUDGED_GOOD // JUDGED_PAIRS
-    wrong = chain(chain.from_iterable(zip_longest(others, cut)), _sentence_answers(ordered, chunks, seed))
+    wrong = chain(chain.from_iterable(zip_longest(others, cut)), _sentence_answers(ordered, chunks))
     return [*_first(wrong, most - count), *_first(good, count)]
 
 
-def _sentence_answers(pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame, seed: int) -> Iterator[Canary]:
+def _sentence_answers(pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame) -> Iterator[Canary]:
     """Yield pairs with sentences of other chunks that share few words with the question."""
-    sentences = _sentences(chunks, seed)
+    sentences = _sentences(chunks)
     for pair in pairs:
         for sentence in sentences:
             chunk_id, language = sentence.passage.chunk_id, sentence.passage.language
@@ -304,16 +309,16 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] =
     """Return a pair with another answer. The judge also reads the chunks of that answer."""
     chunk_ids = list(dict.fromkeys([*others, *pair["evidence_chunk_ids"]]))
     canary = Canary(kind, ALONE, pair["language"], chunk_ids[0], pair["answer"], answer, pair["question"])
-    read: ProvedPairRow = {**pair, "answer": answer, "evidence_chunk_ids": chunk_ids}
-    return replace(canary, pair={**read, "pair_id": canary.canary_id})
+    judged: ProvedPairRow = {**pair, "answer": answer, "evidence_chunk_ids": chunk_ids}
+    return replace(canary, pair={**judged, "pair_id": canary.canary_id})
 
 
 def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
     """Yield each pair with the first answer of another pair that shares few words with the question."""
     for index, pair in enumerate(pairs):
         for other in [*pairs[index + 1 :], *pairs[:index]][:_TRIES]:
-            of_same = set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
-            if not of_same and _is_no_answer(pair, other["answer"], other["language"]):
+            shares_evidence = set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
+            if not shares_evidence and _is_no_answer(pair, other["answer"], other["language"]):
                 yield _judged(OTHER_ANSWER, pair, other["answer"], other["evidence_chunk_ids"])
                 break
 

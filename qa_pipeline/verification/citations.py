@@ -93,13 +93,14 @@ def cite_claims(
 
 
 def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
+    """Resolve a stored citation again, by its text or else by its document."""
     if _names_own_file(citation["raw"] or "", pair):
         return Resolution("unknown_document")
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
         return sources.chunk(citation["chunk_id"])
     if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
-        again = sources.resolve(citation["raw"] or "")
-        return again if again.resolved else sources.resolve(citation["document_id"] or "")
+        as_written = sources.resolve(citation["raw"] or "")
+        return as_written if as_written.resolved else sources.resolve(citation["document_id"] or "")
     return Resolution(citation["resolution"] or "", citation["document_id"])
 
 
@@ -138,8 +139,8 @@ def _check(
     """Look for a quote in the chunks of its citation, then in the other cited chunks and their documents."""
     own_ids = [chunk_id for chunk_id in own_ids if chunk_id in texts]
     documents = dict.fromkeys(sources.chunk(chunk_id).document_id or "" for chunk_id in (*own_ids, *cited))
-    of_documents = chain.from_iterable(sources.chunks_of(document_id) for document_id in documents)
-    for chunk_id in dict.fromkeys((*own_ids, *cited, *of_documents)):
+    document_chunk_ids = chain.from_iterable(sources.chunks_of(document_id) for document_id in documents)
+    for chunk_id in dict.fromkeys((*own_ids, *cited, *document_chunk_ids)):
         span = locate_quote(quote, texts[chunk_id])
         if span is not None:
             kind = span.kind if chunk_id in own_ids else "misplaced"

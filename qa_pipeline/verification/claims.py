@@ -185,11 +185,12 @@ def _uncited_proof(
 ) -> str | None:
     """Return a chunk that proves a claim but is not cited, if any. The citation is then wrong."""
     equal = dict.fromkeys(unit.chunk_id for unit in index.equal_to(stated))
-    uncited = (chunk_id for chunk_id in equal if chunk_id not in citations.chunk_ids)
-    proving = (
-        chunk_id for chunk_id in uncited if prove(stated.written, False, context, index, [chunk_id]).is_proved
-    )
-    return next(proving, None)
+    for chunk_id in equal:
+        if chunk_id in citations.chunk_ids:
+            continue
+        if prove(stated.written, False, context, index, [chunk_id]).is_proved:
+            return chunk_id
+    return None
 
 
 def _add_cosines(

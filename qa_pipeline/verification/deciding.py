@@ -1,7 +1,7 @@
 """Decide claims by their stored scores with pure rules over frames. The first rule that applies decides.
 
-Citations come first, then verbatim proof or denial in one slot, then fitted thresholds of entailment. Rules
-skip a missing score. Deciding again with other thresholds needs no model.
+Citations come first, then verbatim proof or a denial in one slot (a token such as a number), then fitted
+thresholds of entailment. Rules skip a missing score. Deciding again with other thresholds needs no model.
 """
 
 import operator
@@ -82,7 +82,7 @@ def _citation_rules() -> list[Rule]:
     ]
 
 
-def _cascade_rules(thresholds: Thresholds, words: pl.Expr) -> list[Rule]:
+def _cascade_rules(thresholds: Thresholds, detail: pl.Expr) -> list[Rule]:
     """Return the rules of the cascade. Thresholds apply only to scores of their own model."""
     missing, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
     searched = pl.col("citation_status") == FOUND_BY_SEARCH
@@ -90,7 +90,7 @@ def _cascade_rules(thresholds: Thresholds, words: pl.Expr) -> list[Rule]:
     elsewhere = pl.format("proved by another passage ({}), not by the cited one", "proved_by_chunk_id")
     rules = [
         *_citation_rules(),
-        (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", words)),
+        (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", detail)),
         (missing, _outcome("failed", "no_step", "no_evidence_text")),
         (pl.col("proved_by").is_not_null(), _outcome("supported", QUOTATION, None)),
         (
@@ -115,20 +115,20 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
             pl.col("similarity").round(2),
             pl.col("token_recall").round(2).fill_null(0.0),
         )
-        first = doubts.list.head(_MOST_EXAMPLES).list.join("; ")
-        words = pl.when(doubts.list.len() > 0).then(first).otherwise(scores)
-        rules = _cascade_rules(thresholds, words)
+        first_doubts = doubts.list.head(_MOST_EXAMPLES).list.join("; ")
+        detail = pl.when(doubts.list.len() > 0).then(first_doubts).otherwise(scores)
+        rules = _cascade_rules(thresholds, detail)
     else:  # the mean over the pair's claims of their best cosine to a chunk of the cited documents
         mean = pl.col("chunk_similarity").mean().over("pair_id")
-        words = pl.format("mean similarity of the pair {}", mean.round(3))
+        detail = pl.format("mean similarity of the pair {}", mean.round(3))
         step = "similarity_only"
         rules = [
             *_citation_rules(),
             (pl.col("chunk_similarity").is_null(), _outcome("failed", "no_step", "no_evidence_text")),
-            (mean >= settings.similarity_pass, _outcome("supported", step, None, words)),
-            (mean < settings.similarity_fail, _outcome("unsupported", step, "dissimilar", words)),
+            (mean >= settings.similarity_pass, _outcome("supported", step, None, detail)),
+            (mean < settings.similarity_fail, _outcome("unsupported", step, "dissimilar", detail)),
         ]
-    return _first_of(rules, _outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, words))
+    return _first_of(rules, _outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, detail))
 
 
 SideName = Literal["accept", "reject", "contradict"]
@@ -192,14 +192,9 @@ def decide_claims(
 ) -> pl.DataFrame:
     """Decide every claim from its stored scores, without models, batch files or Dagster.
 
-    Claims that remain open are left to a model. Doubtful evidence never accepts a claim.
-
-    Args:
-        claims: rows of the claims table. A score that is null or NaN is ignored.
-        pairs: the pairs to decide, whose claims alone are kept. By default every claim is decided.
-        settings: policy and thresholds.
-        replies: a model's replies about borderline claims (`REPLIES`), if any.
-        thresholds: fitted bands, by default the bands that the settings name.
+    Claims that remain open are left to a model. Doubtful evidence never accepts a claim. A score that is null
+    or NaN is ignored. With `pairs` only their claims are decided. `replies` (`REPLIES`) are a model's replies
+    about borderline claims. The default thresholds are the bands that the settings name.
 
     Raises:
         TableError: the frame lacks columns.
@@ -209,9 +204,9 @@ def decide_claims(
         raise TableError(f"claims cannot be decided without the columns {', '.join(missing)}")
     if pairs is not None:
         claims = claims.join(pairs.select("pair_id"), on="pair_id", how="semi", maintain_order="left")
-    read = claims.with_columns(cs.float().fill_nan(None))
+    scored = claims.with_columns(cs.float().fill_nan(None))
     thresholds = thresholds or settings.fitted
-    local = read.with_columns(decision=_decision(settings, thresholds)).unnest("decision")
+    local = scored.with_columns(decision=_decision(settings, thresholds)).unnest("decision")
     decided = _with_replies(local, pl.DataFrame(schema=REPLIES) if replies is None else replies, settings)
     # a claim accepted by evidence that may be misread is left to a person
     doubtful = (pl.col("verdict") == "supported") & pl.col("evidence_doubt").is_not_null()

@@ -45,7 +45,7 @@ class ClaimEntailment:
     reason: str | None = None
 
 
-def search(
+def score_claims(
     requests: Sequence[ClaimPassages],
     model: EntailmentModel,
     notify: ProgressCallback = no_progress,
@@ -94,8 +94,8 @@ def _result(
         return ClaimEntailment(reason="claim_too_long")
     if not scores:
         return ClaimEntailment(reason="no_passage")
-    entailment, _, contradiction = (float(column.max()) for column in np.stack(scores).T)  # NaN if one is
-    if np.isnan(entailment):
+    entailment, _, contradiction = (float(column.max()) for column in np.stack(scores).T)
+    if np.isnan(entailment):  # a window has NaN
         return ClaimEntailment(reason="model_nan")
     return ClaimEntailment(entailment, None if np.isnan(contradiction) else contradiction)
 
@@ -122,7 +122,7 @@ def fill_entailment(
         # a fragment is only a statement together with its question
         claim = f"{row['question'] or ''} {row['text']}".strip() if row["fragment"] else row["text"]
         requests.append(ClaimPassages(claim, tuple(texts[i] for i in chunk_ids)))
-    results = search(requests, model, notify)
+    results = score_claims(requests, model, notify)
     scored = {
         "entailment": [result.entailment for result in results],
         "contradiction": [result.contradiction for result in results],

@@ -16,8 +16,8 @@ from qa_pipeline.text.words import fold, tokenize
 
 KINDS = ("number", "date", "unit", "name", "negation")
 NUMBER_ADDED = "number_added"
-"""The kind of a probe if the passages contain no value that can be changed."""
-_LONGEST = 300
+"""The kind of a probe (see `probe_of`) if the passages contain no value that can be changed."""
+_LONGEST = 300  # characters of a sentence that is falsified
 _UNITS = {unit: group.split() for group in of_all("proof.unit_groups") for unit in group.split()}
 _YEAR = r"(?:1[5-9]|20)\d\d"
 _VALUES = {
@@ -28,6 +28,7 @@ _VALUES = {
     "unit": re.compile(rf"(?<![\w.,])(?!1\b)[1-9]\d{{0,5}} ({any_of(_UNITS)})(?!\w)", re.IGNORECASE),
     "name": re.compile(r"(?<![\w.-])([^\W\d_]+-?\d+(?:\.\d+)*)(?![\w-]|\.\d)"),
 }
+"""Values that can be changed, by kind. The group is the changed part, such as "mm" in "12 mm"."""
 _BOUND = re.compile(rf"\b{any_of_all('proof.bounds')}\b|[<>≤≥±~+]", re.IGNORECASE)
 """Words of a bound or guess. Another value next to them need not be false."""
 _NEAR, _LARGEST_WORD = 18, 12
@@ -44,7 +45,7 @@ class Falsehood:
 
 def falsehoods(sentence: str, passage: str, language: str, seed: int = 0) -> Iterator[Falsehood]:
     """Yield the sentence with one change that the passage does not support, once for each position."""
-    for kind, (start, end), values in _slots(sentence, language):
+    for kind, (start, end), values in _changeable_parts(sentence, language):
         # a negation changes no value, so only the whole changed sentence must be absent from the passage
         absent = [value for value in values if kind == "negation" or not contains(passage, value)]
         if absent:
@@ -69,7 +70,7 @@ def _forms(text: str) -> tuple[str, str]:
     return plain, re.sub(r"(?<=\d)[., ](?=\d)", "", plain)
 
 
-def _slots(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int], list[str]]]:
+def _changeable_parts(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int], list[str]]]:
     """Yield kind, span and alternative values of each part that can be changed."""
     for kind, pattern in _VALUES.items():
         for match in pattern.finditer(sentence):
@@ -99,15 +100,21 @@ def _other_units(unit: str) -> list[str]:
 
 
 def _other_digits(text: str) -> list[str]:
-    """Return the text with another last digit. A number of one digit gets a second digit before it."""
-    index = max(at for at, letter in enumerate(text) if letter.isdigit())
-    start, others = (0, "123456789") if len(text) == 1 else (1, "0123456789".replace(text[index], ""))
-    values = [f"{text[:index]}{digit}{text[index + start :]}" for digit in others]
+    """Return the text with another last digit. A number of one digit gets a second digit before it.
+
+    Small numbers are left out, since a passage may spell them out.
+    """
+    if len(text) == 1:
+        values = [digit + text for digit in "123456789"]
+    else:
+        index = max(at for at, letter in enumerate(text) if letter.isdigit())
+        other_digits = "0123456789".replace(text[index], "")
+        values = [f"{text[:index]}{digit}{text[index + 1 :]}" for digit in other_digits]
     return [value for value in values if not value.isdecimal() or int(value) > _LARGEST_WORD]
 
 
 def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) -> Falsehood:
-    """Return a claim that the passages do not state. The result is deterministic.
+    """Return a probe, a false claim to test if a model reads the passages. The result is deterministic.
 
     It falsifies a sentence of the passages that repeats no claim. Passages in the `language` of the claims
     are preferred, since a probe in another language is easy to notice. If no sentence can be falsified, a
@@ -127,8 +134,8 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
         for false in falsehoods(sentence, all_text, sentences[sentence], seed):
             if false.text.rstrip(".").casefold() not in all_claims:
                 return false
-    words = (ordered[0] if ordered else all_text or all_claims)[:_LONGEST].rstrip(".").split() or ["1"]
-    first = _LARGEST_WORD + 1 + seed % 900
-    numbers = (str(number) for number in range(first, 10**6))
+    sentence = ordered[0] if ordered else all_text or all_claims
+    words = sentence[:_LONGEST].rstrip(".").split() or ["1"]
+    numbers = (str(number) for number in range(_LARGEST_WORD + 1 + seed % 900, 10**6))
     absent = next(number for number in numbers if not contains(f"{all_text} {all_claims}", number))
     return Falsehood(" ".join([*words, absent]), NUMBER_ADDED)

@@ -145,6 +145,7 @@ def _assessment(
     judge: str,
     passages: dict[str, Passage],
 ) -> AssessmentColumns:
+    """Return the assessment of a pair from the judge's reply or its failure."""
     answered: AssessmentColumns = {
         "pair_id": pair["pair_id"],
         "batch": pair["batch"],

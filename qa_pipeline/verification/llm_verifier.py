@@ -1,7 +1,8 @@
 """Decide borderline claims with a language model, in one call for claims about the same passages.
 
 The model's reasoning is stored only for people. An accept counts only with quotes that are in the passages.
-They must contain the figures and negation of the claim (`model_quotes.py`).
+They must contain the figures and negation of the claim (`deciding.unfounded`). Each request also asks about a
+false claim, the probe. A model that accepts it may not have read the passages.
 """
 
 import hashlib
@@ -93,8 +94,8 @@ def decide_with_model(
     open_claims = borderline(claims, local)
     if settings.accept_grounding == 1:
         rejected = local.filter(pl.col("verdict").is_in(["unsupported", "contradicted"]))["pair_id"]
-        out = set(rejected).intersection(drafted)
-        open_claims = open_claims.filter(~pl.col("pair_id").is_in(list(out)))
+        hopeless = set(rejected).intersection(drafted)
+        open_claims = open_claims.filter(~pl.col("pair_id").is_in(list(hopeless)))
     replies = ask_verifier(open_claims, pairs, sources, model, settings, llm, notify=notify)
     return decide_claims(claims, pairs, settings, replies)
 
@@ -184,6 +185,7 @@ def _call(
     settings: VerificationSettings,
     llm: LLMSettings,
 ) -> _Call:
+    """Build the request about claims, with the probe at a position drawn from their texts."""
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify", llm)
     passages = tuple(map(redact_injections, _passages(rows, sources)))
@@ -272,7 +274,7 @@ def _verdicts(
         return
     replies = _by_number(reply.value)
     is_injected = _contains_injections(call.rows, sources)
-    is_doubted = call.decision_on_probe(reply) != "reject"
+    rejects_probe = call.decision_on_probe(reply) == "reject"
     numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
     for row, number in zip(call.rows, numbers, strict=False):
         claim_reply = replies.get(number)
@@ -285,7 +287,7 @@ def _verdicts(
             question = read(row["question"], row["language"])
             if is_injected:
                 reason = INJECTION_IN_SOURCE
-            elif is_doubted:
+            elif not rejects_probe:
                 reason = "probe_accepted"
             elif problem := unfounded(claim, question, claim_reply.quotes, call.request.passages):
                 reason, detail = problem

@@ -143,6 +143,7 @@ def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Data
 
 
 def _outcome(accept_grounding: float) -> pl.Expr:
+    """Return the outcome of a pair by the first rule that applies, else "grounded"."""
     # divide, since 4 / 5 equals 0.8 exactly, whereas 0.07 * 100 is more than 7
     share = pl.col("supported_claims") / pl.col("claims")
     possible = (pl.col("supported_claims") + pl.col("undecided_claims")) / pl.col("claims")

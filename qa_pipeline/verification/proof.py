@@ -1,7 +1,7 @@
 """Prove or deny a claim from the units of its sources, without a model.
 
 A claim is proved if it equals a sentence, list item or table row that answers the question. It is denied if
-it differs from a unit in one slot. All other claims stay open.
+it differs from a unit in one slot, such as a number or a negation. All other claims stay open.
 """
 
 import re
@@ -130,8 +130,8 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
     first = around.after.partition(" ")[0]
     negates = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no
     denies = after.negations > 0 or after.contains_any(words.revoking)
-    points = after.opens_with(words.demonstratives) and denies
-    if negates or points or after.opens_with(words.contrasts):
+    points_back = after.opens_with(words.demonstratives) and denies
+    if negates or points_back or after.opens_with(words.contrasts):
         yield f'is followed by "{around.after[:80]}"'
 
 
@@ -186,22 +186,22 @@ def _cut(text: str, span: tuple[int, int]) -> str:
 def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterator[str]:
     """Yield the lead-ins of the list or table around a sentence, nearest first."""
     depth = _depth(text, spans[index])
-    row = " | " in text[slice(*spans[index])]
-    if depth is None and not row:
+    is_row = " | " in text[slice(*spans[index])]
+    if depth is None and not is_row:
         return
-    for at in range(index - 1, max(index - _FARTHEST_ITEM, -1), -1):
-        span = spans[at]
+    for span in reversed(spans[max(index - _FARTHEST_ITEM + 1, 0) : index]):
         if _HEADING.match(text, *span):
             return
-        above = _depth(text, span)
-        if row and " | " in text[slice(*span)]:
+        if is_row and " | " in text[slice(*span)]:
             continue
-        if above is None:
-            if row or text[span[1] - 1] == ":" or text[span[1] - 1].isalnum():
+        depth_above = _depth(text, span)
+        if depth_above is None:  # the text before the list, which introduces it unless it ends in a full stop
+            last_character = text[span[1] - 1]
+            if is_row or last_character == ":" or last_character.isalnum():
                 yield _cut(text, span)
             return
-        if depth is not None and above < depth:
-            depth = above
+        if depth is not None and depth_above < depth:  # an item of an outer list
+            depth = depth_above
             yield _cut(text, span)
 
 
@@ -263,7 +263,7 @@ def prove(
         if not is_polar(context.question):
             return Proof(doubts=("answers yes or no to another kind of question",))
         denies = reading.negations > 0
-        if not reading.tokens or denies == affirms:  # "Yes." alone, or "Yes, it does not …"
+        if not reading.tokens or denies == affirms:  # no statement to compare, or "Yes, it does not …"
             return Proof(doubts=("yes and no are for a model",))
     doubted: list[Proof] = []
     for proof in _proofs(reading, is_fragment, context, index, chunk_ids):

@@ -83,8 +83,10 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
     shared = [word for word in words if word.stem in unit.stem_set]
     positions = [stated.index(word.stem) for word in shared]
     moved = len(positions) - _longest_rise(positions)
+    # the answer to "Who …" depends on the order: "Ann paid Bob" and "Bob paid Ann"
     asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
-    if moved > (0 if asks_who else 1):
+    most_moved = 0 if asks_who else 1
+    if moved > most_moved:
         yield "the words of the question are in another order here"
     for word in shared:
         if not _prepositions(question, word.stem) & _prepositions(unit, word.stem):
@@ -230,7 +232,7 @@ def _runs(run: Sequence[str], tokens: Sequence[str]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """A slot where claim and unit differ: the reason code and both values. An absent value is ""."""
+    """A slot (a token such as a number) where claim and unit differ: reason code and both values, or ""."""
 
     reason: str
     claimed: str
@@ -251,10 +253,7 @@ _FEWEST_TOKENS = 3
 def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial | None:
     """Return the only slot where a claim differs from a unit, or None if they differ elsewhere.
 
-    Args:
-        claim: the statement.
-        unit: a unit of a cited source.
-        stated: all tokens of the cited sources. A token in this set does not deny a unit.
+    `stated` has all tokens of the cited sources. A token in this set does not deny a unit.
     """
     shorter, longer = sorted((claim.tokens, unit.tokens), key=len)
     if len(shorter) < _FEWEST_TOKENS or len(longer) - len(shorter) > 1:

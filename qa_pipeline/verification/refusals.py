@@ -82,23 +82,23 @@ class _Batch:
         likeliest = dict.fromkeys([*by_words, *by_vector])
         sentences = [sentence for chunk_id in likeliest for sentence in self._sentences[chunk_id]]
         written = [sentence.written for sentence in sentences]
-        near = TextVectors([text, *written], self._embedder).cosines(text, written)
+        similarities = TextVectors([text, *written], self._embedder).cosines(text, written)
         weights = {stem: self._index.rarity(stem) for stem in sorted(question.stem_set)}
         total = sum(weights.values()) or 1.0
         shares = [
             round(sum(weights[stem] for stem in weights if stem in sentence.stem_set) / total, 9)
             for sentence in sentences
         ]
-        best = max(range(len(sentences)), key=lambda n: (shares[n], near[n], -n), default=None)
-        share = self._lengths[question.language] / max(self._lengths.total(), 1)
-        speaks = share >= _SEARCHED and in_other_language(text, question.language) is None
+        best = max(range(len(sentences)), key=lambda n: (shares[n], similarities[n], -n), default=None)
+        language_share = self._lengths[question.language] / max(self._lengths.total(), 1)
+        is_searchable = language_share >= _SEARCHED and in_other_language(text, question.language) is None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest), None),
             "similarity": max(cosines.values(), default=None),
-            "token_recall": max(by_words.values(), default=0.0) if speaks and weights else None,
+            "token_recall": max(by_words.values(), default=0.0) if is_searchable and weights else None,
             "best_sentence": None if best is None else written[best],
             "sentence_recall": None if best is None else shares[best],
-            "sentence_similarity": max(near, default=None),
+            "sentence_similarity": max(similarities, default=None),
         }
         return {**scores, "outcome": _outcome(scores, len(weights))}
 

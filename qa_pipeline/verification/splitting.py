@@ -266,7 +266,7 @@ def _statements(
     if len(proposed) > _MOST_STATEMENTS:
         raise _RefusedError("too_many_statements")
     reading = read(sentence, written_before.language)
-    missing = {word.start for word in reading.words if word.content or word.negative}
+    uncovered = {word.start for word in reading.words if word.content or word.negative}
     claims: dict[Claim, None] = {}
     for statement in proposed:
         start = sentence.find(statement.quote.strip())
@@ -277,17 +277,17 @@ def _statements(
             end = len(sentence.rstrip())
         worded = read(" ".join(statement.claim.split()), written_before.language)
         _check(worded, read(sentence[start:end], written_before.language), reading, written_before)
-        missing -= {
+        uncovered -= {
             word.start
             for word in reading.words
             if start <= word.start < end and (word.negative or word.stem in worded.stem_set)
         }
         text = plain(sentence[start:end])
-        alone = None if worded.written.rstrip(".") == text.rstrip(".") else worded.written
+        reworded = None if worded.written.rstrip(".") == text.rstrip(".") else worded.written
         first, last = claim.start + start, claim.start + end
-        made = replace(claim, text=text, start=first, end=last, self_contained=alone, split_by="model")
+        made = replace(claim, text=text, start=first, end=last, self_contained=reworded, split_by="model")
         claims[made] = None
-    if missing:
+    if uncovered:
         raise _RefusedError("words_left_out")
     return sorted(claims, key=lambda made: (made.start, made.end))
 

@@ -106,16 +106,16 @@ def verify(
     claims_by_id = dict(given_claims or {})
     pairs = _pairs(distinct)
     if means.splitter is not None:
-        uncut = pairs.filter(~pl.col("pair_id").is_in(list(claims_by_id)))
+        unsplit = pairs.filter(~pl.col("pair_id").is_in(list(claims_by_id)))
         claims_by_id |= split_answers(
-            uncut, passages, means.splitter, means.settings, means.llm, failures=failures
+            unsplit, passages, means.splitter, means.settings, means.llm, failures=failures
         )
     answered = []
     for row in typed_rows(pairs, AnswerRow):
-        cut = claims_by_id.get(row["pair_id"]) or split_claims(row["answer"], row["language"])
+        row_claims = claims_by_id.get(row["pair_id"]) or split_claims(row["answer"], row["language"])
         status = "resolved" if row["used_chunk_ids"] else "uncited"
         citations = ClaimCitations(status, None, tuple(row["used_chunk_ids"]))
-        answered.append(Answered(row, cut, [citations] * len(cut)))
+        answered.append(Answered(row, row_claims, [citations] * len(row_claims)))
     claims = compare_claims(
         answered, index, means.embedder, one_corpus=False, to_the_question=to_the_question
     )

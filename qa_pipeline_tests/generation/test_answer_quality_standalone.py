@@ -1,6 +1,6 @@
 import pytest
 
-from qa_pipeline.generation.answer_quality import leans_on
+from qa_pipeline.generation.answer_quality import unclear_words
 
 LEANING = {
     "en": (
@@ -61,11 +61,11 @@ STANDING = {
 def test_a_question_that_only_its_passage_explains_is_found_with_the_words(
     language: str, question: str, words: str
 ) -> None:
-    assert leans_on(question, language) == words
+    assert unclear_words(question, language) == words
 
 
 @pytest.mark.parametrize(
     ("language", "question"), [(language, one) for language, found in STANDING.items() for one in found]
 )
 def test_a_question_that_says_what_it_is_about_passes(language: str, question: str) -> None:
-    assert leans_on(question, language) is None
+    assert unclear_words(question, language) is None

@@ -7,7 +7,7 @@ from qa_pipeline.verification import entailment
 from qa_pipeline.verification.entailment import ClaimPassages
 from qa_pipeline_tests.models.cross_encoders import WINDOW, WordModel
 
-search = partial(entailment.search, window_tokens=40)
+search = partial(entailment.score_claims, window_tokens=40)
 VOCABULARY = ["pump", "valve", "runs", "no", "bar", "warm", "cold", "tank"]
 words = st.lists(st.sampled_from(VOCABULARY), max_size=120).map(" ".join)
 asked_ones = st.builds(ClaimPassages, words, st.lists(words, max_size=4).map(tuple))

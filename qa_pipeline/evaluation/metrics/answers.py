@@ -59,7 +59,7 @@ def find_relevance(rows: list[Row], means: Means) -> list[float | None]:
         for reply in ask(requests, means):
             questions = [question for question in reply.questions if question.strip()] if reply else []
             is_noncommittal = reply is not None and reply.noncommittal
-            texts.append([] if is_noncommittal else questions[:QUESTIONS] or None)
+            texts.append([] if is_noncommittal else questions[:QUESTIONS] or None)  # None is unknown
     vectors = TextVectors(
         chain((row["query"] for row in rows), *filter(None, texts)), means.resources.embedder
     )
@@ -120,6 +120,7 @@ def _conflicts(row: Row) -> list[bool]:
     stated = {*read(row["answer"], language).tokens}
     units = [units_of("", context["text"] or "", language) for context in row["contexts"]]
     conflicts = []
+    # each sentence of a context with each of another context
     for first, second in chain(*(product(*pair) for pair in combinations(units, 2))):
         denial = one_slot_denial(first.reading, second.reading, frozenset())
         if denial is not None and not first.is_row and not second.is_row:

@@ -65,7 +65,7 @@ class Metric:
         """Return the decider of each signal of a row, or of each element of the signal."""
         steps: list[Any] = [] if self.without is None else self.without(row)
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
-            name, _, field = path.partition(".")
+            name, _, field = path.partition(".")  # such as "statements.scored_by"
             if isinstance(row.get(name), list) and f"{name}_by" not in row:
                 steps += [element[field or "decided_by"] for element in row[name]]
             else:
@@ -130,7 +130,8 @@ def add_signals(rows: Sequence[Row], names: Iterable[str], means: Means) -> None
         SettingsError: a model cannot be used.
     """
     for name in names:
-        if name not in SIGNALS or not (new := [row for row in rows if name not in row]):
+        new = [row for row in rows if name not in row]
+        if name not in SIGNALS or not new:
             continue
         definition = SIGNALS[name]
         add_signals(new, definition.needs, means)

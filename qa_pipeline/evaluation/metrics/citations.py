@@ -53,6 +53,7 @@ def _citations(row: Row) -> list[Row] | None:
     ]
     citations = [*entries]
     answer = row["answer"]
+    # a single claim of the whole answer gets all its marks
     (whole_answer,) = with_references([Claim(answer, 0, len(answer))], answer)
     for mark, mentions in Counter(_marks(whole_answer)).items():
         number = next(iter(_numbers(mark)), None)
@@ -99,7 +100,8 @@ def _looked_up(citation: Row, row: Row) -> Row:
             name for name in (row["relevant_documents"] or []) + sources if is_same_path(reference, name)
         ]
         contexts = [index for index, name in enumerate(documents) if is_same_path(reference, name)]
-        reference, exists = [*annotated, reference][0], bool(contexts or annotated)
+        reference = annotated[0] if annotated else reference
+        exists = bool(contexts or annotated)
     quote_found = None
     if quote and quote.strip():
         readable = [index for index in contexts if texts[index] is not None]

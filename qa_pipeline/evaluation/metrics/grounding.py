@@ -60,11 +60,11 @@ def find_groundedness(rows: list[Row], means: Means) -> list[list[float | None] 
     replies = ask(requests, means)
     best: list[float | None] = []
     for row, _ in claims:
-        of_contexts = [*islice(replies, len(row["contexts"]))]
-        ratings = [reply.groundedness for reply in of_contexts if reply is not None]
-        best.append(max(ratings) if ratings and len(ratings) == len(of_contexts) else None)
-    of_statements = iter(best)
-    return [[*islice(of_statements, len(row["statements"]))] for row in rows]
+        claim_replies = [*islice(replies, len(row["contexts"]))]
+        ratings = [reply.groundedness for reply in claim_replies if reply is not None]
+        best.append(max(ratings) if ratings and len(ratings) == len(claim_replies) else None)
+    best_in_order = iter(best)
+    return [[*islice(best_in_order, len(row["statements"]))] for row in rows]
 
 
 @metric("statements", source=RAGAS, version=STATEMENTS_VERSION)

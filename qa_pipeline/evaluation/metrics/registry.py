@@ -30,7 +30,8 @@ def chosen_metrics(names: Sequence[str]) -> list[Metric]:
         InputError: a metric does not exist.
     """
     chosen = [metric for name, metric in METRICS.items() if not names or name in names]
-    for name in (name for name in dict.fromkeys(names) if name not in METRICS):
+    unregistered = [name for name in dict.fromkeys(names) if name not in METRICS]
+    for name in unregistered:
         further = retrieval.metric_at(name)
         if further is None:
             raise InputError(f"there is no metric {name}; there are {', '.join(METRICS)}")

@@ -58,6 +58,7 @@ def _ranking(row: Row) -> tuple[dict[str, int], list[str]] | None:
 
 
 def _measured(row: Row, measure: str) -> float | None:
+    """Return a measure of ir-measures, such as "P@5", for the ranking of a row."""
     import ir_measures  # loads SciPy
 
     if (ranking := _ranking(row)) is None:

@@ -99,7 +99,7 @@ def _find_claims(rows: list[Row], texts: list[list[Statement | None]], means: Me
 
 def _as_one(statements: Sequence[Row]) -> Row:
     """Return a claim of several statements: supported if all are, unknown if there are none."""
-    order = {"undecided": 1, "supported": 2}
+    order = {"undecided": 1, "supported": 2}  # after unsupported and contradicted
     weakest = min(statements, key=lambda statement: order.get(statement["verdict"], 0), default=None)
     if weakest is None:
         return {"supported": None, "decided_by": None}
@@ -174,7 +174,7 @@ def _scored(claim: Row, text: Statement, means: Means, compare_figures: bool) ->
         is_compared = is_alike and compare_figures
         reason = _difference(claim, stated, evidence, other) if is_compared else None
         verdict = "supported" if is_alike and reason is None else "unsupported"
-        if is_compared and _direction(stated) == -_direction(evidence) != 0:
+        if is_compared and {_direction(stated), _direction(evidence)} == {1, -1}:
             verdict, reason = "contradicted", "direction_mismatch"
         decided_by = scored_by if reason is None else QUOTATION
     if verdict != "undecided" and decided_by not in SCORES_DECIDE:
@@ -195,7 +195,10 @@ def _difference(claim: Row, stated: Reading, evidence: Reading, other: Reading) 
 def _direction(reading: Reading) -> int:
     """Return 1 for a text of rising amounts, -1 for falling amounts, 0 if neither or both."""
     words, vocabulary = {*reading.lower_tokens}, lexicon(reading.language)
-    return bool(words & vocabulary.rising) - bool(words & vocabulary.falling)
+    rises, falls = bool(words & vocabulary.rising), bool(words & vocabulary.falling)
+    if rises == falls:
+        return 0
+    return 1 if rises else -1
 
 
 def _second_evidence(stated: Reading, evidence: Reading, claim: Row, text: Statement) -> Reading:

@@ -51,6 +51,7 @@ def find(passage: Passage) -> Iterator[Candidate]:
 
 
 def _is_well_formed(question: str, answer: str) -> bool:
+    """Return True if both texts are short enough, and neither torn nor with an open bracket."""
     return (
         len(question) <= MAX_QUESTION
         and len(answer) <= MAX_ANSWER
@@ -141,7 +142,7 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     grammar, written = read.grammar, match["subject"]
     articles, parts = grammar.definite | grammar.indefinite, folded(written)
     has_article = not articles.isdisjoint(parts[:1])
-    inner = parts[has_article:]
+    inner = parts[1:] if has_article else parts
     closed = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
     if (
         not inner
@@ -152,13 +153,13 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     defines = statement.says.endswith("{thing}")
     is_capital = not any(word[0].islower() for word in written.split())
     names = read.names_in(written)
-    is_name = inner[0] in names or read.writes_as_name(written.split()[has_article])
+    is_name = inner[0] in names or read.writes_as_name(written.split()[1 if has_article else 0])
     is_headed = read.is_headed(" ".join(inner))
     if parts[0] in grammar.indefinite:
         is_statement = defines and (len(inner) > 1 or not grammar.open_compounds)
     else:
-        is_statement = is_headed or is_name or (not defines and bool(names))
-        is_statement &= (defines and not has_article) or read.is_named(written)
+        is_known = is_headed or is_name or (not defines and bool(names))
+        is_statement = is_known and ((defines and not has_article) or read.is_named(written))
     if not is_statement and not statement.says.endswith("{anything}"):
         return None
     return written if is_capital and not has_article else read.small(written)

@@ -74,6 +74,7 @@ def units_of(text: str) -> list[Unit]:
 
 
 def _unit(written: str, start: int) -> Unit:
+    """Return the unit of a text as written, such as "- an item", without its marker."""
     marker = _MARKER.match(written)
     body = written[marker.end() if marker else 0 :].lstrip()
     kind: UnitKind = "item" if marker else "row" if " | " in written else "prose"
