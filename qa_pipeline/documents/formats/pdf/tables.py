@@ -169,6 +169,7 @@ def _find_frames(grid: Grid, lines: list[Line]) -> tuple[list[list[Line]], list[
 
 
 def _is_running_text(lines: Sequence[Line]) -> bool:
+    """Return True for lines of several words in which sentences go on from line to line."""
     words = sum(len(line.text.split()) for line in lines)
     goes_on = (below.text[:1].islower() and above.text[-1:].isalnum() for above, below in pairwise(lines))
     return len(lines) <= _MOST_FRAMED and words >= _WORDS_A_LINE * len(lines) and any(goes_on)
@@ -258,14 +259,14 @@ def _split_rows(rows: Sequence[Sequence[GridCell]]) -> list[list[list[list[Line]
     They are several where lines part the columns alone.
     """
     strips = [_strips_of_boxes(row) for row in rows]
-    if len(rows) < _LINED_ROWS:
+    if len(rows) < _LINED_ROWS:  # perhaps a frame and a header, with no lines between the rows of text
         split = [[columns_of(part) for part in rows_of_cells(printed)] for printed in strips]
-    else:
+    else:  # some boxes may hold several rows of figures
         split = [
             [columns_of([strip]) for strip in printed] if _has_numbers(row, printed) else []
             for row, printed in zip(rows, strips, strict=True)
         ]
-        if max(map(len, split)) < _LINED_ROWS:
+        if max(map(len, split)) < _LINED_ROWS:  # too few to tell rows from cells of two lines
             split = [[] for _ in rows]
     return [parts or [[box.lines for box in row]] for row, parts in zip(rows, split, strict=True)]
 
@@ -333,6 +334,7 @@ class _Stack:
         return ranges
 
     def _gaps(self, first: int, last: int) -> list[Gap]:
+        """Return the white gaps through zones; none if their text reaches out to the left."""
         rows = [row for zone in self.zones[first:last] for row in zone]
         if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
             return []
