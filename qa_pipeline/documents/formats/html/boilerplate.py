@@ -55,6 +55,7 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
 
 
 def _heading_above(node: "LexborNode") -> "LexborNode":
+    """Return the nearest heading before a node with the same parent, or the node."""
     before = node.prev
     while before is not None and before.tag not in _HEADINGS:
         before = before.prev
@@ -263,6 +264,7 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
         for name, value in _COLOUR.findall(style):
             coloured[node.mem_id] = node
             (inks if name.lower() == "color" else papers)[node.mem_id] = value
+    # a style sheet in another file may set other defaults
     has_linked_sheet = tree.css_first("link[rel=stylesheet]") is not None
     default_ink, default_paper = ("", "") if has_linked_sheet else ("black", "white")
     blended = []

@@ -22,11 +22,7 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser
-
-if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
-
 
 _MAIN = (
     "main", "[role=main]", "#page-content", "#main-content", "#mw-content-text", "#bodyContent", "#content",
@@ -93,6 +89,7 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
 
 
 def _describe(tree: "LexborHTMLParser") -> dict[str, Any]:
+    """Return the fields of a ParsedFile that a page declares in its head."""
     root = tree.root
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
     heading, title = tree.css_first("h1"), tree.css_first("title")
@@ -125,8 +122,8 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if tree.head is not None and (title := tree.head.text()).strip():
         omissions.add("metadata", title)
     text = body.text()
-    known = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)
-    main = next((node for node in known if len(node.text()) >= _LEAST_SHARE * len(text)), body)
+    candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)
+    main = next((node for node in candidates if len(node.text()) >= _LEAST_SHARE * len(text)), body)
     if main is not body:
         around = visible(text) - visible(main.text())
         omissions.count("outside_main", 1 if around else 0, around)
@@ -177,6 +174,7 @@ def write_widgets(tree: "LexborHTMLParser", omissions: Omissions) -> None:
 
 
 def _write_icons(cell: "LexborNode", omissions: Omissions) -> None:
+    """Replace the content of a cell by the names of its icons, such as `yes`."""
     names = []
     for icon in cell.css(_ICONS):
         title = icon.css_first("title")
@@ -198,8 +196,8 @@ def _tabs(tree: "LexborHTMLParser") -> Iterator[tuple[str, "LexborNode"]]:
         (".tabbed-labels", "label", ".tabbed-block"),
     ):
         for row in tree.css(selector):
-            labels, around = [node.text().strip() for node in row.css(label)], row.parent
-            panels = [] if around is None else around.css(panel)
+            labels = [node.text().strip() for node in row.css(label)]
+            panels = [] if row.parent is None else row.parent.css(panel)
             if labels and len(labels) == len(panels):
                 row.decompose()
                 yield from zip(labels, panels, strict=True)

@@ -171,6 +171,7 @@ class Reader:
         self._write_item(f"{self.described}: {text.strip()}" if is_description else text)
 
     def _write_item(self, text: str) -> None:
+        """Add an item with the number that waits for it."""
         marker, self.marker = self.marker, None
         self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
 
@@ -305,7 +306,7 @@ def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Ce
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
     has_head = head_count > 0
     for number, row in enumerate(rows):
-        is_title = len(row) == 1 < width == row[0].columns
+        is_title = len(row) == 1 and width > 1 and row[0].columns == width
         is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
         is_data = is_head and has_head and number >= head_count and not _is_further_head(marked, row)
         if is_title or is_data:
@@ -344,6 +345,7 @@ def _is_bold(row: "LexborNode") -> bool:
 
 
 def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
+    """Return a cell with its blocks on a single line, list items joined by commas."""
     columns = _read_integer(cell.attributes.get("colspan")) or 1
     rows = _read_integer(cell.attributes.get("rowspan")) or 1
     if depth < _DEEPEST_TABLE:

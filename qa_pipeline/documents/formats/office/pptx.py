@@ -113,7 +113,8 @@ class _Reader:
         """Return the blocks of the shapes of a slide, its title first."""
         unwrap_alternatives(slide.element)
         shapes = list(slide.shapes)
-        title = next((shape for shape in shapes if _is_title(shape)), None)
+        titles = (shape for shape in shapes if _role_of(shape) in _TITLES)
+        title = next((shape for shape in titles if text_of(shape.element, _TEXT).strip()), None)
         parts: list[str] = []
         for position, shape in enumerate(shapes):
             above = shapes[position + 1 :]
@@ -227,6 +228,7 @@ class _Reader:
 
 
 def _write_run(run: "_Element") -> str:
+    """Return a run as HTML that tells if it is struck out, tiny, raised or lowered."""
     text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
     properties = run.find(f"{DRAWING}rPr")
     if properties is None:
@@ -234,7 +236,7 @@ def _write_run(run: "_Element") -> str:
     if properties.get("strike", "noStrike") != "noStrike":
         return f"<del>{text}</del>"
     colour = _colour_of(properties)
-    style = f"color:{colour};" if colour else ""
+    style = f"color:{colour};" if colour else ""  # otherwise it is unknown
     style += "font-size:0" if read_number(properties.get("sz"), _SMALLEST) < _SMALLEST else ""
     baseline = properties.get("baseline", "0")  # "30000" is raised by 30 %
     name = "sub" if baseline.startswith("-") else "sup" if baseline.strip("0%") else "span"
@@ -255,7 +257,8 @@ def _ground_of(shape: "_Element") -> str:
     """Return the background style of a shape; "" if it is transparent."""
     properties = shape.find(f"{SLIDES}spPr")
     fills = [] if properties is None else [child.tag for child in properties if child.tag.endswith("Fill")]
-    if fills == [f"{DRAWING}noFill"] or not (fills or shape.find(f"{SLIDES}style") is not None):
+    may_have_fill = bool(fills) or shape.find(f"{SLIDES}style") is not None
+    if fills == [f"{DRAWING}noFill"] or not may_have_fill:
         return ""
     colour = _colour_of(properties)
     return f"background-color:{colour}" if colour else _UNKNOWN_GROUND
@@ -274,17 +277,13 @@ def _paper_of(slide: "Slide") -> str:
     if fills:
         colour = _colour_of(fills[0])
         return f"background-color:{colour}" if colour else _UNKNOWN_GROUND
-    names = master.element.find(f"{SLIDES}clrMap")
-    is_light = names is None or names.get("bg1") == "lt1"
+    colour_map = master.element.find(f"{SLIDES}clrMap")  # it may give the ground `bg1` a dark colour
+    is_light = colour_map is None or colour_map.get("bg1") == "lt1"
     return "background-color:#FFFFFF" if is_light else _UNKNOWN_GROUND
 
 
 def _role_of(shape: "BaseShape") -> str | None:
     return shape.placeholder_format.element.get("type", "obj") if shape.is_placeholder else None
-
-
-def _is_title(shape: "BaseShape") -> bool:
-    return _role_of(shape) in _TITLES and bool(text_of(shape.element, _TEXT).strip())
 
 
 def _paragraphs_of(shape: "BaseShape") -> "list[_Element]":
