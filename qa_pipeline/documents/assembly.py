@@ -92,8 +92,10 @@ def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, text_start:
     """Note the doubts about a block: the characters around a sign, or a whole row or quoted mail."""
     signs = list(SIGN.finditer(block.text))
     for sign in signs[:_MOST_DOUBTS]:
-        kind, start, end = KINDS[sign[0]], 0, len(text)
+        kind = KINDS[sign[0]]
+        start, end = 0, len(text)
         if kind != "quoted" and block.kind != "table_row" and len(signs) <= _MOST_DOUBTS:
+            # the text before the sign, written like the whole, is as long as the position of the sign
             before = mask(lay_out(block.kind, clean(block.text[: sign.start()]))).text
             position = min(len(before), end)
             start, end = max(position - 1, 0), min(position + 2, end)

@@ -78,11 +78,7 @@ def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:
 
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
-    """Write any frame as Parquet, without a table name. Equal frames give equal bytes.
-
-    Raises:
-        StorageError: the file could not be written. The old file is unchanged.
-    """
+    """Write any frame as Parquet, without a table name; raises a StorageError."""
     write_bytes(path, _parquet(frame, {}))
 
 
@@ -114,7 +110,7 @@ def appended_parquet(
     def append(frame: pl.DataFrame) -> None:
         if frame.height:
             waiting.append(frame.select(schema.names()).cast(schema))
-        if sum(frame_waiting.height for frame_waiting in waiting) >= group:
+        if sum(each.height for each in waiting) >= group:
             flush()
 
     with pq.ParquetWriter(path, arrow, compression="zstd") as writer:

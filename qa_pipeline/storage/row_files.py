@@ -98,14 +98,8 @@ def open_rows(
 
     A JSON file contains a list, an object with the list `data`, or a single object. The delimiter of a CSV
     file is the comma, semicolon or tab that occurs most in its header. A blank cell is None, and blank rows
-    are skipped.
-
-    Args:
-        path: the file.
-        limits: the limits of the file and its rows.
-        suffixes: the suffixes that the caller accepts.
-        content: the content of the file, if it was already read.
-        known_columns: names of CSV columns that are matched regardless of case.
+    are skipped. `content` is that of a file that was already read. The case of `known_columns`, which are
+    names of CSV columns, is ignored.
 
     Raises:
         InputError: the file cannot be read.
@@ -133,17 +127,15 @@ def open_rows(
 
 
 def json_lines(path: Path, limits: Limits) -> Iterator[FileRow]:
-    """Read JSON lines from a file with any name and any number of lines. Blank lines are skipped.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Read JSON lines from a file with any name and number of lines, but blank ones; raises an InputError."""
     return _lines(_read_bytes(path, limits), limits)
 
 
 def is_too_deep(value: object, levels: int = MOST_LEVELS) -> bool:
     """Return True if mappings and lists are nested more than `levels` deep."""
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    if not isinstance(value, Mapping | list | tuple):
+        return False
+    inner = value.values() if isinstance(value, Mapping) else value
     return any(levels == 0 or is_too_deep(item, levels - 1) for item in inner)
 
 

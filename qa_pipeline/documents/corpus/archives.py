@@ -126,6 +126,7 @@ def _open_zip(file: BinaryIO) -> zipfile.ZipFile:
 
 
 def _check_member(entry: zipfile.ZipInfo) -> Member:
+    """Return an entry with its name in Unicode, and the reason not to read it."""
     name, problem = entry.filename, None
     if not entry.flag_bits & _UTF8_NAME:  # many programs write UTF-8 without saying so
         with suppress(UnicodeDecodeError):

@@ -266,6 +266,7 @@ def _check_entry(entry: os.DirEntry[str], base: str) -> Entry:
 
 
 def _files_below(folder: str) -> Iterator[FoundFile]:
+    """Yield the visible files, links and unreadable folders below a folder."""
     if not Path(folder).is_dir():
         raise missing_batch(folder)
     base = os.path.realpath(folder)

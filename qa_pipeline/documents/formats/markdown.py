@@ -70,7 +70,10 @@ def _fenced_box(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
 
 
 def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
-    """Parse a mark and the indented lines below it."""
+    """Parse a mark such as `!!! note` and the indented lines below it.
+
+    In markdown-it `bMarks` and `eMarks` are the starts and ends of lines, and `tShift` their indents.
+    """
     line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
     mark = None if state.is_code_block(start) else _INDENTED_BOX.match(line)
     if mark is None or silent:
@@ -80,10 +83,10 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
     state.push("html_box", "", 0).content = _start_of_box(mark["kind"], mark["title"], state.env)
-    before = state.blkIndent, state.lineMax
+    around = state.blkIndent, state.lineMax
     state.blkIndent, state.lineMax = indent, stop
     state.md.block.tokenize(state, start + 1, stop)
-    state.blkIndent, state.lineMax = before
+    state.blkIndent, state.lineMax = around
     state.push("html_box", "", 0).content = "</details>"
     state.line = stop
     return True
@@ -112,16 +115,16 @@ def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> boo
 def _clean_inline(state: "StateCore") -> None:
     """Take out of paragraphs the marks and names that readers of the rendered page do not see."""
     omissions: Omissions = state.env["omissions"]
-    around: list[str] = ["", ""]  # the types of the two tokens before
+    previous: list[str] = ["", ""]  # the types of the two tokens before
     for token in state.tokens:
         if token.type in ("footnote_reference_open", "footnote_reference_close"):
             token.tag = "div"
         elif token.type == "inline":
             text = token.content
-            if around == ["blockquote_open", "paragraph_open"] and (alert := _ALERT.match(text)):
+            if previous == ["blockquote_open", "paragraph_open"] and (alert := _ALERT.match(text)):
                 omissions.add("box_kind", alert[0])
                 text = text[alert.end() :]
-            if around[1] == "paragraph_open" and _MODULE.fullmatch(text):
+            if previous[1] == "paragraph_open" and _MODULE.fullmatch(text):
                 omissions.add("script", text)
                 text = ""
             for comment in _JSX_COMMENT.findall(text):
@@ -130,7 +133,7 @@ def _clean_inline(state: "StateCore") -> None:
             if includes:
                 omissions.add("include", pieces=includes)
             token.content = _ATTRIBUTES.sub("", text)
-        around = [around[1], token.type]
+        previous = [previous[1], token.type]
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

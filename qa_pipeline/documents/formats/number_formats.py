@@ -39,6 +39,7 @@ def show_number(value: float, form: str) -> str:
 
 def _fill(value: float, section: str) -> str | None:
     """Return the digits of a number between the texts of a section; None for an unknown section."""
+    # blanks keep the offsets of the digits
     without_literals = _LITERAL.sub(lambda literal: " " * len(literal[0]), section)
     shape = _SHAPE.fullmatch(without_literals)
     if shape is None:
@@ -52,10 +53,10 @@ def _fill(value: float, section: str) -> str | None:
     except InvalidOperation:  # more digits than any program shows
         return None
     digits, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
-    least = len(decimals.rstrip("#?"))
+    least = len(decimals.rstrip("#?"))  # digits that are shown even if they are 0
     fraction = fraction[:least] + fraction[least:].rstrip("0")
     digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
-    start = shape.start("whole") if whole else shape.start("decimals") - 1
+    start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point
     end = shape.end("decimals") if decimals else shape.end("whole")
     before, after = _unquote(section[:start]), _unquote(section[end:].removeprefix("."))
     return " ".join(f"{before}{digits}{'.' if fraction else ''}{fraction}{after}".split())

@@ -144,7 +144,8 @@ def _count_head_rows(once: Sequence[Sequence[str]], filled: Sequence[Sequence[st
         ]
         if names_columns(names, once[2 : SAMPLE_ROWS + 2]):
             return 2
-    return int(len(once) > 1 and names_columns(once[0], once[1 : SAMPLE_ROWS + 1]))
+    has_names = len(once) > 1 and names_columns(once[0], once[1 : SAMPLE_ROWS + 1])
+    return 1 if has_names else 0
 
 
 _DELIMITERS = "\t;|,"  # a comma comes last, as it may be decimal

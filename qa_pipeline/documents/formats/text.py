@@ -57,20 +57,22 @@ def heading_level(line: str) -> int | None:
 
 
 def _read_group(lines: list[str], omissions: Omissions) -> list[Block]:
-    rest = [line for line in lines if line.strip()]
+    """Return the underlined headings at the start of lines without a blank one, and their other blocks."""
+    filled = [line for line in lines if line.strip()]
     headings: list[Block] = []
-    first = 0
-    while first + 1 < len(rest) and (mark := _UNDERLINE.match(rest[first + 1])):
-        if _UNDERLINE.match(rest[first]):
+    while len(filled) > 1:
+        title, *below = filled
+        underline = _UNDERLINE.match(below[0])
+        if underline is None or _UNDERLINE.match(title):
             break
-        headings.append(Block("heading", rest[first], 1 if mark.group(1) in "=#*" else 2))
-        omissions.add("rule", rest[first + 1])
-        first += 2
-    return headings + _read_body(rest[first:], omissions)
+        headings.append(Block("heading", title, 1 if underline[1] in "=#*" else 2))
+        omissions.add("rule", below[0])
+        filled = below[1:]
+    return headings + _read_body(filled, omissions)
 
 
 def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
-    if all(_UNDERLINE.match(line) for line in lines):
+    if all(_UNDERLINE.match(line) for line in lines):  # rules alone, or nothing below a heading
         for line in lines:
             omissions.add("rule", line)
         return []
@@ -84,7 +86,7 @@ def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
 
 
 def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
-    items: list[tuple[int, str | None, list[str]]] = []
+    items: list[tuple[int, str | None, list[str]]] = []  # indent, number and lines of each
     for line in lines:
         item = _ITEM.match(line)
         if item:

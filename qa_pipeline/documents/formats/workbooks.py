@@ -99,7 +99,8 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
             continue
         sheet.count(str(cell.value), settings)
         text = _show(cell, omissions)
-        is_blended = has_plain_ground and _has_colour_of_ground(cell)
+        ground = _colour(cell.fill.fgColor) if cell.fill.fill_type == "solid" else "FFFFFF"
+        is_blended = has_plain_ground and ground != "" and _colour(cell.font.color) == ground
         if not text or is_blended or row in sheet.hidden_rows or column in sheet.hidden_columns:
             omissions.add("hidden", text or str(cell.value))
         elif cell.font.strike:
@@ -107,11 +108,6 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
         else:
             sheet.rows.setdefault(row, {})[column] = text
     return sheet
-
-
-def _has_colour_of_ground(cell: "Cell") -> bool:
-    ground = _colour(cell.fill.fgColor) if cell.fill.fill_type == "solid" else "FFFFFF"
-    return bool(ground) and _colour(cell.font.color) == ground
 
 
 def _colour(colour: "Color | None") -> str:
@@ -138,8 +134,9 @@ def _show(cell: "Cell", omissions: Omissions) -> str:
         return show_moment(value, form)
     parts = []
     for part in value if isinstance(value, list) else [value]:  # a list has runs of several fonts
-        font = getattr(part, "font", None)
-        sign = font and (STRUCK if font.strike else SCRIPTS.get(font.vertAlign))
+        font, sign = getattr(part, "font", None), None
+        if font is not None:
+            sign = STRUCK if font.strike else SCRIPTS.get(font.vertAlign)
         parts.append(f"{sign}{part}{LEVEL}" if sign else str(part))
     return settle(" ".join("".join(parts).split()), omissions)
 
@@ -154,7 +151,8 @@ def _effect_of(style: "_Element") -> str:
     if text is None:
         return ""
     colour = None if ground is None else ground.get(f"{_FO}background-color")
-    if text.get(f"{_FO}color") == ("#ffffff" if colour in (None, "transparent") else colour):
+    ground_colour = "#ffffff" if colour in (None, "transparent") else colour
+    if text.get(f"{_FO}color") == ground_colour:
         return "hidden"
     if text.get(f"{STYLE}text-line-through-style", "none") != "none":
         return "deleted_text"
@@ -229,6 +227,7 @@ def _ods_text(cell: "_Element", effects: dict[str, str]) -> str:
 
 
 def _ods_line(element: "_Element", effects: dict[str, str]) -> str:
+    """Return the text of a paragraph or span, which may hold further spans."""
     parts = [element.text or ""]
     for child in element:
         inside = " " if child.tag in _ODS_BLANKS else _ods_line(child, effects)

@@ -10,11 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from phonenumbers import (
-    Leniency,
-    PhoneNumberMatcher,
-    national_significant_number,
-)
+from phonenumbers import Leniency, PhoneNumberMatcher, national_significant_number
 
 from qa_pipeline.text.lexicon.languages import any_of, any_of_all, of_all
 

@@ -34,7 +34,9 @@ class Drawing:
             return self
         kinds = (self.across, self.upright, self.pictures)
         across, upright, pictures = ([turn_box(box, turn, paper) for box in boxes] for boxes in kinds)
-        return Drawing(*((upright, across) if turn % 2 else (across, upright)), pictures)
+        if turn % 2:  # a quarter turn sets lines across upright
+            across, upright = upright, across
+        return Drawing(across, upright, pictures)
 
 
 def list_objects(page: "PdfPage", most: int) -> "list[PdfObject]":
@@ -76,6 +78,7 @@ def _boxes_of(item: "PdfObject", matrix: "PdfMatrix") -> list[Box]:
 
 
 def _add_rules(drawing: Drawing, lines: Iterable[Box]) -> None:
+    """Add the boxes that are thin and long enough to be ruled lines."""
     for line in lines:
         width, height = line.right - line.left, line.top - line.bottom
         if width >= _SHORTEST_RULE and height <= _THIN:
@@ -152,7 +155,7 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
     from pypdfium2 import raw
 
     links = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK)
-    flat = (*links, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)
+    not_over_text = (*links, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)  # a note's icon, a form field
     count = raw.FPDFPage_GetAnnotCount(page.raw)
     annotations, sides = Annotations(), raw.FS_RECTF()
     for number in range(min(count, _MOST_ANNOTATIONS)):
@@ -160,7 +163,7 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
         if not note:
             continue
         kind = raw.FPDFAnnot_GetSubtype(note)
-        annotations.drawn |= kind not in flat
+        annotations.drawn |= kind not in not_over_text
         if kind == raw.FPDF_ANNOT_WIDGET:
             value = _read_field(note, left_out)
             annotations.values += [value] if value else []
@@ -193,6 +196,7 @@ def _read_field(widget: Any, left_out: Omissions) -> str:
 def _read_string(annotation: Any, key: bytes) -> str:
     from pypdfium2 import raw
 
+    # PDFium is asked for the length first, then for the text
     length = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)  # in bytes, with a zero at the end
     if not 2 < length <= _LONGEST_VALUE:
         return ""

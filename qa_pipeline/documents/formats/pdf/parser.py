@@ -22,14 +22,7 @@ from qa_pipeline.documents.formats.pdf.layout import (
     list_pages,
     remove_contents,
 )
-from qa_pipeline.documents.formats.pdf.lines import (
-    Line,
-    Word,
-    add_words,
-    printed_text,
-    read_lines,
-    turn_of,
-)
+from qa_pipeline.documents.formats.pdf.lines import Line, Word, add_words, printed_text, read_lines, turn_of
 from qa_pipeline.documents.formats.pdf.visibility import find_hidden
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
