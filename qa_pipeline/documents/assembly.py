@@ -115,6 +115,7 @@ def _separator(previous: BlockKind | None, kind: BlockKind, *, continues: bool) 
 
 
 def _write_block(block: Block, kind: BlockKind, text: str) -> str:
+    """Return a block as Markdown."""
     if kind == "heading":
         return f"{'#' * min(max(block.level, 1), 6)} {text}"
     if kind == "list_item" and not block.continues:

@@ -171,6 +171,7 @@ class _BatchWork:
         return {"status": status, "reason": failure.reason, "detail": detail}
 
     def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
+        """Return the origin by the line of a file, the file itself, `base_uri` or the batch."""
         base = self.description.base_uri
         address = f"{base}/{quote(file.raw, safe='/')}" if base else None
         if address and self.bare_mask(address).counts:

@@ -136,12 +136,7 @@ def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
 
 
 def delete(path: Path) -> None:
-    """Delete a file, or a folder with its content, if it exists.
-
-    Raises:
-        OSError: a local path cannot be deleted.
-        StorageError: a path on an object store cannot be deleted.
-    """
+    """Delete a file, or a folder with its content, if it exists; raises OSError or a StorageError."""
     if remote := store_of(path):
         store, name = remote
         if store.exists(name):

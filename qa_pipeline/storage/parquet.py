@@ -27,11 +27,7 @@ def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
 
 
 def table_bytes(frame: pl.DataFrame, table: Table) -> bytes:
-    """Return the bytes of the Parquet file of a table. Equal frames give equal bytes.
-
-    Raises:
-        TableError: the frame breaks the schema of `table`.
-    """
+    """Return the Parquet file of a table, equal for equal frames; raises a TableError for a wrong schema."""
     metadata = {"table": table.name, "schema_version": str(SCHEMA_VERSION)}
     return _parquet(table.conform(frame), metadata)
 
@@ -90,12 +86,9 @@ ROW_GROUP = 2000
 def appended_parquet(
     path: Path, schema: pl.Schema, group: int = ROW_GROUP
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Open a new Parquet file and yield a function that appends frames.
+    """Open a new Parquet file and yield a function that appends frames; raises OSError.
 
     About one row group is in memory at a time.
-
-    Raises:
-        OSError: the file cannot be written.
     """
     import pyarrow.parquet as pq
 
@@ -161,12 +154,7 @@ def _parquet(frame: pl.DataFrame, metadata: dict[str, str]) -> bytes:
 
 
 def _check_origin(path: Path, metadata: dict[str, str], table: Table) -> None:
-    """Check the table name and schema version of a file.
-
-    Raises:
-        TableVersionError: the file has another schema version.
-        TableError: the file contains another table.
-    """
+    """Check the table and schema version of a file; raises a TableError or TableVersionError."""
     name, version = metadata.get("table"), metadata.get("schema_version")
     if name != table.name:
         raise TableError(f"{path} holds table {name or 'of no name'}, expected {table.name}")

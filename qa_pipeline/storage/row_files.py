@@ -145,6 +145,7 @@ def too_long(limits: Limits) -> Fault:
 
 
 def _read_bytes(path: Path, limits: Limits) -> bytes:
+    """Return the content of a file of the allowed size; raises an InputError."""
     try:
         if not path.is_file() and path.exists():  # opening a pipe would wait for its writer
             raise InputError(f"{path} cannot be read: it is no file; name one")
@@ -199,6 +200,7 @@ def _lines(content: bytes, limits: Limits) -> Iterator[FileRow]:
 
 
 def _parse_json(line: bytes) -> Any:
+    """Return the value of a line, or the Fault of the row."""
     try:
         text = line.decode()
         value = json.loads(text)
@@ -254,6 +256,7 @@ def _csv_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, l
 
 
 def _csv_rows(records: Iterator[tuple[int, list[str]]], header: Sequence[str]) -> Iterator[FileRow]:
+    """Yield records as mappings by column; a record with too many cells is a Fault."""
     width = len(header)
     for number, cells in records:
         filled = [cell if cell.strip() else None for cell in cells]
@@ -283,6 +286,7 @@ def _open_table(path: Path, content: bytes, limits: Limits) -> RowFile:
 
 
 def _table_rows(path: Path, batches: "Iterator[pyarrow.RecordBatch]", limits: Limits) -> Iterator[FileRow]:
+    """Yield the rows of batches, whose size is checked as they are unpacked."""
     import polars as pl
 
     number = size = 0

@@ -57,11 +57,7 @@ class Table:
         return pl.DataFrame(schema=self.schema)
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-        """Build a conforming frame from row dictionaries. Missing keys become null.
-
-        Raises:
-            TableError: the rows break the schema.
-        """
+        """Build a frame from rows, with null for missing keys; raises a TableError for a wrong schema."""
         # Arrow builds nested columns faster than polars
         return self.conform(
             pl.DataFrame(pa.Table.from_pylist(list(rows), schema=self._arrow), schema=self.schema)

@@ -115,6 +115,7 @@ def list_archive(name: str, open_file: Opener) -> Iterator[FoundFile]:
 
 
 def _open_zip(file: BinaryIO) -> zipfile.ZipFile:
+    """Open a ZIP file; raises a DocumentFailure if it is damaged or a bomb."""
     with _report_damage():
         size = file.seek(0, 2)
         opened = zipfile.ZipFile(file)

@@ -79,6 +79,14 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
     return "".join([*parts, text[position:]])
 
 
+def shift_of(position: str) -> Literal["sub", "sup", ""]:
+    """Return the shift by a position of ODF, such as `super 58%` or `-9% 58%`, or of DrawingML (`30000`)."""
+    height = position.partition(" ")[0]
+    if height.startswith(("sub", "-")):
+        return "sub"
+    return "sup" if height.strip("0%") else ""
+
+
 def is_mark(text: str) -> bool:
     """Return True if a text can be the mark of a note: a number, letter or sign, or anything in brackets."""
     return _MARKS.fullmatch(text.strip()) is not None

@@ -117,6 +117,7 @@ class _Reader:
         return plain if takes_plain else rich
 
     def _read_text(self, part: Message, level: int) -> list[Block]:
+        """Return the blocks of a plain or HTML part, its headings below `level`."""
         content, footer = _payload_of(part)
         is_html = part.get_content_type() == "text/html"
         try:

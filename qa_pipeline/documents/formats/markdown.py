@@ -178,6 +178,7 @@ def _number_items(tokens: "Sequence[Token]") -> None:
 
 @cache
 def _parser() -> "MarkdownIt":
+    """Return a parser of CommonMark with the boxes, tables and formulas of its dialects."""
     from markdown_it import MarkdownIt
     from mdit_py_plugins.container import container_plugin
     from mdit_py_plugins.deflist import deflist_plugin
@@ -202,6 +203,7 @@ def _parser() -> "MarkdownIt":
 
 
 def _fence(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
+    """Return code, or a formula in `$$`, as lines of their own."""
     text = tokens[index].content
     language, _, rest = tokens[index].info.strip().partition(" ")
     if rest:

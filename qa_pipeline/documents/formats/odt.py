@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from qa_pipeline.documents.assembly import Omissions, Style, check_length, numeral
 from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.formulas import write_formula
+from qa_pipeline.documents.formats.formulas import shift_of, write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import parse_xml, read_file, read_number
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -101,6 +101,7 @@ class _Markup:
         return self.looks[name]
 
     def _resolve(self, name: str) -> _Look:
+        """Return the look of a style; its own properties prevail over those of its parents."""
         style_names = [name]  # the style, then its parents
         properties: dict[str, str] = {}
         while style_names[-1] in self.styles and len(style_names) < _MOST_REPEATED:
@@ -114,10 +115,9 @@ class _Markup:
         lines = [properties.get(f"{STYLE}text-line-through-{part}") for part in ("style", "type")]
         if any(lines) and "none" not in lines:
             css.append("text-decoration:line-through")
-        position = properties.get(f"{STYLE}text-position", "").partition(" ")[0]  # "super", "33%" or "-9%"
-        shifted = "sub" if position.startswith(("sub", "-")) else "sup" if position.strip("0%") else ""
+        shift = shift_of(properties.get(f"{STYLE}text-position", ""))
         html_names = (_HTML_OF_STYLE[name] for name in style_names if name in _HTML_OF_STYLE)
-        return _Look(next(html_names, shifted), escape(";".join(css)))
+        return _Look(next(html_names, shift), escape(";".join(css)))
 
     def _element(self, element: "_Element") -> str:
         """Return an element as HTML, "" if it is counted as left out; a note waits for `_take_notes`."""

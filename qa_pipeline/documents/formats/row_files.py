@@ -195,6 +195,7 @@ def _section(
 
 
 def _read_body(name: str, content: str, omissions: Omissions, settings: DocumentSettings) -> list[Block]:
+    """Return the blocks of a text that is HTML or Markdown by its name, or looks like Markdown."""
     kind: InnerFormat = "text"
     if name.strip().lower() == "html":
         kind = "html"

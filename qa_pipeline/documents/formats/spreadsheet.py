@@ -194,6 +194,7 @@ def _choose_delimiter(sample: str) -> str:
 def _records(
     text: str, delimiter: str, limits: ReaderLimits, *, quoting: Any = csv.QUOTE_MINIMAL, strict: bool = False
 ) -> Iterator[list[str]]:
+    """Yield the records of a CSV file; raises csv.Error for an open quote if `strict`."""
     reader = csv.reader(
         io.StringIO(text), delimiter=delimiter, quoting=quoting, skipinitialspace=True, strict=strict
     )

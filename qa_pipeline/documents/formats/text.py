@@ -72,6 +72,7 @@ def _read_group(lines: list[str], omissions: Omissions) -> list[Block]:
 
 
 def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
+    """Return lines as list items, a heading, code or a paragraph; rules are counted."""
     if all(_UNDERLINE.match(line) for line in lines):  # rules alone, or nothing below a heading
         for line in lines:
             omissions.add("rule", line)
@@ -86,6 +87,7 @@ def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
 
 
 def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
+    """Return list items with levels by indent; a line without a mark goes on with the item above."""
     items: list[tuple[int, str | None, list[str]]] = []  # indent, number and lines of each
     for line in lines:
         item = _ITEM.match(line)
@@ -176,6 +178,7 @@ def _status(fields: Mapping[str, object]) -> str | None:
 
 
 def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
+    """Return the first field with a text or number."""
     for name in names:
         value = fields.get(name)
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:

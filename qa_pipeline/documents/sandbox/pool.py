@@ -106,6 +106,7 @@ class Worker:
         return failure
 
     def _why_it_died(self) -> DocumentFailure:
+        """Return the failure of a file whose worker has ended."""
         status = self.process.returncode
         how = f"it ended with status {status}" if status >= 0 else signal.strsignal(-status) or "a signal"
         if not self._is_ready:
@@ -190,6 +191,7 @@ class ParsingPool:
         return worker
 
     def _take_idle(self) -> Worker | None:
+        """Return an idle worker that is still alive, or None."""
         with suppress(IndexError):  # none is idle
             while True:
                 worker = self.idle.pop()

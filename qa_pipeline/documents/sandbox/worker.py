@@ -52,6 +52,7 @@ def main() -> None:
 
 
 def _reply(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
+    """Return `+` and the result of a request, or `-` and the reason of its failure."""
     try:
         return b"+" + _read(head, content, settings)
     except DocumentFailure as error:

@@ -109,6 +109,7 @@ def _attribute_of(tree: "LexborHTMLParser", selector: str, name: str) -> str | N
 
 
 def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]:
+    """Return the blocks of the main content of a page; the text around it is counted."""
     from selectolax.lexbor import LexborHTMLParser
 
     body = tree.body

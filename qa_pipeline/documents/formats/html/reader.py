@@ -198,6 +198,7 @@ class Reader:
         return ", ".join(terms)
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
+        """Note what the start of a block element means for the text inside."""
         self.is_code = tag in ("p", "div") and _is_code(node)
         if tag == "p" or tag in HEADINGS:
             self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
@@ -228,6 +229,7 @@ class Reader:
             self.items.append(tag)
 
     def _leave(self, tag: str) -> None:
+        """Undo `_enter` at the end of a block element."""
         self.is_label = False
         if tag in HEADINGS:
             self.level = 0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.formulas import write_formula
+from qa_pipeline.documents.formats.formulas import shift_of, write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.office.package import (
@@ -208,6 +208,7 @@ class _Reader:
         return ""
 
     def _write_table(self, table: "Table") -> str:
+        """Return a table as HTML; the text of covered cells is counted."""
         rows = []
         for number, row in enumerate(table.rows):
             is_head = number == 0 and table.first_row and len(table.rows) > 1 and len(row.cells) > 1
@@ -238,8 +239,7 @@ def _write_run(run: "_Element") -> str:
     colour = _colour_of(properties)
     style = f"color:{colour};" if colour else ""  # otherwise it is unknown
     style += "font-size:0" if read_number(properties.get("sz"), _SMALLEST) < _SMALLEST else ""
-    baseline = properties.get("baseline", "0")  # "30000" is raised by 30 %
-    name = "sub" if baseline.startswith("-") else "sup" if baseline.strip("0%") else "span"
+    name = shift_of(properties.get("baseline", "0")) or "span"
     return f'<{name} style="{style}">{text}</{name}>'
 
 
@@ -346,6 +346,7 @@ def _format_in(chart: "Chart", holder: str) -> str:
 
 
 def _write_chart(chart: "Chart", rows: Sequence[Sequence[str]]) -> str:
+    """Return the title and the rows of a chart as HTML."""
     title = ""
     if chart.has_title and chart.chart_title.has_text_frame:
         title = f"<p>{escape(chart.chart_title.text_frame.text)}</p>"

@@ -100,6 +100,7 @@ def _do_cross(across: Box, upright: Box) -> bool:
 
 
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
+    """Return the grid of crossing lines; None if it has no fields, or too many."""
     if len(across) < 2 or not upright:
         return None
     all_across, all_upright = _close_sides(across, upright)

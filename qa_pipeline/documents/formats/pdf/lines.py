@@ -146,6 +146,7 @@ def _is_same_line(before: Line, after: Line) -> bool:
 
 
 def _join_runs(before: Line, after: Line) -> Line:
+    """Return a run with the next run of its line, in the size of the longer."""
     is_same_word = -1 < after.left - before.right < 0.15 * before.size or after.text[:1] in ",.;:)"
     longer = before if len(before.text) >= len(after.text) else after
     return before._replace(

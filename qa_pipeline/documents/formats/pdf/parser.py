@@ -91,6 +91,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _open(content: bytes) -> "PdfDocument":
+    """Open a PDF; raises a DocumentFailure (`encrypted` or `damaged`)."""
     import pypdfium2
     from pypdfium2 import raw
 
@@ -109,6 +110,7 @@ def _read_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[PageContent]:
+    """Read all pages; a page that cannot be read stays empty."""
     pages: list[PageContent] = []
     length = 0
     for number in range(len(document)):
@@ -259,6 +261,7 @@ def read_scans(
 
 
 def _load_engine(languages: Sequence[str]) -> Any:
+    """Return pytesseract; raises a DocumentFailure if Tesseract or a language is missing."""
     try:
         import pytesseract
     except ImportError as error:
