@@ -19,8 +19,8 @@ from qa_pipeline.storage.table_schema import DoubtStruct, PageStruct, SectionStr
 from qa_pipeline.text.doubt import KINDS, SIGN
 from qa_pipeline.text.words import clean
 
-_LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
-_DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper ones would be all blanks
+_LONGEST_HEADING = 300  # characters: a longer heading becomes a paragraph
+_DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper items would be all blanks
 _TIGHT = frozenset({"list_item", "table_row"})
 _ONE_LINE = frozenset({"heading", *_TIGHT})
 _MOST_DOUBTS = 16  # of a block: with more it is in doubt as a whole, as finding each takes time

@@ -64,7 +64,7 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
 
 def _encoding_of(name: str) -> str:
     """Return the encoding that browsers read for a name, such as cp1252 for `latin-1`."""
-    with suppress(LookupError, ValueError):  # the latter where it holds a null character
+    with suppress(LookupError, ValueError):  # unknown, or with a null character
         name = codecs.lookup(name).name
     return _SUPERSETS.get(name, name)
 

@@ -167,10 +167,7 @@ def store_of(path: Path) -> tuple[ObjectStore, str] | None:
 
 
 def _answer(error: BaseException) -> tuple[str, int | None]:
-    """Return the error code and HTTP status of a store's response.
-
-    Without a response, return the name of the error's class and None.
-    """
+    """Return the code and HTTP status of a store's response, or the name of the error's class and None."""
     part: BaseException | None = error
     while part is not None:
         response = getattr(part, "response", None)

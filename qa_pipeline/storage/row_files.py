@@ -127,7 +127,7 @@ def open_rows(
 
 
 def json_lines(path: Path, limits: Limits) -> Iterator[FileRow]:
-    """Read JSON lines from a file with any name and number of lines, but blank ones; raises an InputError."""
+    """Read JSON lines from a file of any name and length, without blank lines; raises an InputError."""
     return _lines(_read_bytes(path, limits), limits)
 
 

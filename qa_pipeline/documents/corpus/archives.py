@@ -27,7 +27,7 @@ from qa_pipeline.errors import CorpusError
 
 ZIP_START = b"PK\x03\x04"
 _UTF8_NAME, _ENCRYPTED = 0x800, 0x1  # bits of the flags of a member (APPNOTE 4.4.4)
-# The library bounds what one step of these may yield; of bzip2 and LZMA it cannot.
+# For these zipfile bounds the bytes that a step yields; for bzip2 and LZMA it does not.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _HARMLESS = 50_000_000  # bytes below which the ratio of compression is not checked
 _MOST_GROWTH = 300  # times its size that a large container may decompress to
@@ -93,7 +93,7 @@ def open_archive(content: bytes, limits: ReaderLimits = LIMITS) -> Archive:
 
 
 def list_archive(name: str, open_file: Opener) -> Iterator[FoundFile]:
-    """Yield the visible members of an archive as files of a batch; unreadable ones carry their failure.
+    """Yield the visible members of an archive as files of a batch; an unreadable file carries its failure.
 
     The archive stays open while any of these files is in use. Raises a CorpusError if it is damaged or a
     bomb.

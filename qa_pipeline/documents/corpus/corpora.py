@@ -252,7 +252,7 @@ class FolderCorpus(Corpus):
 
 
 def open_folder(folder: Path) -> BatchFiles:
-    """Return the files below a local folder; unreadable ones carry their failure."""
+    """Return the files below a local folder; an unreadable file carries its failure."""
     return BatchFiles(folder.name, partial(_files_below, str(folder)))
 
 

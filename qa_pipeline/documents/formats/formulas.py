@@ -20,7 +20,7 @@ SCRIPTS = {"superscript": RAISED, "subscript": LOWERED}
 _SCRIPT = re.compile("(?P<gap>\\s?)(?P<sign>[\x0e\x0f\x11])(?P<inside>[^\x0e\x0f\x10\x11]*)\x10")
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
-_REACH = 40  # characters before a raised text that tell what it is
+_REACH = 40  # characters before a raised text that decide its meaning
 _STARTS = ("", ":", "|", "(", "-", "–", "—")
 """Characters before the first word of a text, cell or bracket."""
 _MARKS = re.compile(
@@ -151,7 +151,7 @@ def _is_power(inside: str, base: str, before: str, after: str) -> bool:
 
 
 def _is_term(base: str, before: str, inside: str = "") -> bool:
-    """Return True if a power may stand behind this: a number, variable, product or bracket around a term."""
+    """Return True if a text may have a power: a number, variable, product or bracket around a term."""
     if inside.isdigit():
         return True
     if base[-1] in ")]}":

@@ -27,7 +27,7 @@ from qa_pipeline.text.language import declared_language
 
 _SHOWN_HEADERS = ("From", "To", "Cc", "Date")
 _MAIL_HEADERS = frozenset(["from", "to", "subject", "date", "received", "message-id", "mime-version"])
-"""A file with none of these headers is not an e-mail."""
+"""A file without any of these headers is not an e-mail."""
 _TEXT_TYPES = ("text/plain", "text/html", "text/markdown", "multipart")
 """A `multipart` without parts lacks its boundary and is text."""
 _LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length

@@ -37,7 +37,7 @@ _ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", r
 _ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")
 """`> [!NOTE]` makes a quote a box."""
 _NESTING = 60
-_DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
+_DEEPEST = _NESTING - 2  # a list takes two levels, and the parser drops deeper text
 _COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
 _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
 _KEPT_INLINE = re.compile(r"<(/?)(br|sup|sub|del|s|strike|span|font)\b([^<>]*)>", re.IGNORECASE)

@@ -9,7 +9,7 @@ _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\[\]-]*)[^\[\]]*\]|[_*].|\[[^\[\]
 _SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*)(?:;|$)')
 _SHAPE = re.compile(r"[^0#?.,eE@/]*(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]+))?[^0#?.,eE@/]*")
 """The digits of a section without literals, such as `#,##0.00`; fractions and exponents do not match."""
-_LONGEST = 200  # characters of a format: longer ones are no format, and each cell would pay for them
+_LONGEST = 200  # characters of a format: longer texts are no format, and slow for each cell
 _LARGEST = 1e21
 
 

@@ -73,7 +73,7 @@ _OMITTED = {
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a reStructuredText file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
-    check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
+    check_length(len(text), settings)  # the parser takes a hundred times its memory
     omissions = Omissions()
     document = utils.new_document("document", copy(_load_settings()))
     has_headers = _HEADERS.match(f"{text}\n") is not None
@@ -130,7 +130,7 @@ class _SimpleTable(tableparser.SimpleTableParser):
         for number, (above, line) in enumerate(pairwise(self.block), 1):
             is_below_border = above != "" and not above.strip("=- ")
             if is_below_border and line[:1] == " " and line.strip():
-                self.block[number] = f"\\{line[1:]}"  # an escaped blank is text, and shows nothing
+                self.block[number] = f"\\{line[1:]}"  # an escaped blank is text that does not show
 
 
 class _Options(dict[str, Any]):
@@ -281,7 +281,7 @@ def _drop_message(message: nodes.system_message, lines: list[str]) -> int:
 
 
 def _substitute(document: nodes.document, omissions: Omissions) -> None:
-    """Resolve substitutions; nested ones are kept beyond a limit, as they might explode."""
+    """Resolve substitutions; many nested substitutions are kept as written, as their text may explode."""
     names = document.substitution_names
     definitions = list(document.findall(nodes.substitution_definition))
     used = {node["refname"].lower() for node in document.findall(nodes.substitution_reference)}

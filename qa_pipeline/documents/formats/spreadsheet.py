@@ -59,7 +59,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
-    """Yield the tables of a sheet, which are rows between blank ones."""
+    """Yield the tables of a sheet, which blank rows part."""
     grid = _fill_merged(sheet)
     tables: list[list[int]] = []
     for number in sorted(sheet.rows):
@@ -152,7 +152,7 @@ _DELIMITERS = "\t;|,"  # a comma comes last, as it may be decimal
 _LEAST_SHARE = 0.5  # of the rows: a delimiter gives at least as many the same width
 _SAMPLE = 500_000  # characters from which the delimiter is chosen
 _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
-_NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which no text holds
+_NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which does not occur in texts
 
 
 def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
@@ -160,7 +160,9 @@ def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimi
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
     hint = _EXCEL_HINT.match(text)  # the line that names the delimiter to spreadsheets
     text = text[hint.end() :] if hint else text
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
+    csv.field_size_limit(
+        max(csv.field_size_limit(), len(text))
+    )  # it applies to the process, so it is only raised
     delimiter = hint[1] if hint else _choose_delimiter(text[:_SAMPLE])
     try:
         rows = list(_records(text, delimiter, limits, strict=True))

@@ -57,7 +57,7 @@ def heading_level(line: str) -> int | None:
 
 
 def _read_group(lines: list[str], omissions: Omissions) -> list[Block]:
-    """Return the underlined headings at the start of lines without a blank one, and their other blocks."""
+    """Return the underlined headings at the start of some lines, and the blocks of the others."""
     filled = [line for line in lines if line.strip()]
     headings: list[Block] = []
     while len(filled) > 1:
@@ -153,7 +153,7 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
         if match[1] == "+++":
             loaded = tomllib.loads(written) if len(written) <= _LONGEST_TOML else None
         elif len(written) <= _LONGEST:
-            # as strings: a title 1.10 or 2024-13-45 and a language `no` are what they read as
+            # as strings: 1.10 may be a title, and `no` a language
             loaded = read_yaml(written, BaseLoader)
     values = loaded.items() if isinstance(loaded, dict) else ()
     fields = {str(name).strip().lower(): value for name, value in values}

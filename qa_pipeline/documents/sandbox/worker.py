@@ -29,10 +29,10 @@ _NEARLY = 0.9  # of the memory allowed: libraries often call a file damaged when
 
 def main() -> None:
     """Read files until the parent has ended, or after an idle time."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides what is to end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
     connection = Connection(int(sys.argv[1]))
     load_models()
-    gc.freeze()  # what is loaded now stays; collections need not look through it again
+    gc.freeze()  # loaded modules stay, so that collections can skip them
     gc.set_threshold(100_000, 20, 100)  # rarer than usual: a parser's tree is garbage all at once
     connection.send_bytes(b"")
     while connection.poll(_IDLE_SECONDS):

@@ -29,7 +29,7 @@ _LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has
 _LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
 _LANGUAGE_CODE = 3  # letters of a lone link behind a label, such as "en" in a choice of languages
 _LONGEST_LABEL = 100  # characters
-_MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: a box that holds a box with more is content
+_MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: boxes around a box with more are content
 
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:

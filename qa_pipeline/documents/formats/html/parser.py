@@ -129,7 +129,7 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if blocks := read_blocks(main, inside):
         omissions.update(inside.record())
         return blocks
-    # A page that is nothing but links is read as a list of links rather than as nothing.
+    # The page has links alone, so they are its content.
     body = LexborHTMLParser(with_links).body
     return read_blocks(body, omissions) if body is not None else []
 

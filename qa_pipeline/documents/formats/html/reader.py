@@ -215,7 +215,7 @@ class Reader:
             value = _read_integer(node.attributes.get("value"))
             self.marker = numbered.number(value) if numbered else None
         elif tag == "dt":
-            # Terms that follow one another share their descriptions; a term without any stands alone.
+            # Neighbouring terms share their descriptions; a term without a description is an item.
             self.is_new_item = False
             self.described = None
         elif tag == "blockquote":
@@ -381,7 +381,7 @@ def _is_code(node: "LexborNode") -> bool:
 
 
 def _start_list(node: "LexborNode") -> OrderedList | None:
-    """Return an `ol` with its numbers, or None if it shows none or counts down."""
+    """Return an `ol` with its numbers, or None if it has bullets or counts down."""
     attributes = node.attributes
     kind = attributes.get("type") or "1"
     is_unnumbered = kind in _BULLETS or _BULLET_STYLE.search(attributes.get("style") or "") is not None

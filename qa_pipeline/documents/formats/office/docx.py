@@ -60,7 +60,7 @@ _READ_BY_MAMMOTH |= {
     )
 }  # fmt: skip
 _BOXES = str.maketrans("🞏🞎🗹🗷🗶", "☐☐☑☒✗")
-"""Common characters that replace the rare ones mammoth writes for Wingdings."""
+"""Common characters for the rare characters that mammoth writes for Wingdings."""
 _AROUND_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
 _DEEPEST_ITEM = 8
@@ -191,7 +191,7 @@ class _Reduction:
     def _unseen_runs(
         self, paragraph: "_Element", runs: "Iterable[_Element]", paper: str
     ) -> "Iterator[tuple[_Element, str]]":
-        """Yield the invisible runs of a paragraph with their kind, and mark raised and lowered ones."""
+        """Yield the invisible runs of a paragraph with their kind, and mark raised and lowered runs."""
         style = self._style_of(paragraph)
         shades = [self.styles.shade(paragraph.find(f"{WORD}pPr"), style)]
         shades += [cell.find(f"{WORD}tcPr/{WORD}shd") for cell in paragraph.iterancestors(CELL)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 VALUE = f"{WORD}val"
 _FALSE = frozenset({"0", "false", "off", "none"})
-_BODY_TEXT = 9  # the outline level, counted from 0, of what is no heading (ISO 29500-1, 17.3.1.20)
+_BODY_TEXT = 9  # the outline level, counted from 0, of body text (ISO 29500-1, 17.3.1.20)
 _LONGEST_CHAIN = 50  # styles: a ring of them must end
 _ROLES = {
     "heading": r"(?:heading|rubrik|überschrift|overskrift|titre|título|kop) ?([1-9])",

@@ -88,7 +88,7 @@ def _add_rules(drawing: Drawing, lines: Iterable[Box]) -> None:
 
 
 def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
-    """Yield the box of a thin shape, or those of the straight strokes of a frame, up to a curve."""
+    """Yield the box of a thin shape, or the boxes of the straight strokes of a frame, up to a curve."""
     from pypdfium2 import raw
 
     width, height = box.right - box.left, box.top - box.bottom
@@ -179,7 +179,7 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
 
 
 def _read_field(widget: Any, left_out: Omissions) -> str:
-    """Return `Name: value` of a form field, or nothing if it is empty, a button or a password."""
+    """Return `Name: value` of a form field, or "" if it is empty, a button or a password."""
     from pypdfium2 import raw
 
     flags = ctypes.c_float()

@@ -230,7 +230,7 @@ class Glyphs:
     def _font(self, offset: int) -> tuple[bool, bool]:
         index = self._indexes[offset]
         length = self._raw.FPDFText_GetFontInfo(self._page, index, self._font_name, _NAME_LENGTH, self._flags)
-        # PDFium writes no name of an unknown font, and none that is longer than the memory.
+        # PDFium writes no name if the font is unknown or the name too long.
         name = self._font_name.value if 0 < length <= _NAME_LENGTH else b""
         return _kind_of_font(name, self._flags.value if length else 0)
 

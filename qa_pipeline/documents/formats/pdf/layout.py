@@ -184,7 +184,7 @@ def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
     return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
 
 
-_LONGEST_NAME = 5  # words of the name of an empty column; what is longer is text taken for a name
+_LONGEST_NAME = 5  # words of the name of an empty column; a longer name is text taken for a name
 _LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas
 _FORMULA = re.compile(rf"[{_LARGE}]|(?<!\S)(?:[^\s{_LARGE}]{{1,2}} ){{5,}}")
 """A large operator, or short words in a row, which with operators and operands are a broken formula."""

@@ -284,7 +284,7 @@ _RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
-_BLANK_LINE = 1.6  # of the smallest step of lines: more is one that was left blank
+_BLANK_LINE = 1.6  # of the smallest step of lines: more is a blank line
 _LINE_END = 4  # characters between neighbouring lines in the file at most
 _LOOKED_AT = 300
 """The part of a line that is read: time must not grow with the square of a line's length."""

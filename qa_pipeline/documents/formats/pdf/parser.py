@@ -124,7 +124,7 @@ def _read_pages(
 
 
 def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count signs that stand for letters; returns a note if letters are broken more than now and then."""
+    """Count signs instead of letters; returns a note if more than a few letters are broken."""
     texts = [line.text for page in pages for line in page.lines]
     printed = max(sum(map(visible, texts)), 1)
     broken = left_out.pieces["unreadable_character"]
@@ -230,7 +230,7 @@ def describe_pages(pages: int, numbers: Sequence[int], which: str) -> str:
 
 
 _POINTS_AN_INCH = 72
-_DOTS_AN_INCH = 300  # what Tesseract's manual advises; finer pictures take longer and read no better
+_DOTS_AN_INCH = 300  # as the manual of Tesseract advises; finer pictures only take longer
 _MOST_DOTS = 40_000_000  # 40 MB of grey: a sheet of A2 at 300 dots an inch has 35 million
 _LEAST_CONFIDENCE = 30.0  # of 100: below are specks and lines that Tesseract took for letters
 _SECONDS_A_PAGE = 120  # as documents.parse_seconds by default, which a user raises for OCR
@@ -292,7 +292,7 @@ def _recognise(
             output_type=engine.Output.DICT,
             timeout=_SECONDS_A_PAGE,
         )
-    except RuntimeError as error:  # how pytesseract tells that the time is over, and what Tesseract says
+    except RuntimeError as error:  # pytesseract raises it when the time is over
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height
     return _even_sizes(_gather_lines(table, page.number, scale, height))

@@ -30,7 +30,7 @@ from qa_pipeline.text.doubt import SIGNS
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 """A figure such as `€ 1,250`, `12 kg` or `(4.5%)`."""
-_LONGEST_NAME = 5  # words of a name of a column; what is longer is mostly text taken for one
+_LONGEST_NAME = 5  # words of a name of a column; a longer name is mostly text taken for a name
 
 Row = list[Line]
 """Lines side by side, from left to right."""
@@ -114,11 +114,11 @@ _SAME_SIDE = 4.0  # points: lines of one table end alike, but for the thickness 
 _DOUBLE_RULE = 4.0  # points: two lines this close are one double line, with no row between them
 _MOST_RULES = 400  # lines across on a page: each is compared with all groups, and drawings have thousands
 _MOST_STACKS = 40  # tables of a page: each looks through all lines of the page
-_MOST_HEADER_ROWS = 5  # more rows between two lines are a table of their own and head none below
+_MOST_HEADER_ROWS = 5  # more rows between two lines are a table, and no header
 _WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
 _LINED_ROWS = 3  # rows of boxes that show that lines part the rows; fewer may be a frame and a header
 _WORDS_A_LINE = 3  # of running text; cells that are wrapped in narrow columns have fewer
-_MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a page holds more
+_MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a page has more
 
 
 def ruled_tables(
@@ -334,7 +334,7 @@ class _Stack:
         return ranges
 
     def _gaps(self, first: int, last: int) -> list[Gap]:
-        """Return the white gaps through zones; none if their text reaches out to the left."""
+        """Return the white gaps through zones; [] if their text reaches out to the left."""
         rows = [row for zone in self.zones[first:last] for row in zone]
         if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
             return []
