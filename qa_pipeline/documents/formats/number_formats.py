@@ -23,7 +23,7 @@ def show_number(value: float, form: str) -> str:
     has_condition = re.search(r"\[[<>=]", form) is not None
     if form in ("", "General") or len(form) > _LONGEST or abs(value) > _LARGEST or has_condition:
         return plain
-    positive, *others = _SECTION.findall(form)[:-1]
+    positive, *others = _SECTION.findall(form)[:-1]  # the last match is the empty end
     section = positive
     if value < 0 and others:
         section = others[0]

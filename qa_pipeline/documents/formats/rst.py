@@ -163,7 +163,7 @@ class _Directive(Directive):
             return [_left_out(_OMITTED[name], "\n".join([*self.content, *self.options.values()]))]
         caption = self.options.pop("caption", "")
         content = self._read(StringList([caption], "document"))
-        if name in ("include", "literalinclude") or name.startswith("auto"):
+        if name in ("include", "literalinclude") or name.startswith("auto"):  # text of another file
             content += [_left_out("include", argument), *self._read(body)]
         elif name in _CODE or name in _VERBATIM:  # a language is no text, but a first formula is
             lines = body if name in _CODE else self.content

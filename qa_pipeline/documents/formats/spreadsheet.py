@@ -64,7 +64,7 @@ def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
     tables: list[list[int]] = []
     for number in sorted(sheet.rows):
         gap = range(tables[-1][-1] + 1, number) if tables else ()
-        if tables and sheet.hidden_rows.issuperset(gap):
+        if tables and sheet.hidden_rows.issuperset(gap):  # hidden rows do not part a table
             tables[-1].append(number)
         else:
             tables.append([number])

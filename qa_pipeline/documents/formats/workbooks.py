@@ -69,7 +69,7 @@ def read_sheets(
     from openpyxl import load_workbook
 
     package, main = open_package(content, "Excel", limits)
-    parts = package.linked(main, "worksheet")
+    parts = package.linked(main, "worksheet")  # their rows are counted before openpyxl reads them all
     if sum(package.archive.read(part).count(b"</row>") for part in parts) > limits.rows:
         raise too_many_rows(limits)
     with library_failures(), warnings.catch_warnings(action="ignore"):
@@ -135,7 +135,8 @@ def _show(cell: "Cell", omissions: Omissions) -> str:
         return show_moment(value, form)
     parts = []
     for part in value if isinstance(value, list) else [value]:  # a list has runs of several fonts
-        font, sign = getattr(part, "font", None), None
+        font = getattr(part, "font", None)
+        sign: str | None = None
         if font is not None:
             sign = STRUCK if font.strike else SCRIPTS.get(font.vertAlign)
         parts.append(f"{sign}{part}{LEVEL}" if sign else str(part))

@@ -86,6 +86,7 @@ def _failure_of(error: BaseException) -> DocumentFailure:
 
 
 def _read(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
+    """Return the columns of a file as JSON, or a page of a PDF as PNG."""
     if "format" in head:
         request = ParseRequest(SourceFile(head["path"], content), head["format"])
         return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()

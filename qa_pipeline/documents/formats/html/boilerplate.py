@@ -170,8 +170,8 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
     _mark_shifted(styles)
     remove([node for node, style in styles if "line-through" in style.lower()], omissions, "deleted_text")
     remove(hidden, omissions, "hidden")
-    linked = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
-    marks = [node for node, text in linked if is_mark(text) or not any(map(str.isalnum, text))]
+    candidates = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
+    marks = [node for node, text in candidates if is_mark(text) or not any(map(str.isalnum, text))]
     remove(marks, omissions, "footnote_mark")
     for kinds in (_KINDS, _KINDS_OF_A_PAGE) if page else (_KINDS,):
         for kind, selector in kinds.items():

@@ -137,7 +137,7 @@ class _Reduction:
         self._remove_unseen(root)
         self._write_formulas_and_breaks(root)
         self._write_form_fields(root)
-        in_properties = {
+        in_properties = {  # the tags of settings, which are no text
             str(part.tag) for name in _PROPERTIES for holder in root.iter(name) for part in holder.iter()
         }
         kept = _READ_BY_MAMMOTH | in_properties | {_BOX, *_REFERENCES, _NOTE, _END_NOTE, str(root.tag)}

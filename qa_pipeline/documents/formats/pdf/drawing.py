@@ -99,7 +99,7 @@ def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
     has_mode = raw.FPDFPath_GetDrawMode(path, fill, stroke)
     is_large = width > _SHORTEST_RULE and height > _SHORTEST_RULE / 2
     count = raw.FPDFPath_CountSegments(path)
-    if not (is_large and has_mode and stroke.value) or count > _MOST_SEGMENTS:
+    if not (is_large and has_mode and stroke.value) or count > _MOST_SEGMENTS:  # no frame
         return
     matrix = path.get_matrix().multiply(outer)
     x, y = ctypes.c_float(), ctypes.c_float()

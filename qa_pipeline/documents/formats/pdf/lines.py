@@ -351,7 +351,7 @@ def code_text(lines: Sequence[Line]) -> str:
     left = min(line.left for line in lines)
     words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
     letter_widths = [(word.right - word.left) / len(word.text) for word in words]
-    width = max(median(letter_widths) if letter_widths else lines[0].size * 0.6, 1.0)
+    width = max(median(letter_widths) if letter_widths else lines[0].size * 0.6, 1.0)  # of a letter
     steps = [above.bottom - below.bottom for above, below in pairwise(lines)]
     smallest_step = min((step for step in steps if step > 0), default=0.0)
     text = [_code_line(lines[0], left, width)]

@@ -292,7 +292,7 @@ def _recognise(
             output_type=engine.Output.DICT,
             timeout=_SECONDS_A_PAGE,
         )
-    except RuntimeError as error:  # pytesseract raises it when the time is over
+    except RuntimeError as error:  # pytesseract raises it for timeouts, and for errors of Tesseract
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height
     return _even_sizes(_gather_lines(table, page.number, scale, height))

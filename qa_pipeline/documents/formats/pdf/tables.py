@@ -86,7 +86,7 @@ def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Tabl
 
 def _mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
     """Return the rows with the header marked: bold rows at the top, or a row that reads like names."""
-    title_count = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))
+    title_count = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))  # rows of a single cell
     header_count = len(list(takewhile(bool, bold)))
     if not title_count < header_count < len(rows):
         first, *rest = [[cell.text for cell in row] for row in rows[title_count:]]
