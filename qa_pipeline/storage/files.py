@@ -23,10 +23,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
     The bytes are written to a draft in the same folder, synced to disk, and renamed. After an interruption
     the old file is intact. The next writer of the file replaces the abandoned draft. On an object store, a
-    single request writes the file.
-
-    Raises:
-        StorageError: the file could not be written. The old file is unchanged.
+    single request writes the file. Raises a StorageError; the old file is then unchanged.
     """
     if remote := store_of(path):
         store, name = remote
@@ -118,10 +115,8 @@ def locked(
 def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
     """Replace the content of a file with `change(content)`, without losing concurrent changes.
 
-    A missing file is empty. `change` is called again if another writer was faster.
-
-    Raises:
-        StorageError: the file cannot be written. The old file is unchanged.
+    A missing file is empty. `change` is called again if another writer was faster. Raises a StorageError; the
+    old file is then unchanged.
     """
     if remote := store_of(path):
         store, name = remote

@@ -19,9 +19,7 @@ from qa_pipeline.storage.tables import SCHEMA_VERSION
 def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
     """Write a frame as Parquet, with the table name and schema version in the metadata.
 
-    Raises:
-        TableError: the frame breaks the schema of `table`. The file is unchanged.
-        StorageError: the file could not be written. It is unchanged.
+    Raises a TableError for a wrong schema, or a StorageError; the file is then unchanged.
     """
     write_bytes(path, table_bytes(frame, table))
 
@@ -33,10 +31,9 @@ def table_bytes(frame: pl.DataFrame, table: Table) -> bytes:
 
 
 def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read a table and check its schema. If `columns` are given, the schema is not checked.
+    """Read a table and check its schema, except for given `columns`.
 
-    Raises:
-        TableError: the file is missing, damaged, of another table or version, or breaks the schema.
+    Raises a TableError if the file is missing, damaged, of another table or version, or of a wrong schema.
     """
     try:
         with path.open("rb") as file:  # keeps the same file, even if a writer replaces it
@@ -63,9 +60,7 @@ def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:
     """Read a table of an earlier run; None if it is missing or has another schema version.
 
     An earlier table only saves work. Without it, its content is computed again or read from stored replies.
-
-    Raises:
-        TableError: the file is damaged, of another table, or breaks the schema.
+    Raises a TableError if the file is damaged, of another table, or of a wrong schema.
     """
     try:
         return read_table(path, table) if path.is_file() else None

@@ -99,10 +99,7 @@ def open_rows(
     A JSON file contains a list, an object with the list `data`, or a single object. The delimiter of a CSV
     file is the comma, semicolon or tab that occurs most in its header. A blank cell is None, and blank rows
     are skipped. `content` is that of a file that was already read. The case of `known_columns`, which are
-    names of CSV columns, is ignored.
-
-    Raises:
-        InputError: the file cannot be read.
+    names of CSV columns, is ignored. Raises an InputError.
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:

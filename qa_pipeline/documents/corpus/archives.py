@@ -111,7 +111,7 @@ def list_archive(name: str, open_file: Opener) -> Iterator[FoundFile]:
         if not _HIDDEN.search(path):
             size, stamp = 0 if member.failure else member.size, f"crc32:{member.entry.CRC}"
             opener = partial(archive.open, member.name)
-            yield FoundFile(path, path.encode(), size, opener, member.failure, stamp)
+            yield FoundFile(path, path.encode(), size, opener, failure=member.failure, stamp=stamp)
 
 
 def _open_zip(file: BinaryIO) -> zipfile.ZipFile:
@@ -141,7 +141,7 @@ def _check_member(entry: zipfile.ZipInfo) -> Member:
         problem = DocumentFailure("encrypted", "the content is protected by a password")
     elif entry.compress_type not in _METHODS:
         problem = DocumentFailure("unsupported_format", "compressed by another method than Deflate")
-    return Member(entry, name, path, entry.file_size, problem)
+    return Member(entry, name, path, size=entry.file_size, failure=problem)
 
 
 def _plain(name: str) -> str:

@@ -101,7 +101,7 @@ def _files_below(files: Any, folder: str, address: str, root: str = "") -> Itera
             continue
         raw, opener = relative.encode("utf-8", "surrogateescape"), partial(_open_file, files, path)
         size = info.get("size") or 0
-        yield FoundFile(stored_path(raw), raw, size, opener, None, _stamp(info), _seen(info))
+        yield FoundFile(stored_path(raw), raw, size, opener, stamp=_stamp(info), seen=_seen(info))
 
 
 @contextmanager

@@ -137,7 +137,8 @@ class _Markup:
             case "note":
                 for part in element:
                     written = self._element(part)
-                    self.notes += [written] if part.tag == f"{TEXT}note-body" else []
+                    if part.tag == f"{TEXT}note-body":  # the rest is its mark, which is counted
+                        self.notes.append(written)
                 return ""
             case "s":
                 return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)

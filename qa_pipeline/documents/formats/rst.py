@@ -155,36 +155,36 @@ class _Directive(Directive):
             # A picture, a date or an unknown directive, which have no text of their own.
             return [nodes.image(alt=self.options.get("alt", ""))]
         name = self.name.lower()
-        argument, body = self._split_content()
         if name in _OMITTED:
             is_include = not {"file", "url"}.isdisjoint(self.options)
             if is_include:  # raw text of another file
                 return [_left_out("include")]
             return [_left_out(_OMITTED[name], "\n".join([*self.content, *self.options.values()]))]
-        caption = self.options.pop("caption", "")
-        content = self._read(StringList([caption], "document"))
-        if name in ("include", "literalinclude") or name.startswith("auto"):  # text of another file
-            content += [_left_out("include", argument), *self._read(body)]
-        elif name in _CODE or name in _VERBATIM:  # a language is no text, but a first formula is
-            lines = body if name in _CODE else self.content
-            text = "\n".join(lines).strip("\n")
-            content += [nodes.literal_block(text, text)] if text.strip() else []
-        elif name in ("image", "figure"):
-            content += [nodes.image(alt=self.options.pop("alt", "")), *self._read(body)]
-        elif name in _FRAMES:
-            content += [_left_out("option", argument)] if argument else []
-            content += self._read(body)
-        elif name in _TITLED:
-            title = nodes.title("", argument.rstrip(":"))
-            content.append(nodes.admonition("", title, *self._read(body)))
-        else:  # a box that its name heads, with the argument as its first line
-            label = _LABELS.get(name)
-            if label is None:  # an unknown directive is counted
-                content.append(_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40]))
-            title = nodes.title("", label or re.sub(r"[-_:]", " ", name).capitalize())
-            content.append(nodes.admonition("", title, *self._read(self.content)))
-        rest = " ".join(self.options.values()).strip()
+        caption = StringList([self.options.pop("caption", "")], "document")
+        content = [*self._read(caption), *self._read_kind(name)]
+        rest = " ".join(self.options.values()).strip()  # of the options that are no text
         return [*content, _left_out("option", rest)] if rest else content
+
+    def _read_kind(self, name: str) -> list[nodes.Node]:
+        """Return the nodes of argument and body, by the name of the directive; `alt` leaves the options."""
+        argument, body = self._split_content()
+        if name in ("include", "literalinclude") or name.startswith("auto"):  # text of another file
+            return [_left_out("include", argument), *self._read(body)]
+        if name in _CODE or name in _VERBATIM:  # a language is no text, but a first formula is
+            text = "\n".join(body if name in _CODE else self.content).strip("\n")
+            return [nodes.literal_block(text, text)] if text.strip() else []
+        if name in ("image", "figure"):
+            return [nodes.image(alt=self.options.pop("alt", "")), *self._read(body)]
+        if name in _FRAMES:
+            option = [_left_out("option", argument)] if argument else []
+            return [*option, *self._read(body)]
+        if name in _TITLED:
+            return [nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body))]
+        # a box that its name heads, with the argument as its first line; an unknown name is counted
+        label = _LABELS.get(name)
+        unknown = [_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40])] if label is None else []
+        title = nodes.title("", label or re.sub(r"[-_:]", " ", name).capitalize())
+        return [*unknown, nodes.admonition("", title, *self._read(self.content))]
 
     def _split_content(self) -> tuple[str, StringList]:
         """Return the text after `::`, and the lines below."""

@@ -165,8 +165,8 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
         kind = raw.FPDFAnnot_GetSubtype(note)
         annotations.drawn |= kind not in not_over_text
         if kind == raw.FPDF_ANNOT_WIDGET:
-            value = _read_field(note, left_out)
-            annotations.values += [value] if value else []
+            if value := _read_field(note, left_out):
+                annotations.values.append(value)
         elif kind not in links:
             left_out.add("comment", _read_string(note, b"Contents"))
         if kind == raw.FPDF_ANNOT_TEXT:  # readers move its icon away from the text

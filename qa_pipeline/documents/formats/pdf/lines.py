@@ -133,7 +133,7 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
     if glyphs.text[middle] == " ":
         middle += 1  # PDFium makes blanks up, of no font
     box, size, bold, fixed, turned = glyphs.measure(start, middle, end - 1)
-    return Line(text, page, *box, size, bold, fixed, is_broken, turned, start, end)
+    return Line(text, page, *box, size, bold, fixed, broken=is_broken, turned=turned, start=start, end=end)
 
 
 def _is_same_line(before: Line, after: Line) -> bool:

@@ -81,7 +81,7 @@ def _table_of(
 def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
     rows, unused = render_table(cells)
     box = enclose(line.box for line in lines)
-    return Table(rows, lines[0].page, box, min(line.start for line in lines), unused)
+    return Table(rows, lines[0].page, box, start=min(line.start for line in lines), unused=unused)
 
 
 def _mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
