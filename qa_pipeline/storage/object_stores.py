@@ -129,6 +129,7 @@ class ObjectStore:
         """Return the error to raise for an error of the library, without its message."""
         code, status = _answer(error)
         is_write = name in _PUTS
+        # a condition failed; S3 answers NoSuchKey if another process has deleted the file
         if code == "PreconditionFailed" or status in (409, 412) or (is_write and code == "NoSuchKey"):
             return FileExistsError(str(path))
         is_missing = isinstance(error, FileNotFoundError) and not is_write and code != "NoSuchBucket"

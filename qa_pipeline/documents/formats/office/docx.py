@@ -277,7 +277,8 @@ def _fill_of(shade: "_Element | None") -> str:
     """Return the colour of a shading; "" if it has none."""
     if shade is None:
         return ""
-    colour = shade.get(f"{WORD}color" if shade.get(VALUE) == "solid" else f"{WORD}fill", "")
+    name = "color" if shade.get(VALUE) == "solid" else "fill"  # a solid pattern covers the fill
+    colour = shade.get(f"{WORD}{name}", "")
     return "" if colour in _NO_COLOUR else colour
 
 

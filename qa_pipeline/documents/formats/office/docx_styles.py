@@ -150,8 +150,8 @@ class Numbering:
     def find_level(self, properties: "_Element | None", style_id: str) -> tuple[str, int] | None:
         """Return the list and level of a paragraph; None outside lists, and on a level without a mark."""
         own = None if properties is None else properties.find(f"{WORD}numPr")
-        of_styles = (style.find(f"{WORD}pPr/{WORD}numPr") for style in self._styles.chain(style_id))
-        inherited = next((part for part in of_styles if value_of(part, "numId")), None)
+        by_style = (style.find(f"{WORD}pPr/{WORD}numPr") for style in self._styles.chain(style_id))
+        inherited = next((part for part in by_style if value_of(part, "numId")), None)
         list_id = value_of(own, "numId") or value_of(inherited, "numId")
         if list_id in ("", "0"):  # 0 takes a paragraph out of the list of its style
             return None

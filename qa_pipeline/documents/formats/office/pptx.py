@@ -307,6 +307,7 @@ def _box_of(shape: "BaseShape") -> _Box | None:
 
 
 def _meet(first: _Box | None, second: _Box | None) -> bool:
+    """Return True if two boxes overlap; False if one is unknown."""
     if first is None or second is None:
         return False
     left, top, width, height = first

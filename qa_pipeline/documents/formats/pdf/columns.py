@@ -108,6 +108,7 @@ def _are_columns(left_side: Sequence[Line], right_side: Sequence[Line], total: i
 
 
 def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
+    """Yield the lines, those with white at the gutter as two parts."""
     for line in lines:
         if line.left < gutter < line.right and _splits(line, gutter):
             yield part_of(line, [word for word in line.words if word.right <= gutter + 1])
