@@ -19,8 +19,8 @@ from qa_pipeline.storage.table_schema import DoubtStruct, PageStruct, SectionStr
 from qa_pipeline.text.doubt import KINDS, SIGN
 from qa_pipeline.text.words import clean
 
-_LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
-_DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper ones would be all blanks
+_LONGEST_HEADING = 300  # characters: a longer heading becomes a paragraph
+_DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper items would be all blanks
 _TIGHT = frozenset({"list_item", "table_row"})
 _ONE_LINE = frozenset({"heading", *_TIGHT})
 _MOST_DOUBTS = 16  # of a block: with more it is in doubt as a whole, as finding each takes time
@@ -92,8 +92,10 @@ def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, text_start:
     """Note the doubts about a block: the characters around a sign, or a whole row or quoted mail."""
     signs = list(SIGN.finditer(block.text))
     for sign in signs[:_MOST_DOUBTS]:
-        kind, start, end = KINDS[sign[0]], 0, len(text)
+        kind = KINDS[sign[0]]
+        start, end = 0, len(text)
         if kind != "quoted" and block.kind != "table_row" and len(signs) <= _MOST_DOUBTS:
+            # the text before the sign, written like the whole, is as long as the position of the sign
             before = mask(lay_out(block.kind, clean(block.text[: sign.start()]))).text
             position = min(len(before), end)
             start, end = max(position - 1, 0), min(position + 2, end)
@@ -113,6 +115,7 @@ def _separator(previous: BlockKind | None, kind: BlockKind, *, continues: bool) 
 
 
 def _write_block(block: Block, kind: BlockKind, text: str) -> str:
+    """Return a block as Markdown."""
     if kind == "heading":
         return f"{'#' * min(max(block.level, 1), 6)} {text}"
     if kind == "list_item" and not block.continues:

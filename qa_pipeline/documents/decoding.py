@@ -34,13 +34,8 @@ _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 def decode(content: bytes, *, declared: bool = False, charset: str | None = None) -> str:
     """Decode a text by its byte order mark, its declaration, as UTF-8, or by a guess.
 
-    Args:
-        content: the text.
-        declared: believe an encoding named in an XML declaration or HTML meta element.
-        charset: an encoding named elsewhere, as in the header of an e-mail.
-
-    Raises:
-        DocumentFailure: `binary_content` or `undecodable`.
+    `declared` believes an XML declaration or HTML meta element; `charset` is stated elsewhere, as in the
+    header of an e-mail. Raises a DocumentFailure (`binary_content` or `undecodable`).
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
@@ -69,7 +64,7 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
 
 def _encoding_of(name: str) -> str:
     """Return the encoding that browsers read for a name, such as cp1252 for `latin-1`."""
-    with suppress(LookupError, ValueError):  # the latter where it holds a null character
+    with suppress(LookupError, ValueError):  # unknown, or with a null character
         name = codecs.lookup(name).name
     return _SUPERSETS.get(name, name)
 

@@ -128,6 +128,7 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
 
 
 def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> ContentRow:
+    """Return the columns of a file, its declared fields on a line each and masked."""
     mask, counts = text_mask(masking), Counter(text.masked)
 
     def masked_line(value: str | None, longest: int, mask_line: Mask = mask) -> str | None:

@@ -46,18 +46,9 @@ def read_documents(
 ) -> pl.DataFrame:
     """Read every file of a batch into a row of the documents table, ordered by path.
 
-    Args:
-        batch: name of the batch, stored with each row.
-        files: the files of the batch, or a local folder.
-        settings: limits on files, and the masking that its description may make stricter.
-        parse: parser of files.
-        previous: the table of an earlier run; its rows of unchanged bytes are taken over.
-        notify: called with the number of finished files.
-        forgotten: hashes of contents that are not read.
-
-    Raises:
-        CorpusError: the batch is missing, or its description cannot be used.
-        SettingsError: masking lacks a key.
+    Rows of unchanged bytes are taken over from `previous`, the table of an earlier run. `forgotten` are the
+    hashes of contents that are not read, and `notify` is called with the number of finished files. Raises a
+    CorpusError if the batch or its description cannot be read, and a SettingsError if masking lacks a key.
     """
     files = open_folder(files) if isinstance(files, Path) else files
     document_files = documents_among(files.list())
@@ -181,6 +172,7 @@ class _BatchWork:
         return {"status": status, "reason": failure.reason, "detail": detail}
 
     def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
+        """Return the origin by the line of a file, the file itself, `base_uri` or the batch."""
         base = self.description.base_uri
         address = f"{base}/{quote(file.raw, safe='/')}" if base else None
         if address and self.bare_mask(address).counts:
@@ -233,10 +225,10 @@ def _format(file: FoundFile, settings: DocumentSettings) -> str:
 
 
 def _document_id(content_sha256: str | None, path: str, unique_name: bytes, ids: set[str]) -> str:
-    """Hash the bytes, with the path for repeated bytes, or the path alone of unread files."""
+    """Return the hash of the bytes, with the path for repeated bytes, or of the path of unread files."""
     content = content_sha256 or ""
-    longer = ["\0".join(parts) for parts in ((content, path), (content, path, unique_name.hex()))]
-    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in longer]
+    with_path = ["\0".join(parts) for parts in ((content, path), (content, path, unique_name.hex()))]
+    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in with_path]
     candidates = [name[:_ID_LENGTH] for name in (content, *hashes) if name]
     document_id = next((name for name in candidates if name not in ids), candidates[-1])
     ids.add(document_id)

@@ -23,10 +23,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
     The bytes are written to a draft in the same folder, synced to disk, and renamed. After an interruption
     the old file is intact. The next writer of the file replaces the abandoned draft. On an object store, a
-    single request writes the file.
-
-    Raises:
-        StorageError: the file could not be written. The old file is unchanged.
+    single request writes the file. Raises a StorageError; the old file is then unchanged.
     """
     if remote := store_of(path):
         store, name = remote
@@ -84,12 +81,9 @@ def locked(
 
     Folders on object stores are not locked. There, conditional writes protect releases and decisions.
 
-    Args:
-        folder: the folder to lock.
-        shared: allow other shared locks at the same time.
-        wait: wait for a locked folder instead of failing.
-        across_hosts: lock the file `.lock` in the folder, which remains afterwards. Network file systems lock
-            folders only on a single host.
+    `shared` allows other shared locks at the same time, and `wait` waits for a locked folder instead of
+    failing. `across_hosts` locks the file `.lock` in the folder, which remains afterwards, since network file
+    systems lock folders only on a single host.
 
     Raises:
         StorageError: the folder cannot be opened, or another command has locked it.
@@ -121,12 +115,8 @@ def locked(
 def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
     """Replace the content of a file with `change(content)`, without losing concurrent changes.
 
-    Args:
-        path: the file. If it is missing, its content is empty.
-        change: the function that returns the new content. It is called again if another writer was faster.
-
-    Raises:
-        StorageError: the file cannot be written. The old file is unchanged.
+    A missing file is empty. `change` is called again if another writer was faster. Raises a StorageError; the
+    old file is then unchanged.
     """
     if remote := store_of(path):
         store, name = remote
@@ -141,12 +131,7 @@ def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
 
 
 def delete(path: Path) -> None:
-    """Delete a file, or a folder with its content, if it exists.
-
-    Raises:
-        OSError: a local path cannot be deleted.
-        StorageError: a path on an object store cannot be deleted.
-    """
+    """Delete a file, or a folder with its content, if it exists; raises OSError or a StorageError."""
     if remote := store_of(path):
         store, name = remote
         if store.exists(name):
@@ -197,11 +182,7 @@ def publish_folder(folder: Path, target: Path, last: str) -> None:
 
 @contextmanager
 def local_copy(folder: Path) -> Iterator[Path]:
-    """Yield a local folder, or a temporary local copy of a folder on an object store.
-
-    Raises:
-        StorageError: the folder cannot be read.
-    """
+    """Yield a local folder, or a temporary copy of a folder on an object store; raises a StorageError."""
     remote = store_of(folder)
     if remote is None:
         yield folder
@@ -222,11 +203,7 @@ Version = tuple[int | str, int]
 
 
 def version_of(path: Path) -> Version | None:
-    """Return the version of a file; None if it does not exist.
-
-    Raises:
-        StorageError: the file cannot be accessed.
-    """
+    """Return the version of a file, None if it does not exist; raises a StorageError."""
     try:
         if remote := store_of(path):
             store, name = remote
@@ -251,8 +228,8 @@ def versions_in(folder: Path, suffix: str) -> dict[str, Version]:
         versions = {name: (status.st_mtime_ns, status.st_size) for name, status in files}
     else:
         return {}
-    is_ours = {name for name in versions if name.endswith(suffix) and not name.startswith(".")}
-    return {name.removesuffix(suffix): versions[name] for name in is_ours}
+    visible = [name for name in versions if name.endswith(suffix) and not name.startswith(".")]
+    return {name.removesuffix(suffix): versions[name] for name in visible}
 
 
 def _stamp(info: Mapping[str, Any]) -> Version:

@@ -22,11 +22,7 @@ def hash_json(value: Any) -> str:
 
 
 def hash_file(path: Path) -> str:
-    """Return the hash of a file without reading it into memory at once.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """Return the hash of a file without reading it into memory at once; raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

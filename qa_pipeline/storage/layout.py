@@ -12,11 +12,7 @@ _FORBIDDEN = frozenset('/\\:*?"<>|,[]')
 
 
 def check_batch_name(name: str) -> None:
-    """Refuse a batch name that is not a valid folder name on every system or not a valid partition key.
-
-    Raises:
-        CorpusError: the name breaks a rule.
-    """
+    """Raise a CorpusError unless a name is valid as a folder on every system and as a partition key."""
     problem = name_problem(name)
     if problem:
         raise CorpusError(refusal(name, problem))

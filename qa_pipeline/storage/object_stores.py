@@ -31,10 +31,6 @@ class ObjectStore:
 
     A failed request is never reported as a missing file. Files are opened only for reading, because an
     exception inside `open("wb")` would publish a partial file.
-
-    Args:
-        files: the file system.
-        scheme: scheme of its addresses.
     """
 
     def __init__(self, files: Any, scheme: str) -> None:
@@ -74,11 +70,7 @@ class ObjectStore:
         """Do nothing. Object stores lack folders, and some libraries would create a bucket."""
 
     def open(self, path: str, mode: str = "r", **options: Any) -> IO[Any]:
-        """Open a snapshot of a file for reading.
-
-        Raises:
-            io.UnsupportedOperation: `mode` is not a reading mode.
-        """
+        """Open a snapshot of a file for reading; raises io.UnsupportedOperation for other modes."""
         if set(mode) - {"r", "b", "t"}:
             raise io.UnsupportedOperation(f"{path} is written whole, with write_bytes")
         content = io.BytesIO(self._ask("cat_file", path))
@@ -90,7 +82,10 @@ class ObjectStore:
 
     def rm(self, path: str, *, recursive: bool = False) -> None:
         """Delete a file, or all files below a path."""
-        self._ask("rm", path, recursive=True) if recursive else self._ask("rm_file", path)
+        if recursive:
+            self._ask("rm", path, recursive=True)
+        else:
+            self._ask("rm_file", path)
 
     def read_version(self, path: str) -> tuple[bytes, str | None]:
         """Return a file's bytes and its version for `put_if`.
@@ -100,7 +95,8 @@ class ObjectStore:
         try:
             # version first: if the file changes in between, a write with the old version fails
             facts = self._ask("info", path)
-            return self._ask("cat_file", path), facts["ETag"] if self.scheme == "s3" else ""
+            version = facts["ETag"] if self.scheme == "s3" else ""
+            return self._ask("cat_file", path), version
         except FileNotFoundError:
             return b"", None
 
@@ -113,7 +109,9 @@ class ObjectStore:
             ChangedMeanwhileError: the file has another version, or it exists although it must not.
             StorageError: the file cannot be written.
         """
-        condition = {"mode": "create"} if version is None else {"IfMatch": version} if version else {}
+        condition = {"mode": "create"} if version is None else {}
+        if version:
+            condition = {"IfMatch": version}
         try:
             self._ask("pipe_file", path, content, **condition)
         except FileExistsError as error:
@@ -131,6 +129,7 @@ class ObjectStore:
         """Return the error to raise for an error of the library, without its message."""
         code, status = _answer(error)
         is_write = name in _PUTS
+        # a condition failed; S3 answers NoSuchKey if another process has deleted the file
         if code == "PreconditionFailed" or status in (409, 412) or (is_write and code == "NoSuchKey"):
             return FileExistsError(str(path))
         is_missing = isinstance(error, FileNotFoundError) and not is_write and code != "NoSuchBucket"
@@ -144,10 +143,7 @@ class ObjectStore:
 def stored_path(address: str) -> Path:
     """Convert an address to a path that can be joined, listed and read like a `Path`.
 
-    Write to it with the functions of `files`.
-
-    Args:
-        address: an address in the form that `location_of` returns.
+    Write to it with the functions of `files`. `address` has the form that `location_of` returns.
 
     Raises:
         ValueError: the address lacks a bucket, or contains wildcards.
@@ -172,10 +168,7 @@ def store_of(path: Path) -> tuple[ObjectStore, str] | None:
 
 
 def _answer(error: BaseException) -> tuple[str, int | None]:
-    """Return the error code and HTTP status of a store's response.
-
-    Without a response, return the name of the error's class and None.
-    """
+    """Return the code and HTTP status of a store's response, or the name of the error's class and None."""
     part: BaseException | None = error
     while part is not None:
         response = getattr(part, "response", None)

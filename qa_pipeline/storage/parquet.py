@@ -19,28 +19,21 @@ from qa_pipeline.storage.tables import SCHEMA_VERSION
 def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
     """Write a frame as Parquet, with the table name and schema version in the metadata.
 
-    Raises:
-        TableError: the frame breaks the schema of `table`. The file is unchanged.
-        StorageError: the file could not be written. It is unchanged.
+    Raises a TableError for a wrong schema, or a StorageError; the file is then unchanged.
     """
     write_bytes(path, table_bytes(frame, table))
 
 
 def table_bytes(frame: pl.DataFrame, table: Table) -> bytes:
-    """Return the bytes of the Parquet file of a table. Equal frames give equal bytes.
-
-    Raises:
-        TableError: the frame breaks the schema of `table`.
-    """
+    """Return the Parquet file of a table, equal for equal frames; raises a TableError for a wrong schema."""
     metadata = {"table": table.name, "schema_version": str(SCHEMA_VERSION)}
     return _parquet(table.conform(frame), metadata)
 
 
 def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read a table and check its schema. If `columns` are given, the schema is not checked.
+    """Read a table and check its schema, except for given `columns`.
 
-    Raises:
-        TableError: the file is missing, damaged, of another table or version, or breaks the schema.
+    Raises a TableError if the file is missing, damaged, of another table or version, or of a wrong schema.
     """
     try:
         with path.open("rb") as file:  # keeps the same file, even if a writer replaces it
@@ -67,9 +60,7 @@ def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:
     """Read a table of an earlier run; None if it is missing or has another schema version.
 
     An earlier table only saves work. Without it, its content is computed again or read from stored replies.
-
-    Raises:
-        TableError: the file is damaged, of another table, or breaks the schema.
+    Raises a TableError if the file is damaged, of another table, or of a wrong schema.
     """
     try:
         return read_table(path, table) if path.is_file() else None
@@ -78,11 +69,7 @@ def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:
 
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
-    """Write any frame as Parquet, without a table name. Equal frames give equal bytes.
-
-    Raises:
-        StorageError: the file could not be written. The old file is unchanged.
-    """
+    """Write any frame as Parquet, without a table name; raises a StorageError."""
     write_bytes(path, _parquet(frame, {}))
 
 
@@ -94,12 +81,9 @@ ROW_GROUP = 2000
 def appended_parquet(
     path: Path, schema: pl.Schema, group: int = ROW_GROUP
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Open a new Parquet file and yield a function that appends frames.
+    """Open a new Parquet file and yield a function that appends frames; raises OSError.
 
     About one row group is in memory at a time.
-
-    Raises:
-        OSError: the file cannot be written.
     """
     import pyarrow.parquet as pq
 
@@ -114,7 +98,7 @@ def appended_parquet(
     def append(frame: pl.DataFrame) -> None:
         if frame.height:
             waiting.append(frame.select(schema.names()).cast(schema))
-        if sum(frame_waiting.height for frame_waiting in waiting) >= group:
+        if sum(each.height for each in waiting) >= group:
             flush()
 
     with pq.ParquetWriter(path, arrow, compression="zstd") as writer:
@@ -165,12 +149,7 @@ def _parquet(frame: pl.DataFrame, metadata: dict[str, str]) -> bytes:
 
 
 def _check_origin(path: Path, metadata: dict[str, str], table: Table) -> None:
-    """Check the table name and schema version of a file.
-
-    Raises:
-        TableVersionError: the file has another schema version.
-        TableError: the file contains another table.
-    """
+    """Check the table and schema version of a file; raises a TableError or TableVersionError."""
     name, version = metadata.get("table"), metadata.get("schema_version")
     if name != table.name:
         raise TableError(f"{path} holds table {name or 'of no name'}, expected {table.name}")

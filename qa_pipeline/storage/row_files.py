@@ -98,17 +98,8 @@ def open_rows(
 
     A JSON file contains a list, an object with the list `data`, or a single object. The delimiter of a CSV
     file is the comma, semicolon or tab that occurs most in its header. A blank cell is None, and blank rows
-    are skipped.
-
-    Args:
-        path: the file.
-        limits: the limits of the file and its rows.
-        suffixes: the suffixes that the caller accepts.
-        content: the content of the file, if it was already read.
-        known_columns: names of CSV columns that are matched regardless of case.
-
-    Raises:
-        InputError: the file cannot be read.
+    are skipped. `content` is that of a file that was already read. The case of `known_columns`, which are
+    names of CSV columns, is ignored. Raises an InputError.
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -133,17 +124,15 @@ def open_rows(
 
 
 def json_lines(path: Path, limits: Limits) -> Iterator[FileRow]:
-    """Read JSON lines from a file with any name and any number of lines. Blank lines are skipped.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Read JSON lines from a file of any name and length, without blank lines; raises an InputError."""
     return _lines(_read_bytes(path, limits), limits)
 
 
 def is_too_deep(value: object, levels: int = MOST_LEVELS) -> bool:
     """Return True if mappings and lists are nested more than `levels` deep."""
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    if not isinstance(value, Mapping | list | tuple):
+        return False
+    inner = value.values() if isinstance(value, Mapping) else value
     return any(levels == 0 or is_too_deep(item, levels - 1) for item in inner)
 
 
@@ -153,6 +142,7 @@ def too_long(limits: Limits) -> Fault:
 
 
 def _read_bytes(path: Path, limits: Limits) -> bytes:
+    """Return the content of a file of the allowed size; raises an InputError."""
     try:
         if not path.is_file() and path.exists():  # opening a pipe would wait for its writer
             raise InputError(f"{path} cannot be read: it is no file; name one")
@@ -207,6 +197,7 @@ def _lines(content: bytes, limits: Limits) -> Iterator[FileRow]:
 
 
 def _parse_json(line: bytes) -> Any:
+    """Return the value of a line, or the Fault of the row."""
     try:
         text = line.decode()
         value = json.loads(text)
@@ -262,6 +253,7 @@ def _csv_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, l
 
 
 def _csv_rows(records: Iterator[tuple[int, list[str]]], header: Sequence[str]) -> Iterator[FileRow]:
+    """Yield records as mappings by column; a record with too many cells is a Fault."""
     width = len(header)
     for number, cells in records:
         filled = [cell if cell.strip() else None for cell in cells]
@@ -291,6 +283,7 @@ def _open_table(path: Path, content: bytes, limits: Limits) -> RowFile:
 
 
 def _table_rows(path: Path, batches: "Iterator[pyarrow.RecordBatch]", limits: Limits) -> Iterator[FileRow]:
+    """Yield the rows of batches, whose size is checked as they are unpacked."""
     import polars as pl
 
     number = size = 0

@@ -57,11 +57,7 @@ class Table:
         return pl.DataFrame(schema=self.schema)
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-        """Build a conforming frame from row dictionaries. Missing keys become null.
-
-        Raises:
-            TableError: the rows break the schema.
-        """
+        """Build a frame from rows, with null for missing keys; raises a TableError for a wrong schema."""
         # Arrow builds nested columns faster than polars
         return self.conform(
             pl.DataFrame(pa.Table.from_pylist(list(rows), schema=self._arrow), schema=self.schema)
@@ -82,19 +78,15 @@ class Table:
     def problems(self, frame: pl.DataFrame) -> list[str]:
         """List all problems of `frame` with the schema; an empty list if it conforms."""
         expected, actual = self.schema, frame.schema
-        missing = [name for name in expected if name not in actual]
-        unknown = [name for name in actual if name not in expected]
+        missing = [f"column {name} is missing" for name in expected if name not in actual]
+        unknown = [f"column {name} is unknown" for name in actual if name not in expected]
         retyped = [
             f"column {name} is {actual[name]}, expected {dtype}"
             for name, dtype in expected.items()
             if name in actual and actual[name] != dtype
         ]
         if missing or unknown or retyped:
-            return (
-                [f"column {name} is missing" for name in missing]
-                + [f"column {name} is unknown" for name in unknown]
-                + retyped
-            )
+            return [*missing, *unknown, *retyped]
         nulls = [
             f"column {column.name} has {count} nulls"
             for column in self.columns
@@ -116,7 +108,7 @@ def typed_rows(frame: pl.DataFrame, row_type: type[Row]) -> Iterator[Row]:
     types = get_type_hints(row_type)
     if missing := sorted(types.keys() - set(frame.columns)):
         raise TableError(f"rows for {row_type.__name__} lack the columns {', '.join(missing)}")
-    required = [name for name, of in types.items() if NoneType not in get_args(of)]
+    required = [name for name, annotation in types.items() if NoneType not in get_args(annotation)]
     if empty := [name for name in required if frame[name].null_count()]:
         raise TableError(f"rows for {row_type.__name__} have nulls in {', '.join(empty)}")
     return cast("Iterator[Row]", frame.iter_rows(named=True))

@@ -18,15 +18,7 @@ LEFT_OUT = pl.Struct({"what": pl.String(), "pieces": pl.Int32(), "characters": p
 MASKED = pl.Struct({"kind": pl.String(), "count": pl.Int32()})
 DOUBT = pl.Struct({"kind": pl.String(), **SPAN})
 LANGUAGE_SHARE = pl.Struct({"language": pl.String(), "share": pl.Float64()})
-DECLARED = pl.Struct(
-    {
-        "title": pl.String(),
-        "language": pl.String(),
-        "source_uri": pl.String(),
-        "licence": pl.String(),
-        "status": pl.String(),
-    }
-)
+DECLARED = pl.Struct(dict.fromkeys(("title", "language", "source_uri", "licence", "status"), pl.String()))
 CITATION = pl.Struct(
     {
         "raw": pl.String(),

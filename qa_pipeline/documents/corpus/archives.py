@@ -27,7 +27,7 @@ from qa_pipeline.errors import CorpusError
 
 ZIP_START = b"PK\x03\x04"
 _UTF8_NAME, _ENCRYPTED = 0x800, 0x1  # bits of the flags of a member (APPNOTE 4.4.4)
-# The library bounds what one step of these may yield; of bzip2 and LZMA it cannot.
+# For these zipfile bounds the bytes that a step yields; for bzip2 and LZMA it does not.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _HARMLESS = 50_000_000  # bytes below which the ratio of compression is not checked
 _MOST_GROWTH = 300  # times its size that a large container may decompress to
@@ -93,7 +93,7 @@ def open_archive(content: bytes, limits: ReaderLimits = LIMITS) -> Archive:
 
 
 def list_archive(name: str, open_file: Opener) -> Iterator[FoundFile]:
-    """Yield the visible members of an archive as files of a batch; unreadable ones carry their failure.
+    """Yield the visible members of an archive as files of a batch; an unreadable file carries its failure.
 
     The archive stays open while any of these files is in use. Raises a CorpusError if it is damaged or a
     bomb.
@@ -111,10 +111,11 @@ def list_archive(name: str, open_file: Opener) -> Iterator[FoundFile]:
         if not _HIDDEN.search(path):
             size, stamp = 0 if member.failure else member.size, f"crc32:{member.entry.CRC}"
             opener = partial(archive.open, member.name)
-            yield FoundFile(path, path.encode(), size, opener, member.failure, stamp)
+            yield FoundFile(path, path.encode(), size, opener, failure=member.failure, stamp=stamp)
 
 
 def _open_zip(file: BinaryIO) -> zipfile.ZipFile:
+    """Open a ZIP file; raises a DocumentFailure if it is damaged or a bomb."""
     with _report_damage():
         size = file.seek(0, 2)
         opened = zipfile.ZipFile(file)
@@ -126,6 +127,7 @@ def _open_zip(file: BinaryIO) -> zipfile.ZipFile:
 
 
 def _check_member(entry: zipfile.ZipInfo) -> Member:
+    """Return an entry with its name in Unicode, and the reason not to read it."""
     name, problem = entry.filename, None
     if not entry.flag_bits & _UTF8_NAME:  # many programs write UTF-8 without saying so
         with suppress(UnicodeDecodeError):
@@ -139,7 +141,7 @@ def _check_member(entry: zipfile.ZipInfo) -> Member:
         problem = DocumentFailure("encrypted", "the content is protected by a password")
     elif entry.compress_type not in _METHODS:
         problem = DocumentFailure("unsupported_format", "compressed by another method than Deflate")
-    return Member(entry, name, path, entry.file_size, problem)
+    return Member(entry, name, path, size=entry.file_size, failure=problem)
 
 
 def _plain(name: str) -> str:

@@ -116,7 +116,7 @@ class FolderCorpus(Corpus):
 
 
 def open_folder(folder: Path) -> BatchFiles:
-    """Return the files below a local folder; unreadable ones carry their failure."""
+    """Return the files below a local folder; an unreadable file carries its failure."""
     return BatchFiles(folder.name, partial(_files_below, str(folder)))
 
 
@@ -130,6 +130,7 @@ def _check_entry(entry: os.DirEntry[str], base: str) -> Entry:
 
 
 def _files_below(folder: str) -> Iterator[FoundFile]:
+    """Yield the visible files, links and unreadable folders below a folder."""
     if not Path(folder).is_dir():
         raise missing_batch(folder)
     base = os.path.realpath(folder)

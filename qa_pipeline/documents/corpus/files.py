@@ -70,7 +70,10 @@ def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_byte
     remaining = limit + 1  # the size may have changed since it was listed
     if listed.size <= limit:
         with listed.open() as file:
-            while remaining > 0 and (part := file.read(remaining)):
+            while remaining > 0:
+                part = file.read(remaining)
+                if not part:
+                    break
                 parts.append(part)
                 remaining -= len(part)
     if listed.size > limit or remaining <= 0:
@@ -88,6 +91,7 @@ def hash_files(files: Iterable[FoundFile]) -> str:
 
 
 def _content_hash(file: FoundFile) -> bytes:
+    """Hash a file's content, the hash that its store lists, or the reason of its failure."""
     content = hashlib.sha256()
     try:
         if file.failure is not None:

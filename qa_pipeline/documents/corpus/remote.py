@@ -67,7 +67,8 @@ class RemoteCorpus(Corpus):
     def files_of(self, name: str) -> BatchFiles:
         """Return the files of a batch."""
         address = self.address(name)
-        for entry in sorted(self.entries(), key=lambda entry: (not entry.is_folder, entry.raw)):
+        folders_first = sorted(self.entries(), key=lambda entry: (not entry.is_folder, entry.raw))
+        for entry in folders_first:
             key = entry.raw.decode("utf-8", "surrogateescape")
             path = f"{self._root}/{key}"
             if entry.is_folder and key == name:
@@ -100,7 +101,7 @@ def _files_below(files: Any, folder: str, address: str, root: str = "") -> Itera
             continue
         raw, opener = relative.encode("utf-8", "surrogateescape"), partial(_open_file, files, path)
         size = info.get("size") or 0
-        yield FoundFile(stored_path(raw), raw, size, opener, None, _stamp(info), _seen(info))
+        yield FoundFile(stored_path(raw), raw, size, opener, stamp=_stamp(info), seen=_seen(info))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
@@ -68,7 +68,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     for item in manifest.values():
         path = _path_of(item, folder)
         if path not in chapters and item.get("media-type", "") in _PAGE_TYPES:
-            _count_page(archive, path, item, omissions)
+            with suppress(DocumentFailure):
+                text = "".join(block.text for block in _read_page(archive, path, item, omissions))
+                omissions.count("outside_order", 1 if text else 0, visible(text))
     return ParsedFile(
         blocks=tuple(blocks),
         title=_metadata(package, "title"),
@@ -109,14 +111,6 @@ def _metadata(package: "_Element", name: str) -> str | None:
             if text := " ".join("".join(map(str, element.itertext())).split()):
                 return text
     return None
-
-
-def _count_page(archive: Archive, path: str, item: "_Element", omissions: Omissions) -> None:
-    """Count a page outside the order of reading."""
-    with suppress(DocumentFailure):
-        text = "".join(block.text for block in _read_page(archive, path, item, omissions))
-        if text:
-            omissions.add("outside_order", text)
 
 
 def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissions) -> list[Block]:

@@ -20,7 +20,7 @@ SCRIPTS = {"superscript": RAISED, "subscript": LOWERED}
 _SCRIPT = re.compile("(?P<gap>\\s?)(?P<sign>[\x0e\x0f\x11])(?P<inside>[^\x0e\x0f\x10\x11]*)\x10")
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
-_REACH = 40  # characters before a raised text that tell what it is
+_REACH = 40  # characters before a raised text that decide its meaning
 _STARTS = ("", ":", "|", "(", "-", "–", "—")
 """Characters before the first word of a text, cell or bracket."""
 _MARKS = re.compile(
@@ -52,6 +52,7 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
 
 
 def _settle_innermost(text: str, omissions: Omissions | None) -> str:
+    """Write the scripts that contain no other script, such as `RAISED` 2 `LEVEL`."""
     parts: list[str] = []
     before = ""  # the end of the text that is written already
     position = 0
@@ -64,16 +65,26 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
             before = ""  # it belongs to the text that follows, as in `Carbon ^14C`
         if sign == STRUCK:
             written = ""
+        elif sign == LOWERED:
+            written = _write_lowered(inside, before, after)
         else:
-            written = (_write_lowered if sign == LOWERED else write_script)(inside, before, after)
+            written = write_script(inside, before, after)
         if inside and not written and omissions is not None:
             omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
         if sign == STRUCK or written == inside or before.strip()[-1:] in _STARTS:
-            written = gap + written
+            written = gap + written  # otherwise the blank before the script goes
         parts += [between, written]
         before = (before + written)[-_REACH:]
         position = script.end()
     return "".join([*parts, text[position:]])
+
+
+def shift_of(position: str) -> Literal["sub", "sup", ""]:
+    """Return the shift by a position of ODF, such as `super 58%` or `-9% 58%`, or of DrawingML (`30000`)."""
+    height = position.partition(" ")[0]
+    if height.startswith(("sub", "-")):
+        return "sub"
+    return "sup" if height.strip("0%") else ""
 
 
 def is_mark(text: str) -> bool:
@@ -87,8 +98,9 @@ def write_script(raised: str, before: str, after: str) -> str:
     is_exponent = _EXPONENT.fullmatch(raised) is not None
     exponent = raised if is_exponent else _bracketed(raised)
     if base[-1:] in _STARTS:
-        plain = "" if is_mark(raised) else raised
-        return f"^{exponent}" if raised.isdigit() and _ISOTOPE.match(after) else plain
+        if raised.isdigit() and _ISOTOPE.match(after):
+            return f"^{exponent}"
+        return "" if is_mark(raised) else raised
     if raised in ("®", "™", "©", "℠") or _is_ending(base, raised):
         return raised
     if is_mark(raised) and not _is_power(raised, base, before, after):
@@ -99,6 +111,7 @@ def write_script(raised: str, before: str, after: str) -> str:
 
 
 def _write_lowered(inside: str, before: str, after: str) -> str:
+    """Return lowered text as written between two texts: `x_1`, but `H2O`."""
     base = before.split()[-1] if before.strip() else ""
     if base[-1:] in _STARTS or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside)):
         return inside
@@ -138,7 +151,7 @@ def _is_power(inside: str, base: str, before: str, after: str) -> bool:
 
 
 def _is_term(base: str, before: str, inside: str = "") -> bool:
-    """Return True if a power may stand behind this: a number, variable, product or bracket around a term."""
+    """Return True if a text may have a power: a number, variable, product or bracket around a term."""
     if inside.isdigit():
         return True
     if base[-1] in ")]}":
@@ -189,12 +202,14 @@ def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") ->
 
 
 def _write(element: "_Element", depth: int) -> _Part:
+    """Return an element and its children on a line; raises an _UnwritableError."""
     name = _name_of(element)
     if depth > _DEEPEST or "strike" in element.get("notation", ""):
         raise _UnwritableError
     if name in _LEAVES:
         return _join([_token(text) for text in _TOKEN.findall("".join(map(str, element.itertext())))])
-    if any((text or "").strip() for text in (element.text, *(child.tail for child in element))):
+    texts_between = (element.text, *(child.tail for child in element))
+    if any(text and text.strip() for text in texts_between):  # it belongs to no part of the formula
         raise _UnwritableError
     children = [
         child for child in element if isinstance(child.tag, str) and not _SKIPPED.fullmatch(_name_of(child))
@@ -203,6 +218,7 @@ def _write(element: "_Element", depth: int) -> _Part:
 
 
 def _compose(name: str, element: "_Element", parts: list[_Part]) -> _Part:
+    """Return an element of MathML (`mfrac`) or OMML (`f`) from its written parts."""
     match name, parts:
         case "msub" | "munder" | "sSub", [base, below]:
             return _scripts(base, below=below.text)
@@ -244,7 +260,9 @@ def _property(element: "_Element", name: str) -> str | None:
 def _token(text: str) -> _Part:
     if text.isspace():
         return _Part("")
-    return _Part(text, "number" if text[0].isdigit() else "name" if text[0].isalpha() else "sign")
+    if text[0].isdigit():
+        return _Part(text, "number")
+    return _Part(text, "name" if text[0].isalpha() else "sign")
 
 
 def _join(parts: Sequence[_Part]) -> _Part:
@@ -282,6 +300,7 @@ def _needs_blank(before: _Part, part: _Part, written: str) -> bool:
 
 
 def _scripts(base: _Part, below: str = "", above: str = "") -> _Part:
+    """Return a base with its index and exponent, such as `x_1^2`; primes are written as they are."""
     is_simple = base.kind != "script" and re.fullmatch(r"[\w.,]+", base.text) is not None
     needs_brackets = not (is_simple or base.kind == "sign" or _is_enclosed(base.text))
     written = f"({base.text})" if needs_brackets else base.text
@@ -308,7 +327,10 @@ def _is_enclosed(text: str) -> bool:
         return False
     depth = 0
     for index, sign in enumerate(text):
-        depth += (sign in "([{") - (sign in ")]}")
-        if depth <= 0:
+        if sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+        if depth == 0:
             return index == len(text) - 1
     return False

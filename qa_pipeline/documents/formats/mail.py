@@ -27,7 +27,7 @@ from qa_pipeline.text.language import declared_language
 
 _SHOWN_HEADERS = ("From", "To", "Cc", "Date")
 _MAIL_HEADERS = frozenset(["from", "to", "subject", "date", "received", "message-id", "mime-version"])
-"""A file with none of these headers is not an e-mail."""
+"""A file without any of these headers is not an e-mail."""
 _TEXT_TYPES = ("text/plain", "text/html", "text/markdown", "multipart")
 """A `multipart` without parts lacks its boundary and is text."""
 _LONGEST_HEADER = 10_000  # characters: the time to decode one grows with the square of its length
@@ -85,6 +85,7 @@ class _Reader:
         yield from blocks if _FORWARD.match(subject) else _mark_earlier(blocks)
 
     def _read_part(self, part: Message, level: int) -> Iterator[Block]:
+        """Yield the blocks of a part of a message and of the parts in it."""
         kind = part.get_content_type()
         children = list(part.get_payload()) if part.is_multipart() else []
         if kind == "message/rfc822" and children:
@@ -116,6 +117,7 @@ class _Reader:
         return plain if takes_plain else rich
 
     def _read_text(self, part: Message, level: int) -> list[Block]:
+        """Return the blocks of a plain or HTML part, its headings below `level`."""
         content, footer = _payload_of(part)
         is_html = part.get_content_type() == "text/html"
         try:
@@ -132,6 +134,7 @@ class _Reader:
         return lower_headings(blocks, by=level)
 
     def _read_plain(self, text: str) -> Iterator[Block]:
+        """Yield the blocks of a plain text, with the lines behind `>` as quotes."""
         text = text.replace("\n-- \n", "\n\n")  # the mark of a signature
         position = 0
         for quote in _QUOTED_LINES.finditer(text):
@@ -169,7 +172,7 @@ def _payload_of(part: Message) -> tuple[bytes, str]:
         body = _BASE64.match(text)
         if body is None:  # declared as Base64, but plain text
             return text.encode("utf-8", "surrogateescape"), ""
-        with suppress(binascii.Error):
+        with suppress(binascii.Error):  # further `=` do no harm where the padding is complete
             return base64.b64decode(f"{body[0]}=="), text[body.end() :]
     payload = part.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b"", ""

@@ -37,7 +37,7 @@ _ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", r
 _ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")
 """`> [!NOTE]` makes a quote a box."""
 _NESTING = 60
-_DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what would go over its limit
+_DEEPEST = _NESTING - 2  # a list takes two levels, and the parser drops deeper text
 _COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
 _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
 _KEPT_INLINE = re.compile(r"<(/?)(br|sup|sub|del|s|strike|span|font)\b([^<>]*)>", re.IGNORECASE)
@@ -70,7 +70,10 @@ def _fenced_box(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
 
 
 def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
-    """Parse a mark and the indented lines below it."""
+    """Parse a mark such as `!!! note` and the indented lines below it.
+
+    In markdown-it `bMarks` and `eMarks` are the starts and ends of lines, and `tShift` their indents.
+    """
     line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
     mark = None if state.is_code_block(start) else _INDENTED_BOX.match(line)
     if mark is None or silent:
@@ -80,19 +83,19 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
     state.push("html_box", "", 0).content = _start_of_box(mark["kind"], mark["title"], state.env)
-    before = state.blkIndent, state.lineMax
+    around = state.blkIndent, state.lineMax
     state.blkIndent, state.lineMax = indent, stop
     state.md.block.tokenize(state, start + 1, stop)
-    state.blkIndent, state.lineMax = before
+    state.blkIndent, state.lineMax = around
     state.push("html_box", "", 0).content = "</details>"
     state.line = stop
     return True
 
 
 def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
-    """Parse a table that is drawn with characters."""
-    head = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
-    if not head[0].startswith("+-") and not head[-1].startswith("--"):
+    """Parse a table drawn with characters; `silent` only asks if it is there."""
+    first = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
+    if not first[0].startswith("+-") and not first[-1].startswith("--"):
         return False
     stop = start
     while stop < end and not state.isEmpty(stop):
@@ -112,16 +115,16 @@ def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> boo
 def _clean_inline(state: "StateCore") -> None:
     """Take out of paragraphs the marks and names that readers of the rendered page do not see."""
     omissions: Omissions = state.env["omissions"]
-    around: list[str] = ["", ""]  # the types of the two tokens before
+    previous: list[str] = ["", ""]  # the types of the two tokens before
     for token in state.tokens:
         if token.type in ("footnote_reference_open", "footnote_reference_close"):
             token.tag = "div"
         elif token.type == "inline":
             text = token.content
-            if around == ["blockquote_open", "paragraph_open"] and (alert := _ALERT.match(text)):
+            if previous == ["blockquote_open", "paragraph_open"] and (alert := _ALERT.match(text)):
                 omissions.add("box_kind", alert[0])
                 text = text[alert.end() :]
-            if around[1] == "paragraph_open" and _MODULE.fullmatch(text):
+            if previous[1] == "paragraph_open" and _MODULE.fullmatch(text):
                 omissions.add("script", text)
                 text = ""
             for comment in _JSX_COMMENT.findall(text):
@@ -130,7 +133,7 @@ def _clean_inline(state: "StateCore") -> None:
             if includes:
                 omissions.add("include", pieces=includes)
             token.content = _ATTRIBUTES.sub("", text)
-        around = [around[1], token.type]
+        previous = [previous[1], token.type]
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -175,6 +178,7 @@ def _number_items(tokens: "Sequence[Token]") -> None:
 
 @cache
 def _parser() -> "MarkdownIt":
+    """Return a parser of CommonMark with the boxes, tables and formulas of its dialects."""
     from markdown_it import MarkdownIt
     from mdit_py_plugins.container import container_plugin
     from mdit_py_plugins.deflist import deflist_plugin
@@ -199,6 +203,7 @@ def _parser() -> "MarkdownIt":
 
 
 def _fence(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
+    """Return code, or a formula in `$$`, as lines of their own."""
     text = tokens[index].content
     language, _, rest = tokens[index].info.strip().partition(" ")
     if rest:

@@ -9,7 +9,7 @@ _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\[\]-]*)[^\[\]]*\]|[_*].|\[[^\[\]
 _SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*)(?:;|$)')
 _SHAPE = re.compile(r"[^0#?.,eE@/]*(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]+))?[^0#?.,eE@/]*")
 """The digits of a section without literals, such as `#,##0.00`; fractions and exponents do not match."""
-_LONGEST = 200  # characters of a format: longer ones are no format, and each cell would pay for them
+_LONGEST = 200  # characters of a format: longer texts are no format, and slow for each cell
 _LARGEST = 1e21
 
 
@@ -23,7 +23,7 @@ def show_number(value: float, form: str) -> str:
     has_condition = re.search(r"\[[<>=]", form) is not None
     if form in ("", "General") or len(form) > _LONGEST or abs(value) > _LARGEST or has_condition:
         return plain
-    positive, *others = _SECTION.findall(form)[:-1]
+    positive, *others = _SECTION.findall(form)[:-1]  # the last match is the empty end
     section = positive
     if value < 0 and others:
         section = others[0]
@@ -39,6 +39,7 @@ def show_number(value: float, form: str) -> str:
 
 def _fill(value: float, section: str) -> str | None:
     """Return the digits of a number between the texts of a section; None for an unknown section."""
+    # blanks keep the offsets of the digits
     without_literals = _LITERAL.sub(lambda literal: " " * len(literal[0]), section)
     shape = _SHAPE.fullmatch(without_literals)
     if shape is None:
@@ -52,10 +53,10 @@ def _fill(value: float, section: str) -> str | None:
     except InvalidOperation:  # more digits than any program shows
         return None
     digits, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
-    least = len(decimals.rstrip("#?"))
+    least = len(decimals.rstrip("#?"))  # digits that are shown even if they are 0
     fraction = fraction[:least] + fraction[least:].rstrip("0")
     digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
-    start = shape.start("whole") if whole else shape.start("decimals") - 1
+    start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point
     end = shape.end("decimals") if decimals else shape.end("whole")
     before, after = _unquote(section[:start]), _unquote(section[end:].removeprefix("."))
     return " ".join(f"{before}{digits}{'.' if fraction else ''}{fraction}{after}".split())

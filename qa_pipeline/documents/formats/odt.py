@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from qa_pipeline.documents.assembly import Omissions, Style, check_length, numeral
 from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.formulas import write_formula
+from qa_pipeline.documents.formats.formulas import shift_of, write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import parse_xml, read_file, read_number
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -86,6 +86,7 @@ class _Markup:
         return f'<div style="color:unknown">{self._inside(element)}{self._take_notes()}</div>'
 
     def _inside(self, element: "_Element") -> str:
+        """Return the texts and elements inside an element as HTML."""
         parts = [escape(element.text or "")]
         for child in element:
             parts += [self._element(child) if isinstance(child.tag, str) else "", escape(child.tail or "")]
@@ -100,6 +101,7 @@ class _Markup:
         return self.looks[name]
 
     def _resolve(self, name: str) -> _Look:
+        """Return the look of a style; its own properties prevail over those of its parents."""
         style_names = [name]  # the style, then its parents
         properties: dict[str, str] = {}
         while style_names[-1] in self.styles and len(style_names) < _MOST_REPEATED:
@@ -113,12 +115,12 @@ class _Markup:
         lines = [properties.get(f"{STYLE}text-line-through-{part}") for part in ("style", "type")]
         if any(lines) and "none" not in lines:
             css.append("text-decoration:line-through")
-        position = properties.get(f"{STYLE}text-position", "").partition(" ")[0]  # "super", "33%" or "-9%"
-        shifted = "sub" if position.startswith(("sub", "-")) else "sup" if position.strip("0%") else ""
+        shift = shift_of(properties.get(f"{STYLE}text-position", ""))
         html_names = (_HTML_OF_STYLE[name] for name in style_names if name in _HTML_OF_STYLE)
-        return _Look(next(html_names, shifted), escape(";".join(css)))
+        return _Look(next(html_names, shift), escape(";".join(css)))
 
     def _element(self, element: "_Element") -> str:
+        """Return an element as HTML, "" if it is counted as left out; a note waits for `_take_notes`."""
         tag = str(element.tag)
         if tag == f"{_DRAW}object" and (formula := self._formula_in(element)) is not None:
             return escape(write_formula(formula, self.omissions))
@@ -135,7 +137,8 @@ class _Markup:
             case "note":
                 for part in element:
                     written = self._element(part)
-                    self.notes += [written] if part.tag == f"{TEXT}note-body" else []
+                    if part.tag == f"{TEXT}note-body":  # the rest is its mark, which is counted
+                        self.notes.append(written)
                 return ""
             case "s":
                 return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
@@ -150,6 +153,7 @@ class _Markup:
         return formula if formula is not None and formula.tag == _MATHS else None
 
     def _other_element(self, element: "_Element", name: str) -> str:
+        """Return a cell, span, part of a table, shape or sign as HTML; `name` is its tag."""
         html_name, css = self._look_of(element)
         inside = _SIGNS[name] if name in _SIGNS else self._inside(element)
         if name == "table-cell":
@@ -168,17 +172,21 @@ class _Markup:
         return inside
 
     def _paragraph(self, element: "_Element") -> str:
+        """Return a paragraph or heading with its number; notes of the section above come before a heading."""
         number, self.number = self.number, ""
-        notes, (html_name, css) = "", self._look_of(element)
+        html_name, css = self._look_of(element)
+        notes = ""
         if element.tag == f"{TEXT}h":
             level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)
-            notes, html_name = self._take_notes(), f"h{level}"
+            notes = self._take_notes()
+            html_name = f"h{level}"
             if not number and not self.open_lists and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
         html_name = "p" if html_name in ("", "sub", "sup") else html_name
         return f'{notes}<{html_name} style="{css}">{escape(number)}{self._inside(element)}</{html_name}>'
 
     def _list(self, element: "_Element") -> str:
+        """Return a list as HTML, its items numbered by the text before them."""
         outer_style = self.open_lists[-1] if self.open_lists else ""
         style = element.get(f"{TEXT}style-name") or outer_style
         self.open_lists.append(style)
@@ -197,7 +205,8 @@ class _Markup:
 
     def _count(self, style: str, level: int, element: "_Element") -> str:
         """Return the number of the next item or chapter of a level, such as `2.1 `; "" for a bullet."""
-        counts, definition = self.counts[style], self.levels.get((style, level))
+        counts = self.counts[style]  # the last number of each level
+        definition = self.levels.get((style, level))
         following = counts[level] + 1 if level in counts else _start_of(definition)
         counts[level] = read_number(element.get(f"{TEXT}start-value"), following)
         for deeper in [other for other in counts if other > level]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
+from qa_pipeline.documents.corpus.archives import ZIP_START
 from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, spreadsheet, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.office import docx, pptx
@@ -49,7 +50,6 @@ SAVE_AS = {
 }
 """Unsupported formats, and the suffix to save them as."""
 _LOOKED_AT = 1024
-_ZIP = b"PK\x03\x04"
 _PARTS = {
     b"word/document.xml": ".docx",
     b"xl/workbook.xml": ".xlsx",
@@ -73,7 +73,7 @@ def suffix_of(content: bytes) -> str | None:
     start = content[:_LOOKED_AT]
     if b"%PDF-" in start:
         return ".pdf"
-    if start.startswith(_ZIP):
+    if start.startswith(ZIP_START):
         return next((suffix for part, suffix in _PARTS.items() if part in content), None)
     is_page = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html"))
     return ".html" if is_page else None

@@ -36,7 +36,7 @@ _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
 _DEEPEST = 40  # levels of a value: each adds a name in front of the lines below it
 _ROW_LEVEL = 2  # of the heading of a row: below that of the document
-_SHOWN_PROBLEMS = 5  # of a file: they stand in one cell of the documents table
+_SHOWN_PROBLEMS = 5  # of a file, in a cell of the documents table
 _ROWS_AT_ONCE = 64  # few, so that a text that is too long is noticed before all of it is in memory
 
 InnerFormat = Literal["text", "markdown", "html"]
@@ -195,6 +195,7 @@ def _section(
 
 
 def _read_body(name: str, content: str, omissions: Omissions, settings: DocumentSettings) -> list[Block]:
+    """Return the blocks of a text that is HTML or Markdown by its name, or looks like Markdown."""
     kind: InnerFormat = "text"
     if name.strip().lower() == "html":
         kind = "html"

@@ -13,8 +13,8 @@ from qa_pipeline.text.lexicon.languages import of_all
 _WIDEST = 100  # columns
 _TALLEST = 200  # rows
 _MOST_REPEATED = 20_000  # cells of a table
-LONGEST_REPEATED = 120  # characters of a cell over several rows: a longer one is prose and stands once
-"""Bounds on what spans may repeat: a small file must not become a huge text."""
+LONGEST_REPEATED = 120  # characters of a cell over several rows: a longer cell is prose and is written once
+"""Bounds on repeated cells: a small file must not become a huge text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
         else:
             unused += _find_unused(heads, used)
             names, heads, used = [cell.text for cell in row], [row], set()
-    if heads and not used:  # names with nothing below them, such as a row of sums, are a line themselves
+    if heads and not used:  # names without rows, such as a row of sums, are a line
         lines.append(" | ".join(dict.fromkeys(filter(None, names))))
     return lines, unused + _find_unused(heads, used)
 
@@ -144,8 +144,8 @@ def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed:
 
 SAMPLE_ROWS = 200
 """Rows from which the form and the header of a table are judged."""
-_LONGEST_NAME = 100  # characters of the name of a column; what is longer is a value
-_MOSTLY = 0.8  # of the cells of a column: some are blank, or hold a word such as "none"
+_LONGEST_NAME = 100  # characters of the name of a column; a longer text is a value
+_MOSTLY = 0.8  # of the cells of a column: some are blank, or a word such as "none"
 _LONG_VALUE = 40  # characters: longer than names of columns, so that a column of texts is told from its name
 _LONGER_THAN_NAME = 4  # times as long as the name: the same, for columns of short values
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
@@ -203,8 +203,8 @@ def _could_name(name: str, column: Sequence[str]) -> bool:
     return bool(_YEAR.fullmatch(name)) and _share_of(column, _YEAR.fullmatch) < _MOSTLY
 
 
-def _share_of(column: Sequence[str], holds: Callable[[str], object]) -> float:
-    return sum(map(bool, map(holds, column))) / len(column) if column else 0.0
+def _share_of(column: Sequence[str], test: Callable[[str], object]) -> float:
+    return sum(map(bool, map(test, column))) / len(column) if column else 0.0
 
 
 def _is_figure(text: str) -> bool:

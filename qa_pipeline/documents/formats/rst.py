@@ -73,7 +73,7 @@ _OMITTED = {
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a reStructuredText file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
-    check_length(len(text), settings)  # the parser takes a hundred times the memory of what it reads
+    check_length(len(text), settings)  # the parser takes a hundred times its memory
     omissions = Omissions()
     document = utils.new_document("document", copy(_load_settings()))
     has_headers = _HEADERS.match(f"{text}\n") is not None
@@ -106,19 +106,19 @@ def _load_settings() -> Any:
 
 @contextmanager
 def _own_directives_and_roles() -> Iterator[None]:
-    """Let docutils look up directives, roles and simple tables here."""
+    """Make docutils take directives, roles and simple tables from here; look-ups also return messages."""
     own: list[tuple[Any, str, Any]] = [
         (directives, "directive", lambda name, *_: (_TABLES.get(name.lower(), _Directive), [])),
         (roles, "role", lambda *_: (_role, [])),
         (tableparser, "SimpleTableParser", _SimpleTable),
     ]
-    before = [(module, name, getattr(module, name)) for module, name, _ in own]
+    originals = [(module, name, getattr(module, name)) for module, name, _ in own]
     try:
         for module, name, value in own:
             setattr(module, name, value)
         yield
     finally:
-        for module, name, value in before:
+        for module, name, value in originals:
             setattr(module, name, value)
 
 
@@ -130,7 +130,7 @@ class _SimpleTable(tableparser.SimpleTableParser):
         for number, (above, line) in enumerate(pairwise(self.block), 1):
             is_below_border = above != "" and not above.strip("=- ")
             if is_below_border and line[:1] == " " and line.strip():
-                self.block[number] = f"\\{line[1:]}"  # an escaped blank is text, and shows nothing
+                self.block[number] = f"\\{line[1:]}"  # an escaped blank is text that does not show
 
 
 class _Options(dict[str, Any]):
@@ -150,39 +150,41 @@ class _Directive(Directive):
     option_spec = _Options()
 
     def run(self) -> list[nodes.Node]:
+        """Return the nodes of a directive such as `.. note:: argument`, with a body of lines below."""
         if isinstance(self.state, states.SubstitutionDef):
             # A picture, a date or an unknown directive, which have no text of their own.
             return [nodes.image(alt=self.options.get("alt", ""))]
         name = self.name.lower()
-        argument, body = self._split_content()
         if name in _OMITTED:
             is_include = not {"file", "url"}.isdisjoint(self.options)
-            text = "\n".join([*self.content, *self.options.values()])
-            return [_left_out("include") if is_include else _left_out(_OMITTED[name], text)]
-        caption = self.options.pop("caption", "")
-        content = self._read(StringList([caption], "document"))
-        if name in ("include", "literalinclude") or name.startswith("auto"):
-            content += [_left_out("include", argument), *self._read(body)]
-        elif name in _CODE or name in _VERBATIM:
-            lines = body if name in _CODE else self.content
-            text = "\n".join(lines).strip("\n")
-            content += [nodes.literal_block(text, text)] if text.strip() else []
-        elif name in ("image", "figure"):
-            content += [nodes.image(alt=self.options.pop("alt", "")), *self._read(body)]
-        elif name in _FRAMES:
-            content += [_left_out("option", argument)] if argument else []
-            content += self._read(body)
-        elif name in _TITLED:
-            title = nodes.title("", argument.rstrip(":"))
-            content.append(nodes.admonition("", title, *self._read(body)))
-        else:
-            label = _LABELS.get(name)
-            if label is None:
-                content.append(_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40]))
-            title = nodes.title("", label or re.sub(r"[-_:]", " ", name).capitalize())
-            content.append(nodes.admonition("", title, *self._read(self.content)))
-        rest = " ".join(self.options.values()).strip()
+            if is_include:  # raw text of another file
+                return [_left_out("include")]
+            return [_left_out(_OMITTED[name], "\n".join([*self.content, *self.options.values()]))]
+        caption = StringList([self.options.pop("caption", "")], "document")
+        content = [*self._read(caption), *self._read_kind(name)]
+        rest = " ".join(self.options.values()).strip()  # of the options that are no text
         return [*content, _left_out("option", rest)] if rest else content
+
+    def _read_kind(self, name: str) -> list[nodes.Node]:
+        """Return the nodes of argument and body, by the name of the directive; `alt` leaves the options."""
+        argument, body = self._split_content()
+        if name in ("include", "literalinclude") or name.startswith("auto"):  # text of another file
+            return [_left_out("include", argument), *self._read(body)]
+        if name in _CODE or name in _VERBATIM:  # a language is no text, but a first formula is
+            text = "\n".join(body if name in _CODE else self.content).strip("\n")
+            return [nodes.literal_block(text, text)] if text.strip() else []
+        if name in ("image", "figure"):
+            return [nodes.image(alt=self.options.pop("alt", "")), *self._read(body)]
+        if name in _FRAMES:
+            option = [_left_out("option", argument)] if argument else []
+            return [*option, *self._read(body)]
+        if name in _TITLED:
+            return [nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body))]
+        # a box that its name heads, with the argument as its first line; an unknown name is counted
+        label = _LABELS.get(name)
+        unknown = [_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40])] if label is None else []
+        title = nodes.title("", label or re.sub(r"[-_:]", " ", name).capitalize())
+        return [*unknown, nodes.admonition("", title, *self._read(self.content))]
 
     def _split_content(self) -> tuple[str, StringList]:
         """Return the text after `::`, and the lines below."""
@@ -192,6 +194,7 @@ class _Directive(Directive):
         return "", self.content
 
     def _read(self, lines: StringList) -> list[nodes.Node]:
+        """Return the nodes of lines inside the directive."""
         inside = nodes.container()
         self.state.nested_parse(lines, self.content_offset, inside)
         return list(inside.children)
@@ -218,6 +221,7 @@ for _name, _kind in {
 
 
 def _left_out(what: str, text: str = "") -> nodes.Node:
+    """Return a comment, which the translator counts under `what`."""
     return nodes.comment("", text, what=what)
 
 
@@ -237,7 +241,8 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     elif name in ("pep", "rfc"):
         node = nodes.inline("", f"{name.upper()} {text.partition('#')[0].strip()}")
     else:
-        label = " ".join(text.lower().split()) if name == "ref" else ""
+        label = " ".join(text.lower().split()) if name == "ref" else ""  # of a section
+        # `~` and `!` only say how Sphinx links the name
         node = nodes.inline("", re.sub(r"^[~!]\.?", "", text), label=label)
     return [node], []
 
@@ -264,25 +269,25 @@ def _drop_message(message: nodes.system_message, lines: list[str]) -> int:
 
     After a malformed target or substitution, docutils takes the last line of it for a comment.
     """
-    before = message.parent[max(message.parent.index(message) - 1, 0)]
+    previous = message.parent[max(message.parent.index(message) - 1, 0)]
     message.parent.remove(message)
-    if not isinstance(before, nodes.comment) or "malformed" not in message.astext():
+    if not isinstance(previous, nodes.comment) or "malformed" not in message.astext():
         return 0
-    end = message["line"]
+    end = message["line"]  # the last line of the markup, which began with `..`
     starts = [number for number in range(end) if lines[number].lstrip().startswith("..")]
     written = "\n".join(map(str.strip, lines[starts[-1] if starts else 0 : end]))
-    before.replace_self(nodes.literal_block(written, written))
+    previous.replace_self(nodes.literal_block(written, written))
     return 1
 
 
 def _substitute(document: nodes.document, omissions: Omissions) -> None:
-    """Resolve substitutions; nested ones are kept beyond a limit, as they might explode."""
+    """Resolve substitutions; many nested substitutions are kept as written, as their text may explode."""
     names = document.substitution_names
     definitions = list(document.findall(nodes.substitution_definition))
     used = {node["refname"].lower() for node in document.findall(nodes.substitution_reference)}
-    inner = [node for each in definitions for node in each.findall(nodes.substitution_reference)]
-    for node in inner:
-        if len(inner) > _MOST_INNER or node["refname"].lower() not in names:
+    nested = [node for each in definitions for node in each.findall(nodes.substitution_reference)]
+    for node in nested:
+        if len(nested) > _MOST_INNER or node["refname"].lower() not in names:
             node.replace_self(nodes.Text(node.rawsource))
     for definition in definitions:
         if used.isdisjoint(name.lower() for name in definition["names"]):
@@ -293,8 +298,8 @@ def _substitute(document: nodes.document, omissions: Omissions) -> None:
 
 def _read_first_fields(document: nodes.document) -> dict[str, nodes.Element]:
     """Return the fields at the start of a file or under its title: the value of each by its name."""
-    frame = nodes.document | nodes.section | nodes.title | nodes.Invisible | nodes.Text
-    first = next((node for node in document.findall() if not isinstance(node, frame)), None)
+    may_precede = nodes.document | nodes.section | nodes.title | nodes.Invisible | nodes.Text
+    first = next((node for node in document.findall() if not isinstance(node, may_precede)), None)
     fields = first.children if isinstance(first, nodes.field_list) else []
     return {
         field[0].astext().strip().lower(): field[1]
@@ -328,6 +333,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
             self.initial_header_level = 2
 
     def _inner(self, node: nodes.Element) -> str:
+        """Return the HTML inside a node, which is not added to the body."""
         body, self.body = self.body, []
         for child in node.children:
             child.walkabout(self)
@@ -335,6 +341,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
         return inner
 
     def _skip(self, what: str, text: str) -> None:
+        """Count a node as left out, and leave it."""
         self.omissions.add(what, text)
         raise nodes.SkipNode
 
@@ -373,7 +380,8 @@ class _Translator(html5_polyglot.HTMLTranslator):
 
     def visit_footnote(self, node: Any) -> None:
         label = "".join(child.astext() for child in node.children if isinstance(child, nodes.label))
-        self.omissions.add("footnote_mark", f"[{label or '#' + ''.join(node['names'])}]")
+        mark = label or "#" + "".join(node["names"])  # `#` numbers by itself
+        self.omissions.add("footnote_mark", f"[{mark}]")
         self.visit_citation(node)
 
     depart_footnote = depart_citation
@@ -401,6 +409,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
         self.depart_term(node)
 
     def visit_line_block(self, node: Any) -> None:
+        """Visit a verse or address; blocks inside only indent their lines."""
         if not isinstance(node.parent, nodes.line_block):
             lines = "<br>".join(self._inner(line) for line in node.findall(nodes.line))
             self.body.append(f"<p>{lines}</p>")

@@ -59,12 +59,12 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
-    """Yield the tables of a sheet, which are rows between blank ones."""
+    """Yield the tables of a sheet, which blank rows part."""
     grid = _fill_merged(sheet)
     tables: list[list[int]] = []
     for number in sorted(sheet.rows):
         gap = range(tables[-1][-1] + 1, number) if tables else ()
-        if tables and sheet.hidden_rows.issuperset(gap):
+        if tables and sheet.hidden_rows.issuperset(gap):  # hidden rows do not part a table
             tables[-1].append(number)
         else:
             tables.append([number])
@@ -144,14 +144,15 @@ def _count_head_rows(once: Sequence[Sequence[str]], filled: Sequence[Sequence[st
         ]
         if names_columns(names, once[2 : SAMPLE_ROWS + 2]):
             return 2
-    return int(len(once) > 1 and names_columns(once[0], once[1 : SAMPLE_ROWS + 1]))
+    has_names = len(once) > 1 and names_columns(once[0], once[1 : SAMPLE_ROWS + 1])
+    return 1 if has_names else 0
 
 
 _DELIMITERS = "\t;|,"  # a comma comes last, as it may be decimal
 _LEAST_SHARE = 0.5  # of the rows: a delimiter gives at least as many the same width
 _SAMPLE = 500_000  # characters from which the delimiter is chosen
 _EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
-_NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which no text holds
+_NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which does not occur in texts
 
 
 def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
@@ -159,7 +160,9 @@ def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimi
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
     hint = _EXCEL_HINT.match(text)  # the line that names the delimiter to spreadsheets
     text = text[hint.end() :] if hint else text
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
+    csv.field_size_limit(
+        max(csv.field_size_limit(), len(text))
+    )  # it applies to the process, so it is only raised
     delimiter = hint[1] if hint else _choose_delimiter(text[:_SAMPLE])
     try:
         rows = list(_records(text, delimiter, limits, strict=True))
@@ -193,6 +196,7 @@ def _choose_delimiter(sample: str) -> str:
 def _records(
     text: str, delimiter: str, limits: ReaderLimits, *, quoting: Any = csv.QUOTE_MINIMAL, strict: bool = False
 ) -> Iterator[list[str]]:
+    """Yield the records of a CSV file; raises csv.Error for an open quote if `strict`."""
     reader = csv.reader(
         io.StringIO(text), delimiter=delimiter, quoting=quoting, skipinitialspace=True, strict=strict
     )

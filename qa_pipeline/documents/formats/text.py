@@ -57,20 +57,23 @@ def heading_level(line: str) -> int | None:
 
 
 def _read_group(lines: list[str], omissions: Omissions) -> list[Block]:
-    rest = [line for line in lines if line.strip()]
+    """Return the underlined headings at the start of some lines, and the blocks of the others."""
+    filled = [line for line in lines if line.strip()]
     headings: list[Block] = []
-    first = 0
-    while first + 1 < len(rest) and (mark := _UNDERLINE.match(rest[first + 1])):
-        if _UNDERLINE.match(rest[first]):
+    while len(filled) > 1:
+        title, *below = filled
+        underline = _UNDERLINE.match(below[0])
+        if underline is None or _UNDERLINE.match(title):
             break
-        headings.append(Block("heading", rest[first], 1 if mark.group(1) in "=#*" else 2))
-        omissions.add("rule", rest[first + 1])
-        first += 2
-    return headings + _read_body(rest[first:], omissions)
+        headings.append(Block("heading", title, 1 if underline[1] in "=#*" else 2))
+        omissions.add("rule", below[0])
+        filled = below[1:]
+    return headings + _read_body(filled, omissions)
 
 
 def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
-    if all(_UNDERLINE.match(line) for line in lines):
+    """Return lines as list items, a heading, code or a paragraph; rules are counted."""
+    if all(_UNDERLINE.match(line) for line in lines):  # rules alone, or nothing below a heading
         for line in lines:
             omissions.add("rule", line)
         return []
@@ -84,7 +87,8 @@ def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
 
 
 def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
-    items: list[tuple[int, str | None, list[str]]] = []
+    """Return list items with levels by indent; a line without a mark goes on with the item above."""
+    items: list[tuple[int, str | None, list[str]]] = []  # indent, number and lines of each
     for line in lines:
         item = _ITEM.match(line)
         if item:
@@ -149,7 +153,7 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
         if match[1] == "+++":
             loaded = tomllib.loads(written) if len(written) <= _LONGEST_TOML else None
         elif len(written) <= _LONGEST:
-            # as strings: a title 1.10 or 2024-13-45 and a language `no` are what they read as
+            # as strings: 1.10 may be a title, and `no` a language
             loaded = read_yaml(written, BaseLoader)
     values = loaded.items() if isinstance(loaded, dict) else ()
     fields = {str(name).strip().lower(): value for name, value in values}
@@ -174,6 +178,7 @@ def _status(fields: Mapping[str, object]) -> str | None:
 
 
 def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
+    """Return the first field with a text or number."""
     for name in names:
         value = fields.get(name)
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:

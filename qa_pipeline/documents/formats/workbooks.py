@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure, ReaderLimits, too_many_rows
-from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, STRUCK, settle
+from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, SCRIPTS, STRUCK, settle, shift_of
 from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, read_trees
 from qa_pipeline.documents.formats.office.package import library_failures, open_package, read_number
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 _MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
 _LAST_COLUMN = 16_384  # of an XLSX sheet
-_SIGNS = {**SCRIPTS, "deleted_text": STRUCK}
+_SIGNS = {"sup": RAISED, "sub": LOWERED, "deleted_text": STRUCK}
 _ODS_BLANKS = frozenset({f"{TEXT}s", f"{TEXT}tab", f"{TEXT}line-break"})
 _HIDING = frozenset({"collapse", "filter"})
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
@@ -69,7 +69,7 @@ def read_sheets(
     from openpyxl import load_workbook
 
     package, main = open_package(content, "Excel", limits)
-    parts = package.linked(main, "worksheet")
+    parts = package.linked(main, "worksheet")  # their rows are counted before openpyxl reads them all
     if sum(package.archive.read(part).count(b"</row>") for part in parts) > limits.rows:
         raise too_many_rows(limits)
     with library_failures(), warnings.catch_warnings(action="ignore"):
@@ -82,6 +82,7 @@ def read_sheets(
 
 
 def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: Omissions) -> Sheet:
+    """Return a sheet of an XLSX file; comments, hidden and struck cells are counted."""
     sheet = Sheet(source.title, source.sheet_state != "visible")
     sheet.hidden_rows = {
         number for number, row in source.row_dimensions.items() if row.hidden or row.height == 0
@@ -99,7 +100,8 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
             continue
         sheet.count(str(cell.value), settings)
         text = _show(cell, omissions)
-        is_blended = has_plain_ground and _has_colour_of_ground(cell)
+        ground = _colour(cell.fill.fgColor) if cell.fill.fill_type == "solid" else "FFFFFF"
+        is_blended = has_plain_ground and ground != "" and _colour(cell.font.color) == ground
         if not text or is_blended or row in sheet.hidden_rows or column in sheet.hidden_columns:
             omissions.add("hidden", text or str(cell.value))
         elif cell.font.strike:
@@ -107,11 +109,6 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
         else:
             sheet.rows.setdefault(row, {})[column] = text
     return sheet
-
-
-def _has_colour_of_ground(cell: "Cell") -> bool:
-    ground = _colour(cell.fill.fgColor) if cell.fill.fill_type == "solid" else "FFFFFF"
-    return bool(ground) and _colour(cell.font.color) == ground
 
 
 def _colour(colour: "Color | None") -> str:
@@ -139,13 +136,15 @@ def _show(cell: "Cell", omissions: Omissions) -> str:
     parts = []
     for part in value if isinstance(value, list) else [value]:  # a list has runs of several fonts
         font = getattr(part, "font", None)
-        sign = font and (STRUCK if font.strike else SCRIPTS.get(font.vertAlign))
+        sign: str | None = None
+        if font is not None:
+            sign = STRUCK if font.strike else SCRIPTS.get(font.vertAlign)
         parts.append(f"{sign}{part}{LEVEL}" if sign else str(part))
     return settle(" ".join("".join(parts).split()), omissions)
 
 
 def _effect_of(style: "_Element") -> str:
-    """Return the effect of an ODS style: hidden, deleted_text, superscript, subscript or an empty text."""
+    """Return the effect of an ODS style: hidden, deleted_text, sup, sub or an empty text."""
     table, ground, text = (
         style.find(f"{STYLE}{name}-properties") for name in ("table", "table-cell", "text")
     )
@@ -154,17 +153,18 @@ def _effect_of(style: "_Element") -> str:
     if text is None:
         return ""
     colour = None if ground is None else ground.get(f"{_FO}background-color")
-    if text.get(f"{_FO}color") == ("#ffffff" if colour in (None, "transparent") else colour):
+    ground_colour = "#ffffff" if colour in (None, "transparent") else colour
+    if text.get(f"{_FO}color") == ground_colour:
         return "hidden"
     if text.get(f"{STYLE}text-line-through-style", "none") != "none":
         return "deleted_text"
-    position = text.get(f"{STYLE}text-position", "").partition(" ")[0]  # "super", "33%" or "-9%"
-    return "subscript" if position.startswith(("sub", "-")) else "superscript" if position.strip("0%") else ""
+    return shift_of(text.get(f"{STYLE}text-position", ""))
 
 
 def _read_ods_table(
     table: "_Element", effects: dict[str, str], settings: DocumentSettings, omissions: Omissions
 ) -> Sheet:
+    """Return a sheet of an ODS file; comments, hidden and struck cells are counted."""
     is_hidden = effects.get(table.get(f"{TABLE}style-name", "")) == "hidden"
     sheet = Sheet(table.get(f"{TABLE}name", ""), is_hidden)
     first_column = 0
@@ -229,6 +229,7 @@ def _ods_text(cell: "_Element", effects: dict[str, str]) -> str:
 
 
 def _ods_line(element: "_Element", effects: dict[str, str]) -> str:
+    """Return the text of a paragraph or span, which may hold further spans."""
     parts = [element.text or ""]
     for child in element:
         inside = " " if child.tag in _ODS_BLANKS else _ods_line(child, effects)

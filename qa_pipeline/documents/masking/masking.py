@@ -50,8 +50,6 @@ _TOKEN_DIGITS = 8  # hex digits of a token, as in `email-0123abcd`
 _NAMES = "|".join(kind.upper() for kind in MASKED_KINDS)
 _BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_TOKEN_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
 _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_TOKEN_DIGITS}}}|removed|{PLACE_HOLDER}")
-
-
 Write = Callable[[Item], str]
 
 
@@ -79,6 +77,7 @@ def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
 
 
 def _token_writer(settings: MaskingSettings, *, bare: bool) -> Write:
+    """Return a function that writes an item as a token, such as `[EMAIL-0123abcd]`, or as `[removed]`."""
     if settings.action != "mask":
         return lambda item: REMOVED.strip("[]") if bare else REMOVED
     if settings.key is None:

@@ -10,11 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from phonenumbers import (
-    Leniency,
-    PhoneNumberMatcher,
-    national_significant_number,
-)
+from phonenumbers import Leniency, PhoneNumberMatcher, national_significant_number
 
 from qa_pipeline.text.lexicon.languages import any_of, any_of_all, of_all
 
@@ -161,7 +157,7 @@ _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d")
 
 
 def _is_personnummer(match: re.Match[str]) -> bool:
-    """Check the date of birth and the last digit; a date with a time, such as 240115 0834, is none."""
+    """Check the date of birth and the last digit; a date with a time, such as 240115 0834, is refused."""
     centuries = [match["century"]] if match["century"] else ["19", "20"]
     last_day = max(monthrange(int(century + match["year"]), int(match["month"]))[1] for century in centuries)
     day = int(match["day"])

@@ -34,7 +34,7 @@ UNUSABLE = DocumentFailure("parser_crashed", "the process that read it sent a re
 
 _MOST_WORKERS = 8  # by default: each takes the memory of an interpreter and of the parsers' libraries
 _START_SECONDS = 120.0  # a worker loads models of languages, on a slow disk or a busy machine
-_GRACE_SECONDS = 5.0  # a worker keeps the time of its file itself; one that does not is killed so much later
+_GRACE_SECONDS = 5.0  # a worker ends itself when the time of its file is over; if not, it is killed then
 _MOST_WAITING = 1000  # outcomes behind a slow file
 _LONGEST_REPLY = 500_000_000  # bytes; many times the longest text that is allowed by default
 _FAILURE = TypeAdapter(tuple[Annotated[str, Field(pattern="^[a-z_]{1,40}$")], str])
@@ -106,6 +106,7 @@ class Worker:
         return failure
 
     def _why_it_died(self) -> DocumentFailure:
+        """Return the failure of a file whose worker has ended."""
         status = self.process.returncode
         how = f"it ended with status {status}" if status >= 0 else signal.strsignal(-status) or "a signal"
         if not self._is_ready:
@@ -190,7 +191,8 @@ class ParsingPool:
         return worker
 
     def _take_idle(self) -> Worker | None:
-        with suppress(IndexError):  # none is idle
+        """Return an idle worker that is still alive, or None."""
+        with suppress(IndexError):  # the list is empty
             while True:
                 worker = self.idle.pop()
                 if not (worker.connection.closed or worker.connection.poll()):
@@ -201,7 +203,7 @@ class ParsingPool:
 
 def _end(process: "subprocess.Popen[bytes]", connection: "Connection[bytes, bytes]") -> None:
     if process.returncode is None:  # not waited for, so its number is still its own
-        with suppress(OSError):  # macOS refuses to signal one that has just ended
+        with suppress(OSError):  # macOS refuses to signal a process that has just ended
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     connection.close()

@@ -29,10 +29,10 @@ _NEARLY = 0.9  # of the memory allowed: libraries often call a file damaged when
 
 def main() -> None:
     """Read files until the parent has ended, or after an idle time."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides what is to end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
     connection = Connection(int(sys.argv[1]))
     load_models()
-    gc.freeze()  # what is loaded now stays; collections need not look through it again
+    gc.freeze()  # loaded modules stay, so that collections can skip them
     gc.set_threshold(100_000, 20, 100)  # rarer than usual: a parser's tree is garbage all at once
     connection.send_bytes(b"")
     while connection.poll(_IDLE_SECONDS):
@@ -52,6 +52,7 @@ def main() -> None:
 
 
 def _reply(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
+    """Return `+` and the result of a request, or `-` and the reason of its failure."""
     try:
         return b"+" + _read(head, content, settings)
     except DocumentFailure as error:
@@ -85,6 +86,7 @@ def _failure_of(error: BaseException) -> DocumentFailure:
 
 
 def _read(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
+    """Return the columns of a file as JSON, or a page of a PDF as PNG."""
     if "format" in head:
         request = ParseRequest(SourceFile(head["path"], content), head["format"])
         return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()

@@ -29,7 +29,7 @@ _LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has
 _LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
 _LANGUAGE_CODE = 3  # letters of a lone link behind a label, such as "en" in a choice of languages
 _LONGEST_LABEL = 100  # characters
-_MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: a box that holds a box with more is content
+_MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: boxes around a box with more are content
 
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
@@ -55,6 +55,7 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
 
 
 def _heading_above(node: "LexborNode") -> "LexborNode":
+    """Return the nearest heading before a node with the same parent, or the node."""
     before = node.prev
     while before is not None and before.tag not in _HEADINGS:
         before = before.prev
@@ -169,8 +170,8 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
     _mark_shifted(styles)
     remove([node for node, style in styles if "line-through" in style.lower()], omissions, "deleted_text")
     remove(hidden, omissions, "hidden")
-    linked = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
-    marks = [node for node, text in linked if is_mark(text) or not any(map(str.isalnum, text))]
+    candidates = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
+    marks = [node for node, text in candidates if is_mark(text) or not any(map(str.isalnum, text))]
     remove(marks, omissions, "footnote_mark")
     for kinds in (_KINDS, _KINDS_OF_A_PAGE) if page else (_KINDS,):
         for kind, selector in kinds.items():
@@ -263,6 +264,7 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
         for name, value in _COLOUR.findall(style):
             coloured[node.mem_id] = node
             (inks if name.lower() == "color" else papers)[node.mem_id] = value
+    # a style sheet in another file may set other defaults
     has_linked_sheet = tree.css_first("link[rel=stylesheet]") is not None
     default_ink, default_paper = ("", "") if has_linked_sheet else ("black", "white")
     blended = []

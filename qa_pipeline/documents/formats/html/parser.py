@@ -85,6 +85,7 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
 
 
 def _describe(tree: "LexborHTMLParser") -> dict[str, Any]:
+    """Return the fields of a ParsedFile that a page declares in its head."""
     root = tree.root
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
     heading, title = tree.css_first("h1"), tree.css_first("title")
@@ -108,6 +109,7 @@ def _attribute_of(tree: "LexborHTMLParser", selector: str, name: str) -> str | N
 
 
 def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]:
+    """Return the blocks of the main content of a page; the text around it is counted."""
     from selectolax.lexbor import LexborHTMLParser
 
     body = tree.body
@@ -117,8 +119,8 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if tree.head is not None and (title := tree.head.text()).strip():
         omissions.add("metadata", title)
     text = body.text()
-    known = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)
-    main = next((node for node in known if len(node.text()) >= _LEAST_SHARE * len(text)), body)
+    candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)
+    main = next((node for node in candidates if len(node.text()) >= _LEAST_SHARE * len(text)), body)
     if main is not body:
         around = visible(text) - visible(main.text())
         omissions.count("outside_main", 1 if around else 0, around)
@@ -127,6 +129,6 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if blocks := read_blocks(main, inside):
         omissions.update(inside.record())
         return blocks
-    # A page that is nothing but links is read as a list of links rather than as nothing.
+    # The page has links alone, so they are its content.
     body = LexborHTMLParser(with_links).body
     return read_blocks(body, omissions) if body is not None else []

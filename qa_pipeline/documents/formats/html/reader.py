@@ -171,6 +171,7 @@ class Reader:
         self._write_item(f"{self.described}: {text.strip()}" if is_description else text)
 
     def _write_item(self, text: str) -> None:
+        """Add an item with the number that waits for it."""
         marker, self.marker = self.marker, None
         self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
 
@@ -197,6 +198,7 @@ class Reader:
         return ", ".join(terms)
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
+        """Note what the start of a block element means for the text inside."""
         self.is_code = tag in ("p", "div") and _is_code(node)
         if tag == "p" or tag in HEADINGS:
             self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
@@ -213,7 +215,7 @@ class Reader:
             value = _read_integer(node.attributes.get("value"))
             self.marker = numbered.number(value) if numbered else None
         elif tag == "dt":
-            # Terms that follow one another share their descriptions; a term without any stands alone.
+            # Neighbouring terms share their descriptions; a term without a description is an item.
             self.is_new_item = False
             self.described = None
         elif tag == "blockquote":
@@ -227,6 +229,7 @@ class Reader:
             self.items.append(tag)
 
     def _leave(self, tag: str) -> None:
+        """Undo `_enter` at the end of a block element."""
         self.is_label = False
         if tag in HEADINGS:
             self.level = 0
@@ -305,7 +308,7 @@ def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Ce
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
     has_head = head_count > 0
     for number, row in enumerate(rows):
-        is_title = len(row) == 1 < width == row[0].columns
+        is_title = len(row) == 1 and width > 1 and row[0].columns == width
         is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
         is_data = is_head and has_head and number >= head_count and not _is_further_head(marked, row)
         if is_title or is_data:
@@ -344,6 +347,7 @@ def _is_bold(row: "LexborNode") -> bool:
 
 
 def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
+    """Return a cell with its blocks on a single line, list items joined by commas."""
     columns = _read_integer(cell.attributes.get("colspan")) or 1
     rows = _read_integer(cell.attributes.get("rowspan")) or 1
     if depth < _DEEPEST_TABLE:
@@ -377,7 +381,7 @@ def _is_code(node: "LexborNode") -> bool:
 
 
 def _start_list(node: "LexborNode") -> OrderedList | None:
-    """Return an `ol` with its numbers, or None if it shows none or counts down."""
+    """Return an `ol` with its numbers, or None if it has bullets or counts down."""
     attributes = node.attributes
     kind = attributes.get("type") or "1"
     is_unnumbered = kind in _BULLETS or _BULLET_STYLE.search(attributes.get("style") or "") is not None

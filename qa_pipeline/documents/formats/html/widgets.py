@@ -46,6 +46,7 @@ def write_widgets(tree: "LexborHTMLParser", omissions: Omissions) -> None:
 
 
 def _write_icons(cell: "LexborNode", omissions: Omissions) -> None:
+    """Replace the content of a cell by the names of its icons, such as `yes`."""
     names = []
     for icon in cell.css(_ICONS):
         title = icon.css_first("title")
@@ -67,8 +68,8 @@ def _tabs(tree: "LexborHTMLParser") -> Iterator[tuple[str, "LexborNode"]]:
         (".tabbed-labels", "label", ".tabbed-block"),
     ):
         for row in tree.css(selector):
-            labels, around = [node.text().strip() for node in row.css(label)], row.parent
-            panels = [] if around is None else around.css(panel)
+            labels = [node.text().strip() for node in row.css(label)]
+            panels = [] if row.parent is None else row.parent.css(panel)
             if labels and len(labels) == len(panels):
                 row.decompose()
                 yield from zip(labels, panels, strict=True)

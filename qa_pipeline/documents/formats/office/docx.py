@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import looks_alike
@@ -60,7 +60,7 @@ _READ_BY_MAMMOTH |= {
     )
 }  # fmt: skip
 _BOXES = str.maketrans("🞏🞎🗹🗷🗶", "☐☐☑☒✗")
-"""Common characters that replace the rare ones mammoth writes for Wingdings."""
+"""Common characters for the rare characters that mammoth writes for Wingdings."""
 _AROUND_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
 _DEEPEST_ITEM = 8
@@ -83,8 +83,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     for purpose, kind in _AROUND_THE_TEXT.items():
         for root in package.trees(main, purpose):
             for part in root if purpose == "comments" else [root]:
-                text = text_of(part, TEXT)
-                omissions.count(kind, bool(text), visible(text))
+                if text := text_of(part, TEXT):
+                    omissions.add(kind, text)
     for _ in package.linked(main, "vbaProject"):
         omissions.add("macro")
     return read_file(package.trees("", "core-properties"), blocks, omissions)
@@ -137,7 +137,7 @@ class _Reduction:
         self._remove_unseen(root)
         self._write_formulas_and_breaks(root)
         self._write_form_fields(root)
-        in_properties = {
+        in_properties = {  # the tags of settings, which are no text
             str(part.tag) for name in _PROPERTIES for holder in root.iter(name) for part in holder.iter()
         }
         kept = _READ_BY_MAMMOTH | in_properties | {_BOX, *_REFERENCES, _NOTE, _END_NOTE, str(root.tag)}
@@ -191,7 +191,7 @@ class _Reduction:
     def _unseen_runs(
         self, paragraph: "_Element", runs: "Iterable[_Element]", paper: str
     ) -> "Iterator[tuple[_Element, str]]":
-        """Yield the invisible runs of a paragraph with their kind, and mark raised and lowered ones."""
+        """Yield the invisible runs of a paragraph with their kind, and mark raised and lowered runs."""
         style = self._style_of(paragraph)
         shades = [self.styles.shade(paragraph.find(f"{WORD}pPr"), style)]
         shades += [cell.find(f"{WORD}tcPr/{WORD}shd") for cell in paragraph.iterancestors(CELL)]
@@ -209,8 +209,8 @@ class _Reduction:
     def _take_out(self, element: "_Element", kind: str) -> None:
         """Remove an element and count its text; the name of an icon stays as the text of its cell."""
         drawing = next(element.iterancestors("{*}inline", "{*}anchor"), None) if kind == "image" else None
-        about = None if drawing is None else drawing.find("{*}docPr")
-        name = "" if about is None else about.get("descr", "").strip()
+        properties = None if drawing is None else drawing.find("{*}docPr")  # with the alternative text
+        name = "" if properties is None else properties.get("descr", "").strip()
         cell, run = (next(element.iterancestors(tag), None) for tag in (CELL, RUN))
         if name and cell is not None and run is not None and not text_of(cell, TEXT).strip():
             run.addprevious(_new_run(run, name))  # such as a tick
@@ -225,7 +225,7 @@ class _Reduction:
         """Replace formulas by text, and breaks and tabs by those that mammoth reads."""
         for formula in list(root.iter(f"{MATH}oMath")):
             formula.addprevious(_new_run(formula, write_formula(formula, self.omissions)))
-            formula[:] = []
+            formula[:] = []  # only the run before it is read
         for element in root.iter(f"{WORD}cr", f"{WORD}br"):
             element.attrib.clear()  # of a page break too: mammoth would drop it
             element.tag = f"{WORD}br"
@@ -252,16 +252,20 @@ class _Reduction:
             name, level = "heading", 1
         if name == "item" and value_of(properties, f"numPr/{WORD}numId") == "0":  # taken out of its list
             name = "p"
-        place = self.numbering.place(properties, style)
-        number = "" if place is None else self.numbering.count(*place)
-        if place is not None and name in ("p", "item"):
-            name, level = "item", max(place[1], level)
+        number = ""
+        numbered = self.numbering.find_level(properties, style)
+        if numbered is not None:
+            list_id, list_level = numbered
+            number = self.numbering.count(list_id, list_level)
+            if name in ("p", "item"):
+                name, level = "item", max(list_level, level)
         if name != "p":
             has_level = name in ("heading", "item")
             style_name = f"{name}{min(level, _DEEPEST_ITEM)}" if has_level else name
             _set_property(paragraph, f"{WORD}pPr", "pStyle", style_name)
         if number and text_of(paragraph, TEXT).strip():
-            paragraph.insert(int(name != "p"), _new_run(paragraph, f"{number} "))
+            first = 0 if name == "p" else 1  # behind the properties with the style
+            paragraph.insert(first, _new_run(paragraph, f"{number} "))
 
 
 def _value(look: "Mapping[str, _Element]", name: str) -> str:
@@ -273,7 +277,8 @@ def _fill_of(shade: "_Element | None") -> str:
     """Return the colour of a shading; "" if it has none."""
     if shade is None:
         return ""
-    colour = shade.get(f"{WORD}color" if shade.get(VALUE) == "solid" else f"{WORD}fill", "")
+    name = "color" if shade.get(VALUE) == "solid" else "fill"  # a solid pattern covers the fill
+    colour = shade.get(f"{WORD}{name}", "")
     return "" if colour in _NO_COLOUR else colour
 
 
@@ -332,7 +337,7 @@ def _shape_table(table: "_Element") -> None:
                 table.addprevious(content)
         table[:] = []
         return
-    for style in table.iter(f"{WORD}pStyle"):
+    for style in table.iter(f"{WORD}pStyle"):  # a heading in a cell opens no section
         if style.get(VALUE, "").startswith("heading"):
             style.set(VALUE, "p")
     for span in table.iter(f"{WORD}gridSpan"):
@@ -343,7 +348,7 @@ def _shape_table(table: "_Element") -> None:
 
 
 def _set_property(element: "_Element", holder_name: str, name: str, value: str) -> None:
-    """Set a property of an element."""
+    """Set a property in its holder, such as `pStyle` in the `w:pPr` of a paragraph."""
     holder = element.find(holder_name)
     if holder is None:
         holder = element.makeelement(holder_name)
@@ -354,7 +359,6 @@ def _set_property(element: "_Element", holder_name: str, name: str, value: str) 
 
 
 def _new_run(neighbour: "_Element", text: str) -> "_Element":
-    """Return a run with this text."""
     run = neighbour.makeelement(RUN)
     run.append(run.makeelement(TEXT))
     run[0].text = text

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 VALUE = f"{WORD}val"
 _FALSE = frozenset({"0", "false", "off", "none"})
-_BODY_TEXT = 9  # the outline level, counted from 0, of what is no heading (ISO 29500-1, 17.3.1.20)
+_BODY_TEXT = 9  # the outline level, counted from 0, of body text (ISO 29500-1, 17.3.1.20)
 _LONGEST_CHAIN = 50  # styles: a ring of them must end
 _ROLES = {
     "heading": r"(?:heading|rubrik|überschrift|overskrift|titre|título|kop) ?([1-9])",
@@ -137,6 +137,7 @@ class Numbering:
     def __init__(self, root: "_Element | None", styles: Styles) -> None:
         self._styles = styles
         elements = [] if root is None else list(root)
+        # an `abstractNum` defines levels; each `num` refers to one and may change it
         abstracts, lists = (
             {child.get(f"{name}Id", ""): child for child in elements if child.tag == name}
             for name in (f"{WORD}abstractNum", f"{WORD}num")
@@ -144,26 +145,26 @@ class Numbering:
         by_style = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
         self._lists = {key: _read_list(element, abstracts, by_style) for key, element in lists.items()}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
-        self._begun: set[tuple[str, int]] = set()
+        self._begun: set[tuple[str, int]] = set()  # lists and levels with a paragraph
 
-    def place(self, properties: "_Element | None", style_id: str) -> tuple[str, int] | None:
+    def find_level(self, properties: "_Element | None", style_id: str) -> tuple[str, int] | None:
         """Return the list and level of a paragraph; None outside lists, and on a level without a mark."""
         own = None if properties is None else properties.find(f"{WORD}numPr")
-        of_styles = (style.find(f"{WORD}pPr/{WORD}numPr") for style in self._styles.chain(style_id))
-        inherited = next((part for part in of_styles if value_of(part, "numId")), None)
+        by_style = (style.find(f"{WORD}pPr/{WORD}numPr") for style in self._styles.chain(style_id))
+        inherited = next((part for part in by_style if value_of(part, "numId")), None)
         list_id = value_of(own, "numId") or value_of(inherited, "numId")
         if list_id in ("", "0"):  # 0 takes a paragraph out of the list of its style
             return None
         numbered_list = self._lists.get(list_id)
         level = read_number(value_of(own, "ilvl") or value_of(inherited, "ilvl"), 0)
-        if numbered_list is not None and style_id and not value_of(own, "ilvl"):
+        if numbered_list is not None and style_id and not value_of(own, "ilvl"):  # a style has its own level
             level = numbered_list.level_of_style.get(style_id, level)
         definition = numbered_list.levels.get(level) if numbered_list else None
         has_mark = value_of(definition, "numFmt") != "none" or value_of(definition, "lvlText").strip()
         return (list_id, level) if definition is None or has_mark else None
 
     def count(self, list_id: str, level: int) -> str:
-        """Return the number of the next paragraph of a list and level as Word shows it; "" for a bullet."""
+        """Return the next number of a list and level as Word shows it, such as `2.1`; "" for a bullet."""
         numbered_list = self._lists.get(list_id)
         definition = numbered_list.levels.get(level) if numbered_list else None
         if numbered_list is None or definition is None or value_of(definition, "numFmt") == "bullet":

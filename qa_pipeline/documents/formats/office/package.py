@@ -30,9 +30,9 @@ def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
         if "Excessive depth" in str(error.msg):
             detail = "elements are nested more than 256 levels deep"
             raise DocumentFailure("nested_too_deep", detail) from error
-        # The message of the library may hold text of the document; its place does not.
+        # The message of the library may quote the document; the line number does not.
         raise DocumentFailure("damaged", f"the XML of a part is malformed at line {error.lineno}") from error
-    # Formats made of XML parts forbid document types: nothing but an attack needs one there.
+    # Formats of XML parts forbid document types, which only attacks need.
     if not declared_type and root.getroottree().docinfo.internalDTD is not None:
         raise DocumentFailure("damaged", "a part of the file declares entities or a document type")
     return root
@@ -111,7 +111,7 @@ def library_failures() -> Iterator[None]:
     except (DocumentFailure, MemoryError, RecursionError):
         raise
     except Exception as error:  # the libraries raise errors of all kinds about malformed parts
-        # The message of the library may hold text of the document.
+        # The message of the library may quote the document.
         raise DocumentFailure("damaged", f"its library refuses it with {type(error).__name__}") from error
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.formulas import write_formula
+from qa_pipeline.documents.formats.formulas import shift_of, write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.office.package import (
@@ -113,7 +113,8 @@ class _Reader:
         """Return the blocks of the shapes of a slide, its title first."""
         unwrap_alternatives(slide.element)
         shapes = list(slide.shapes)
-        title = next((shape for shape in shapes if _is_title(shape)), None)
+        titles = (shape for shape in shapes if _role_of(shape) in _TITLES)
+        title = next((shape for shape in titles if text_of(shape.element, _TEXT).strip()), None)
         parts: list[str] = []
         for position, shape in enumerate(shapes):
             above = shapes[position + 1 :]
@@ -207,6 +208,7 @@ class _Reader:
         return ""
 
     def _write_table(self, table: "Table") -> str:
+        """Return a table as HTML; the text of covered cells is counted."""
         rows = []
         for number, row in enumerate(table.rows):
             is_head = number == 0 and table.first_row and len(table.rows) > 1 and len(row.cells) > 1
@@ -227,6 +229,7 @@ class _Reader:
 
 
 def _write_run(run: "_Element") -> str:
+    """Return a run as HTML that tells if it is struck out, tiny, raised or lowered."""
     text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
     properties = run.find(f"{DRAWING}rPr")
     if properties is None:
@@ -234,10 +237,9 @@ def _write_run(run: "_Element") -> str:
     if properties.get("strike", "noStrike") != "noStrike":
         return f"<del>{text}</del>"
     colour = _colour_of(properties)
-    style = f"color:{colour};" if colour else ""
+    style = f"color:{colour};" if colour else ""  # otherwise it is unknown
     style += "font-size:0" if read_number(properties.get("sz"), _SMALLEST) < _SMALLEST else ""
-    baseline = properties.get("baseline", "0")  # "30000" is raised by 30 %
-    name = "sub" if baseline.startswith("-") else "sup" if baseline.strip("0%") else "span"
+    name = shift_of(properties.get("baseline", "0")) or "span"
     return f'<{name} style="{style}">{text}</{name}>'
 
 
@@ -255,7 +257,8 @@ def _ground_of(shape: "_Element") -> str:
     """Return the background style of a shape; "" if it is transparent."""
     properties = shape.find(f"{SLIDES}spPr")
     fills = [] if properties is None else [child.tag for child in properties if child.tag.endswith("Fill")]
-    if fills == [f"{DRAWING}noFill"] or not (fills or shape.find(f"{SLIDES}style") is not None):
+    may_have_fill = bool(fills) or shape.find(f"{SLIDES}style") is not None
+    if fills == [f"{DRAWING}noFill"] or not may_have_fill:
         return ""
     colour = _colour_of(properties)
     return f"background-color:{colour}" if colour else _UNKNOWN_GROUND
@@ -274,17 +277,13 @@ def _paper_of(slide: "Slide") -> str:
     if fills:
         colour = _colour_of(fills[0])
         return f"background-color:{colour}" if colour else _UNKNOWN_GROUND
-    names = master.element.find(f"{SLIDES}clrMap")
-    is_light = names is None or names.get("bg1") == "lt1"
+    colour_map = master.element.find(f"{SLIDES}clrMap")  # it may give the ground `bg1` a dark colour
+    is_light = colour_map is None or colour_map.get("bg1") == "lt1"
     return "background-color:#FFFFFF" if is_light else _UNKNOWN_GROUND
 
 
 def _role_of(shape: "BaseShape") -> str | None:
     return shape.placeholder_format.element.get("type", "obj") if shape.is_placeholder else None
-
-
-def _is_title(shape: "BaseShape") -> bool:
-    return _role_of(shape) in _TITLES and bool(text_of(shape.element, _TEXT).strip())
 
 
 def _paragraphs_of(shape: "BaseShape") -> "list[_Element]":
@@ -308,6 +307,7 @@ def _box_of(shape: "BaseShape") -> _Box | None:
 
 
 def _meet(first: _Box | None, second: _Box | None) -> bool:
+    """Return True if two boxes overlap; False if one is unknown."""
     if first is None or second is None:
         return False
     left, top, width, height = first
@@ -347,6 +347,7 @@ def _format_in(chart: "Chart", holder: str) -> str:
 
 
 def _write_chart(chart: "Chart", rows: Sequence[Sequence[str]]) -> str:
+    """Return the title and the rows of a chart as HTML."""
     title = ""
     if chart.has_title and chart.chart_title.has_text_frame:
         title = f"<p>{escape(chart.chart_title.text_frame.text)}</p>"

@@ -15,12 +15,12 @@ from qa_pipeline.text.lexicon.languages import any_of_all
 
 _LEAST_SHARE = 0.2  # of the text on each side: less is a margin or a list beside the text
 _MOST_ACROSS = 0.45  # of the text across the gutter, such as title, summary and wide tables
-_LEAST_LINES = 4  # of a column: fewer lines begin at the same place by chance
+_LEAST_LINES = 4  # of a column: fewer lines begin at one position by chance
 _MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge are margins and indents
 _STEP = 4.0  # points: the beginnings of the lines of a column differ by less
 _GUTTER = 0.8  # of the type size: the narrowest white between columns, wider than blanks of most text
-_DEEPEST = 2  # partings, which make four columns: more are those of a table
-_MOST_CHANGES = 0.2  # of the lines: a file that changes sides more often holds the rows of a table
+_DEEPEST = 2  # partings, which make four columns: a table has more
+_MOST_CHANGES = 0.2  # of the lines: changes are more frequent in the rows of a table
 
 
 def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
@@ -101,13 +101,14 @@ def _are_columns(left_side: Sequence[Line], right_side: Sequence[Line], total: i
     lengths = [sum(len(line.text) for line in side) for side in sides]
     if min(map(len, sides)) < _LEAST_LINES or min(lengths) < _LEAST_SHARE * total:
         return False
-    # The file holds the rows of a table one after another, and a column as a whole.
+    # In the file the rows of a table follow each other, and so do the lines of a column.
     in_file_order = sorted((line.start, number) for number, side in enumerate(sides) for line in side)
     changes = sum(before[1] != after[1] for before, after in pairwise(in_file_order))
     return changes <= _MOST_CHANGES * len(in_file_order) or all(map(is_prose, sides))
 
 
 def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
+    """Yield the lines, those with white at the gutter as two parts."""
     for line in lines:
         if line.left < gutter < line.right and _splits(line, gutter):
             yield part_of(line, [word for word in line.words if word.right <= gutter + 1])
@@ -136,7 +137,7 @@ def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Li
 _EDGE = 0.12  # of the height of a page: heads and feet are in its upper and lower margin
 _LEAST_PAGES = 3  # a line returns on; on 2 of them in a file of few
 _FEW_PAGES = 5  # a shorter file has room for no third
-_LARGE = 1.1  # of the usual type size: larger text is a heading, and names what is below it
+_LARGE = 1.1  # of the usual type size: larger text is a heading
 _WIDE_GAP = 1.2  # of the type size: the parts of a head are set to its two ends
 _APART = 1.2  # of the step of the lines beside it: a head of a table is as close to its rows as they are
 _WIDEST_STEP = 2.0  # type sizes, which set a head apart whatever is beside it

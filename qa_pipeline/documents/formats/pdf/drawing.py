@@ -34,7 +34,9 @@ class Drawing:
             return self
         kinds = (self.across, self.upright, self.pictures)
         across, upright, pictures = ([turn_box(box, turn, paper) for box in boxes] for boxes in kinds)
-        return Drawing(*((upright, across) if turn % 2 else (across, upright)), pictures)
+        if turn % 2:  # a quarter turn sets lines across upright
+            across, upright = upright, across
+        return Drawing(across, upright, pictures)
 
 
 def list_objects(page: "PdfPage", most: int) -> "list[PdfObject]":
@@ -76,6 +78,7 @@ def _boxes_of(item: "PdfObject", matrix: "PdfMatrix") -> list[Box]:
 
 
 def _add_rules(drawing: Drawing, lines: Iterable[Box]) -> None:
+    """Add the boxes that are thin and long enough to be ruled lines."""
     for line in lines:
         width, height = line.right - line.left, line.top - line.bottom
         if width >= _SHORTEST_RULE and height <= _THIN:
@@ -85,7 +88,7 @@ def _add_rules(drawing: Drawing, lines: Iterable[Box]) -> None:
 
 
 def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
-    """Yield the box of a thin shape, or those of the straight strokes of a frame, up to a curve."""
+    """Yield the box of a thin shape, or the boxes of the straight strokes of a frame, up to a curve."""
     from pypdfium2 import raw
 
     width, height = box.right - box.left, box.top - box.bottom
@@ -96,7 +99,7 @@ def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
     has_mode = raw.FPDFPath_GetDrawMode(path, fill, stroke)
     is_large = width > _SHORTEST_RULE and height > _SHORTEST_RULE / 2
     count = raw.FPDFPath_CountSegments(path)
-    if not (is_large and has_mode and stroke.value) or count > _MOST_SEGMENTS:
+    if not (is_large and has_mode and stroke.value) or count > _MOST_SEGMENTS:  # no frame
         return
     matrix = path.get_matrix().multiply(outer)
     x, y = ctypes.c_float(), ctypes.c_float()
@@ -152,7 +155,7 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
     from pypdfium2 import raw
 
     links = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK)
-    flat = (*links, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)
+    not_over_text = (*links, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)  # a note's icon, a form field
     count = raw.FPDFPage_GetAnnotCount(page.raw)
     annotations, sides = Annotations(), raw.FS_RECTF()
     for number in range(min(count, _MOST_ANNOTATIONS)):
@@ -160,10 +163,10 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
         if not note:
             continue
         kind = raw.FPDFAnnot_GetSubtype(note)
-        annotations.drawn |= kind not in flat
+        annotations.drawn |= kind not in not_over_text
         if kind == raw.FPDF_ANNOT_WIDGET:
-            value = _read_field(note, left_out)
-            annotations.values += [value] if value else []
+            if value := _read_field(note, left_out):
+                annotations.values.append(value)
         elif kind not in links:
             left_out.add("comment", _read_string(note, b"Contents"))
         if kind == raw.FPDF_ANNOT_TEXT:  # readers move its icon away from the text
@@ -176,7 +179,7 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
 
 
 def _read_field(widget: Any, left_out: Omissions) -> str:
-    """Return `Name: value` of a form field, or nothing if it is empty, a button or a password."""
+    """Return `Name: value` of a form field, or "" if it is empty, a button or a password."""
     from pypdfium2 import raw
 
     flags = ctypes.c_float()
@@ -193,6 +196,7 @@ def _read_field(widget: Any, left_out: Omissions) -> str:
 def _read_string(annotation: Any, key: bytes) -> str:
     from pypdfium2 import raw
 
+    # PDFium is asked for the length first, then for the text
     length = raw.FPDFAnnot_GetStringValue(annotation, key, None, 0)  # in bytes, with a zero at the end
     if not 2 < length <= _LONGEST_VALUE:
         return ""

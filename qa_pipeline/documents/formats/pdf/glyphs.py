@@ -124,13 +124,12 @@ class Glyphs:
         for start, end, written in self._raised_edits():
             if not written:
                 self.note_marks.append(self.text[start:end])
-            added = max(
-                len(written) - (end - start), 0
-            )  # such as a caret, which gets the index of its number
+            added = max(len(written) - (end - start), 0)  # such as the caret of `^6`
+            kept = len(written) - added
             texts += [self.text[last_end:start], written]
             indexes += self._indexes[last_end:start]
-            indexes += [self._indexes[start]] * added
-            indexes += self._indexes[end - (len(written) - added) : end]
+            indexes += [self._indexes[start]] * added  # an added sign lies where the raised text does
+            indexes += self._indexes[end - kept : end]
             last_end = end
         if last_end:
             self.text = "".join([*texts, self.text[last_end:]])
@@ -212,7 +211,7 @@ class Glyphs:
         if not is_level and size != self.size(last):  # raised marks are small
             samples = (first, (first + middle) // 2, middle, (middle + last) // 2, last)
             size = sorted(map(self.size, samples))[2]
-        if size <= 2:
+        if size <= 2:  # a font of size 1 that the page enlarges
             size = first_box.top - first_box.bottom
         size = round(size * 2) / 2
         bold, fixed = self._font(first)
@@ -229,10 +228,9 @@ class Glyphs:
         return 0.0 if abs(turns - round(turns / 4) * 4) < _UPRIGHT else turns % 4
 
     def _font(self, offset: int) -> tuple[bool, bool]:
-        """Return True for a bold font, and for a font of fixed width."""
         index = self._indexes[offset]
         length = self._raw.FPDFText_GetFontInfo(self._page, index, self._font_name, _NAME_LENGTH, self._flags)
-        # PDFium writes no name of an unknown font, and none that is longer than the memory.
+        # PDFium writes no name if the font is unknown or the name too long.
         name = self._font_name.value if 0 < length <= _NAME_LENGTH else b""
         return _kind_of_font(name, self._flags.value if length else 0)
 
@@ -304,6 +302,7 @@ def _remove_hidden(
 
 @lru_cache(maxsize=4096)
 def _kind_of_font(name: bytes, flags: int) -> tuple[bool, bool]:
+    """Return True for a bold font, and for a font of fixed width."""
     font_name = name.decode("utf-8", "replace")
     is_fixed = bool(flags & _FIXED_PITCH) or _FIXED_NAMES.search(font_name) is not None
     return _BOLD_NAMES.search(font_name) is not None, is_fixed

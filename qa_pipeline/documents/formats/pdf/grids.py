@@ -100,6 +100,7 @@ def _do_cross(across: Box, upright: Box) -> bool:
 
 
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
+    """Return the grid of crossing lines; None if it has no fields, or too many."""
     if len(across) < 2 or not upright:
         return None
     all_across, all_upright = _close_sides(across, upright)
@@ -214,7 +215,9 @@ _FULL = 0.8  # of the width of a column: how far a line of text reaches that was
 
 def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     """Return the white gaps that run through the rows; the more rows, the narrower a gap may be."""
-    least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
+    least = 0.5 * size
+    if len(rows) <= _FEW:
+        least = size if len(rows) == 1 else 0.8 * size
     words = [word for row in rows for line in row for word in words_of(line)]
     # From left to right, 1 where a word begins and -1 where it ends; their sum is the number of words there.
     edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
@@ -281,7 +284,7 @@ def _begins_row(row: Sequence[Strip], strip: Strip, right_edges: Sequence[float]
     """Return True if a strip begins a row, as the cells above would have had room for its words."""
     first, above = row[0], row[-1]
     filled = [column for column, lines in enumerate(strip) if lines]
-    if len(filled) == len(strip) > 2 and all(first):
+    if len(filled) == len(strip) > 2 and all(first):  # every column has text, as at the start of the row
         return True
     for column in filled:
         last_line = above[column][-1] if above[column] else None
@@ -306,7 +309,7 @@ def narrow_gaps(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[
     remaining: list[Gap] = []
     for start, end in gaps:
         for word in words:
-            if word.left < end and word.right > start:  # the word takes the gap from its nearer side
+            if word.left < end and word.right > start:  # the word narrows the gap from its nearer side
                 is_at_start = word.left - start < end - word.right
                 start, end = (word.right, end) if is_at_start else (start, word.left)  # noqa: PLW2901
         if end - start >= least:

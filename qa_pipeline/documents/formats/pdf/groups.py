@@ -148,7 +148,7 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
     group: Group | None = None
     for item in items:
         if isinstance(item, Line):
-            kind = _kind_of(item, shape, plain)
+            kind = _kind_of(item, shape, plain=plain)
             if group is not None and _continues(group, item, kind, shape):
                 group.add(item)
             else:
@@ -164,7 +164,7 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
     return groups
 
 
-def _kind_of(line: Line, shape: Shape, plain: bool) -> BlockKind:
+def _kind_of(line: Line, shape: Shape, *, plain: bool) -> BlockKind:
     if line.fixed and not plain:
         return "code"
     if not plain and line.size >= _LARGER * shape.size and any(map(str.isalpha, line.text)):
@@ -254,12 +254,12 @@ def insert_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequenc
     """Return the groups with margin notes at the top of their page, feet at its end."""
     first_pages = [group.page for group in groups]
     last_pages = [group.last_page for group in groups]
-    numbered = [
-        *((bisect_left(first_pages, note.page), note) for note in margin),
-        *((bisect(last_pages, foot.page), foot) for foot in feet),
-        *enumerate(groups),
-    ]
-    return [group for _, group in sorted(numbered, key=itemgetter(0))]
+    notes = [(bisect_left(first_pages, note.page), note) for note in margin]
+    notes += [(bisect(last_pages, foot.page), foot) for foot in feet]
+    # before one group: the foot of page 1, the margin note of page 2, then the foot of page 2
+    notes.sort(key=lambda numbered: (numbered[0], numbered[1].page))
+    # the sort is stable: at an equal index the notes precede the group
+    return [group for _, group in sorted([*notes, *enumerate(groups)], key=itemgetter(0))]
 
 
 _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it

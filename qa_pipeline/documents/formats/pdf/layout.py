@@ -125,6 +125,7 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions, failed: Fai
 
 
 def _read_tables(pages: Sequence[PageContent], spelling: Spelling, failed: FailedPages) -> "list[_Draft]":
+    """Return the pages that can be read; a table at the end of a page may go on on the next."""
     drafts: list[_Draft] = []
     for page in pages:
         with failed.guard(page.number, page.lines):
@@ -183,7 +184,7 @@ def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
     return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
 
 
-_LONGEST_NAME = 5  # words of the name of an empty column; what is longer is text taken for a name
+_LONGEST_NAME = 5  # words of the name of an empty column; a longer name is text taken for a name
 _LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas
 _FORMULA = re.compile(rf"[{_LARGE}]|(?<!\S)(?:[^\s{_LARGE}]{{1,2}} ){{5,}}")
 """A large operator, or short words in a row, which with operators and operands are a broken formula."""
@@ -232,11 +233,12 @@ def _write_text(
         is_first, is_last = number == 0, number == len(texts) - 1
         text = _FORMULA.sub(_doubt_formula, text)  # noqa: PLW2901
         text = (start if is_first else "") + text + (end if is_last else "")  # noqa: PLW2901
-        own_marker = marker or None if is_first else None
+        own_marker = marker if marker and is_first else None
         yield Block(group.kind, text, group.level, page, continues=not is_first, marker=own_marker)
 
 
 def _doubt_formula(match: re.Match[str]) -> str:
+    """Add the sign of a doubt to a match of `_FORMULA` that is a formula, such as `a = b + c`."""
     is_operator_alone = len(match[0]) == 1
     has_operands = _SIDE_BY_SIDE.search(match[0]) is not None
     is_formula = is_operator_alone or (has_operands and len(_OPERATORS.findall(match[0])) > 1)

@@ -133,7 +133,7 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
     if glyphs.text[middle] == " ":
         middle += 1  # PDFium makes blanks up, of no font
     box, size, bold, fixed, turned = glyphs.measure(start, middle, end - 1)
-    return Line(text, page, *box, size, bold, fixed, is_broken, turned, start, end)
+    return Line(text, page, *box, size, bold, fixed, broken=is_broken, turned=turned, start=start, end=end)
 
 
 def _is_same_line(before: Line, after: Line) -> bool:
@@ -146,10 +146,11 @@ def _is_same_line(before: Line, after: Line) -> bool:
 
 
 def _join_runs(before: Line, after: Line) -> Line:
-    is_word = -1 < after.left - before.right < 0.15 * before.size or after.text[:1] in ",.;:)"
+    """Return a run with the next run of its line, in the size of the longer."""
+    is_same_word = -1 < after.left - before.right < 0.15 * before.size or after.text[:1] in ",.;:)"
     longer = before if len(before.text) >= len(after.text) else after
     return before._replace(
-        text=before.text + ("" if is_word else " ") + after.text,
+        text=before.text + ("" if is_same_word else " ") + after.text,
         right=max(before.right, after.right),
         bottom=min(before.bottom, after.bottom),
         top=max(before.top, after.top),
@@ -238,7 +239,7 @@ class Spelling:
         line = text.removesuffix("-") if hard else text
         end_of_line = line[-_LOOKED_AT:]
         first_match, second_match = _LAST_WORD.search(end_of_line), _FIRST_WORD.match(following)
-        if line.endswith("/") and following[:1].isalnum():
+        if line.endswith("/") and following[:1].isalnum():  # a hyphen behind a slash only breaks the line
             self.joined += 1
             return line, following
         if not second_match:
@@ -266,12 +267,14 @@ class Spelling:
         """Return True if the hyphen between two parts of a word belongs to it."""
         before, after = first.lower(), second.lower()
         words = self._words
-        if words[before + after]:
+        if words[before + after]:  # elsewhere in the document it is a single word
             return False
         if hard or words[f"{before}-{after}"] or second[0].isupper() or len(second) < _SHORTEST_REST:
             return True
-        if before in _HEADS or before in _PREFIXES:
-            return before in _HEADS
+        if before in _HEADS:
+            return True
+        if before in _PREFIXES:
+            return False
         both_are_words = len(second) > _SHORTEST_REST and min(words[before], words[after]) > 1
         return after in _TAILS or both_are_words
 
@@ -281,7 +284,7 @@ _RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
-_BLANK_LINE = 1.6  # of the smallest step of lines: more is one that was left blank
+_BLANK_LINE = 1.6  # of the smallest step of lines: more is a blank line
 _LINE_END = 4  # characters between neighbouring lines in the file at most
 _LOOKED_AT = 300
 """The part of a line that is read: time must not grow with the square of a line's length."""
@@ -324,16 +327,19 @@ def _is_unsure(before: Line, line: Line) -> bool:
 
 
 def _is_range(text: str, following: str) -> bool:
+    """Return True for `2024–` above `2026`."""
     return following[:1].isdigit() and _RANGE.search(text[-2:]) is not None
 
 
 def _is_broken(text: str, following: str) -> bool:
+    """Return True for a printed hyphen amid a word or number, as in `24-` above `hour`."""
     if not _HARD_HYPHEN.search(text[-2:]):
         return False
     return following[:1].islower() or following[:1].isdigit() or not text[-2:-1].isalpha()
 
 
 def _is_address(text: str, following: str) -> bool:
+    """Return True if a web address goes on in the next line."""
     if following.startswith("/"):
         return _ADDRESS.search(text) is not None
     goes_on = not following[:1].isupper() or _PART_OF_ADDRESS.match(following) is not None
@@ -345,7 +351,7 @@ def code_text(lines: Sequence[Line]) -> str:
     left = min(line.left for line in lines)
     words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
     letter_widths = [(word.right - word.left) / len(word.text) for word in words]
-    width = max(median(letter_widths) if letter_widths else lines[0].size * 0.6, 1.0)
+    width = max(median(letter_widths) if letter_widths else lines[0].size * 0.6, 1.0)  # of a letter
     steps = [above.bottom - below.bottom for above, below in pairwise(lines)]
     smallest_step = min((step for step in steps if step > 0), default=0.0)
     text = [_code_line(lines[0], left, width)]
@@ -357,6 +363,7 @@ def code_text(lines: Sequence[Line]) -> str:
 
 
 def _code_line(line: Line, left: float, width: float) -> str:
+    """Return a line with its words in columns of the width of a letter."""
     text = ""
     for word in words_of(line):
         column = round((word.left - left) / width)

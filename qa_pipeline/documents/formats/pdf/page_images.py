@@ -100,15 +100,12 @@ def _open_page(content: bytes, number: int) -> Iterator["PdfPage"]:
 
 
 def draw_page(
-    content: bytes,
-    number: int,
-    text: str,
-    page: Span,
-    evidence: Span | None = None,
-    *,
-    scale: float = 2.0,
+    content: bytes, number: int, text: str, page: Span, evidence: Span | None = None, *, scale: float = 2.0
 ) -> bytes:
-    """Draw a page of a PDF as PNG, the evidence highlighted; raises a DocumentFailure (`damaged`)."""
+    """Draw a page of a PDF as PNG with its evidence marked; `page` and `evidence` are spans of `text`.
+
+    Raises a DocumentFailure (`damaged`).
+    """
     from PIL import Image, ImageChops, ImageDraw
 
     with _open_page(content, number) as opened:
@@ -117,8 +114,9 @@ def draw_page(
         picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
         with closing(opened.get_textpage()) as textpage:
             glyphs, _ = read_upright(opened, textpage, number)
-            start, end = (max(offset - page[0], 0) for offset in evidence or (0, 0))
-            offsets = locate(text[slice(*page)], start, end, glyphs.text)
+            page_start, page_end = page
+            start, end = (max(offset - page_start, 0) for offset in evidence or (0, 0))
+            offsets = locate(text[page_start:page_end], start, end, glyphs.text)
             boxes = [glyphs.box(offset) for offset in offsets]
         # quarter turns, clockwise, from upright text to the page as it is shown
         turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
@@ -147,6 +145,7 @@ def _merge(boxes: Iterable[Box]) -> list[Box]:
 
 
 def _is_next(before: Box, box: Box) -> bool:
+    """Return True if a box is right behind another on a line."""
     overlap = min(before.top, box.top) - max(before.bottom, box.bottom)
     height = min(before.top - before.bottom, box.top - box.bottom)
     return overlap > 0.4 * height and -_GAP * height < box.left - before.right < 2 * _GAP * height

@@ -22,14 +22,7 @@ from qa_pipeline.documents.formats.pdf.layout import (
     list_pages,
     remove_contents,
 )
-from qa_pipeline.documents.formats.pdf.lines import (
-    Line,
-    Word,
-    add_words,
-    printed_text,
-    read_lines,
-    turn_of,
-)
+from qa_pipeline.documents.formats.pdf.lines import Line, Word, add_words, printed_text, read_lines, turn_of
 from qa_pipeline.documents.formats.pdf.visibility import find_hidden
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -98,6 +91,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 def _open(content: bytes) -> "PdfDocument":
+    """Open a PDF; raises a DocumentFailure (`encrypted` or `damaged`)."""
     import pypdfium2
     from pypdfium2 import raw
 
@@ -116,6 +110,7 @@ def _read_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[PageContent]:
+    """Read all pages; a page that cannot be read stays empty."""
     pages: list[PageContent] = []
     length = 0
     for number in range(len(document)):
@@ -129,7 +124,7 @@ def _read_pages(
 
 
 def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count signs that stand for letters; returns a note if letters are broken more than now and then."""
+    """Count signs instead of letters; returns a note if more than a few letters are broken."""
     texts = [line.text for page in pages for line in page.lines]
     printed = max(sum(map(visible, texts)), 1)
     broken = left_out.pieces["unreadable_character"]
@@ -235,7 +230,7 @@ def describe_pages(pages: int, numbers: Sequence[int], which: str) -> str:
 
 
 _POINTS_AN_INCH = 72
-_DOTS_AN_INCH = 300  # what Tesseract's manual advises; finer pictures take longer and read no better
+_DOTS_AN_INCH = 300  # as the manual of Tesseract advises; finer pictures only take longer
 _MOST_DOTS = 40_000_000  # 40 MB of grey: a sheet of A2 at 300 dots an inch has 35 million
 _LEAST_CONFIDENCE = 30.0  # of 100: below are specks and lines that Tesseract took for letters
 _SECONDS_A_PAGE = 120  # as documents.parse_seconds by default, which a user raises for OCR
@@ -266,6 +261,7 @@ def read_scans(
 
 
 def _load_engine(languages: Sequence[str]) -> Any:
+    """Return pytesseract; raises a DocumentFailure if Tesseract or a language is missing."""
     try:
         import pytesseract
     except ImportError as error:
@@ -296,7 +292,7 @@ def _recognise(
             output_type=engine.Output.DICT,
             timeout=_SECONDS_A_PAGE,
         )
-    except RuntimeError as error:  # how pytesseract tells that the time is over, and what Tesseract says
+    except RuntimeError as error:  # pytesseract raises it for timeouts, and for errors of Tesseract
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height
     return _even_sizes(_gather_lines(table, page.number, scale, height))

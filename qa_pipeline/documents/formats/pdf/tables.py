@@ -30,7 +30,7 @@ from qa_pipeline.text.doubt import SIGNS
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 """A figure such as `€ 1,250`, `12 kg` or `(4.5%)`."""
-_LONGEST_NAME = 5  # words of a name of a column; what is longer is mostly text taken for one
+_LONGEST_NAME = 5  # words of a name of a column; a longer name is mostly text taken for a name
 
 Row = list[Line]
 """Lines side by side, from left to right."""
@@ -81,12 +81,12 @@ def _table_of(
 def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
     rows, unused = render_table(cells)
     box = enclose(line.box for line in lines)
-    return Table(rows, lines[0].page, box, min(line.start for line in lines), unused)
+    return Table(rows, lines[0].page, box, start=min(line.start for line in lines), unused=unused)
 
 
 def _mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
     """Return the rows with the header marked: bold rows at the top, or a row that reads like names."""
-    title_count = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))
+    title_count = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))  # rows of a single cell
     header_count = len(list(takewhile(bool, bold)))
     if not title_count < header_count < len(rows):
         first, *rest = [[cell.text for cell in row] for row in rows[title_count:]]
@@ -114,11 +114,11 @@ _SAME_SIDE = 4.0  # points: lines of one table end alike, but for the thickness 
 _DOUBLE_RULE = 4.0  # points: two lines this close are one double line, with no row between them
 _MOST_RULES = 400  # lines across on a page: each is compared with all groups, and drawings have thousands
 _MOST_STACKS = 40  # tables of a page: each looks through all lines of the page
-_MOST_HEADER_ROWS = 5  # more rows between two lines are a table of their own and head none below
+_MOST_HEADER_ROWS = 5  # more rows between two lines are a table, and no header
 _WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
 _LINED_ROWS = 3  # rows of boxes that show that lines part the rows; fewer may be a frame and a header
 _WORDS_A_LINE = 3  # of running text; cells that are wrapped in narrow columns have fewer
-_MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a page holds more
+_MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a page has more
 
 
 def ruled_tables(
@@ -169,6 +169,7 @@ def _find_frames(grid: Grid, lines: list[Line]) -> tuple[list[list[Line]], list[
 
 
 def _is_running_text(lines: Sequence[Line]) -> bool:
+    """Return True for lines of several words in which sentences go on from line to line."""
     words = sum(len(line.text.split()) for line in lines)
     goes_on = (below.text[:1].islower() and above.text[-1:].isalnum() for above, below in pairwise(lines))
     return len(lines) <= _MOST_FRAMED and words >= _WORDS_A_LINE * len(lines) and any(goes_on)
@@ -258,14 +259,14 @@ def _split_rows(rows: Sequence[Sequence[GridCell]]) -> list[list[list[list[Line]
     They are several where lines part the columns alone.
     """
     strips = [_strips_of_boxes(row) for row in rows]
-    if len(rows) < _LINED_ROWS:
+    if len(rows) < _LINED_ROWS:  # perhaps a frame and a header, with no lines between the rows of text
         split = [[columns_of(part) for part in rows_of_cells(printed)] for printed in strips]
-    else:
+    else:  # some boxes may hold several rows of figures
         split = [
             [columns_of([strip]) for strip in printed] if _has_numbers(row, printed) else []
             for row, printed in zip(rows, strips, strict=True)
         ]
-        if max(map(len, split)) < _LINED_ROWS:
+        if max(map(len, split)) < _LINED_ROWS:  # too few to tell rows from cells of two lines
             split = [[] for _ in rows]
     return [parts or [[box.lines for box in row]] for row, parts in zip(rows, split, strict=True)]
 
@@ -333,6 +334,7 @@ class _Stack:
         return ranges
 
     def _gaps(self, first: int, last: int) -> list[Gap]:
+        """Return the white gaps through zones; [] if their text reaches out to the left."""
         rows = [row for zone in self.zones[first:last] for row in zone]
         if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
             return []

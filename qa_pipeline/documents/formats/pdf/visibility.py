@@ -61,7 +61,7 @@ def find_hidden(
     }
     letters, hidden = _read_letters(textpage)
     full, bare = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
-    # Text over text is drawn without the text that it is over, which would show in its place.
+    # Text over text is drawn without the text below, which would show instead of it.
     levels = _levels_of(letters, sheet, full.shape)
     for level in range(max(levels.values(), default=0) + 1):
         shown = {address for address in texts if levels[address] == level}

@@ -62,6 +62,13 @@ def groups_of(spans: list[tuple[int, int]], plain: bool = False) -> list[Group]:
     ]
 
 
+def test_a_foot_precedes_the_margin_note_of_the_next_page() -> None:
+    first, second, foot, note = (Group("paragraph", [line("text", page)]) for page in (1, 2, 1, 2))
+    assert list(map(id, insert_notes([first, second], [note], [foot]))) == [
+        id(group) for group in (first, foot, note, second)
+    ]
+
+
 @given(pages, pages, pages)
 def test_no_group_is_lost_among_notes(
     flow: list[tuple[int, int]], margin: list[tuple[int, int]], feet: list[tuple[int, int]]
