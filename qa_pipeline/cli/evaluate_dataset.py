@@ -46,6 +46,7 @@ def run(
     """Measure faithfulness, citations, retrieval and answers of answered questions.
 
     Rows that lack the fields of a metric have null there and are counted. Equal input gives equal files.
+    --abilities measures nothing: it writes a suite of questions, made from PAIRS pairs, to the file --out.
     """
     check_exists(*datasets)
     from qa_pipeline.evaluation.abilities import write_suite

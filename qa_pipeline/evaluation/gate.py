@@ -131,6 +131,7 @@ def read_golden(path: Path) -> GoldenSet:
             raise InputError(
                 f"{path} has rows of more than one {column}: {values[0]!r} and {values[1]!r}; split it"
             )
+    # `GoldenRow` has turned the criteria, must_refuse and the ground truth of a row into a list of bounds
     criteria = {
         name: {bound["metric"]: bound["bound"] for bound in bounds}
         for name, bounds in read.items.select("id", "criteria").iter_rows()

@@ -64,19 +64,17 @@ class Claim:
 def split_claims(answer: str, language: str) -> list[Claim]:
     """Return the claims of an answer in order.
 
-    Every word belongs to a claim, except list labels, punctuation and citation marks. A mark belongs to the
-    claim around it. Otherwise it belongs to the last claim that begins before it, or to the first.
+    The claims contain every word but list labels and citation marks. The sources of a mark are references of
+    the claim around it. Outside any claim, they are of the last claim that begins before it, or of the first.
 
     If an answer has more than `MOST_CLAIMS` claims, an extra claim contains the rest, with the reason
     `too_many_claims`.
     """
-    words = without_marks(answer)
-    spans = [_trimmed(words, start, end) for start, end in sentence_spans(words, language)]
-    claims = [
-        Claim(plain(words[start:end]), start, end) for start, end in spans if is_claim(words[start:end])
-    ]
+    text = without_marks(answer)
+    spans = [_trimmed(text, start, end) for start, end in sentence_spans(text, language)]
+    claims = [Claim(plain(text[start:end]), start, end) for start, end in spans if is_claim(text[start:end])]
     if len(claims) > MOST_CLAIMS:
-        rest = Claim(plain(words[claims[MOST_CLAIMS].start :]), claims[MOST_CLAIMS].start, claims[-1].end)
+        rest = Claim(plain(text[claims[MOST_CLAIMS].start :]), claims[MOST_CLAIMS].start, claims[-1].end)
         claims[MOST_CLAIMS:] = [replace(rest, split_reason=TOO_MANY)]
     return with_references(claims, answer)
 

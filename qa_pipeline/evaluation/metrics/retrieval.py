@@ -121,7 +121,7 @@ def find_relevant_sentences(rows: list[Row], means: Means) -> list[list[list[boo
 
 
 Contexts = list[tuple[Row, list[str] | None]]
-"""The sentences of each context with its row; None without a text."""
+"""The row of each context with its sentences; None if the context has no text, so that all is unknown."""
 
 
 def _sentences(text: str | None, row: Row) -> list[str] | None:
@@ -145,7 +145,7 @@ def _similar(contexts: Contexts, means: Means) -> Iterator[list[bool | None]]:
 
 
 def _judged(contexts: Contexts, means: Means) -> Iterator[list[bool | None]]:
-    """Yield for each context which of its sentences the judge finds relevant."""
+    """Yield for each context if the judge finds each of its sentences relevant; None is unknown."""
     requests = [
         judge_request(row, "relevant_sentences", RelevanceReply, means, sentences=sentences)
         for row, sentences in contexts

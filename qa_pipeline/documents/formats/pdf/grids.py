@@ -111,15 +111,17 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     if row_count < 1 or column_count < 1 or row_count * column_count > _MOST_FIELDS:
         return None
     # For each field, True if a line is below it, and True if a line is at its right.
-    below = [[_is_drawn(rules, 0, left, right) for left, right in pairwise(sides)] for rules in across_at[1:]]
-    beside = [
+    line_below = [
+        [_is_drawn(rules, 0, left, right) for left, right in pairwise(sides)] for rules in across_at[1:]
+    ]
+    line_right = [
         [_is_drawn(rules, 1, bottom, top) for rules in upright_at[1:]] for top, bottom in pairwise(heights)
     ]
     taken: set[tuple[int, int]] = set()
     cells = []
     for row, column in product(range(row_count), range(column_count)):
         if (row, column) not in taken:
-            cell = _build_cell(row, column, beside, below)
+            cell = _build_cell(row, column, line_right, line_below)
             taken.update(_fields_of(cell))
             cells.append(cell)
     is_open = len(all_across) + len(all_upright) > len(across) + len(upright)
@@ -142,13 +144,18 @@ def _fields_of(cell: GridCell) -> Iterator[tuple[int, int]]:
     return product(rows, range(cell.column, cell.column + cell.columns))
 
 
-def _build_cell(row: int, column: int, beside: list[list[bool]], below: list[list[bool]]) -> GridCell:
-    """Return the cell that begins in a field and ends at the next lines."""
+def _build_cell(
+    row: int, column: int, line_right: list[list[bool]], line_below: list[list[bool]]
+) -> GridCell:
+    """Return the cell that begins in a field and ends at the next drawn lines.
+
+    `line_right[row][column]` is True if a line is drawn right of a field, `line_below` if one is below it.
+    """
     cell = GridCell(row, column)
-    while column + cell.columns < len(beside[row]) and not beside[row][column + cell.columns - 1]:
+    while column + cell.columns < len(line_right[row]) and not line_right[row][column + cell.columns - 1]:
         cell.columns += 1
     spanned = slice(column, column + cell.columns)
-    while row + cell.rows < len(below) and not any(below[row + cell.rows - 1][spanned]):
+    while row + cell.rows < len(line_below) and not any(line_below[row + cell.rows - 1][spanned]):
         cell.rows += 1
     return cell
 
