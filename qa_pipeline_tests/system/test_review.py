@@ -168,7 +168,7 @@ def test_no_decision_that_a_page_confirmed_is_lost_when_the_server_is_killed(
                 pair_id = pair_of(ada)
                 with ada.expect_navigation():
                     ada.keyboard.press("a" if round_number else "2")
-                expect(ada.locator("#decide [role=status]")).to_contain_text("on the disk")
+                expect(ada.locator("#decide [role=status]")).to_contain_text("Saved as")
                 confirmed.append(pair_id)
             ada.keyboard.press("a")  # whether this is recorded is open: the server dies at once
             os.kill(server.process.pid, signal.SIGKILL)
