@@ -237,6 +237,9 @@ def _inline_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
 def _block_html(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
     """Return the text of HTML blocks; markup without text is dropped."""
     markup = tokens[index].content
+    if markup.lstrip().startswith("<?") and ">" not in markup:  # the HTML parser drops an open instruction
+        env["omissions"].add("comment", markup)
+        return ""
     if _TAG.sub("", markup).strip():
         return close_elements(markup)
     labels = _COMPONENT.findall(markup)

@@ -28,6 +28,7 @@ def blocks(text: str) -> list[tuple[str, str]]:
 
 @given(st.lists(st.one_of(st.text("ABC ", min_size=1, max_size=4), _MARKS), max_size=14))
 @example(["\n", "::: ", "A", "{ #x }", "A"])
+@example(["\n- ", "<?", "A", " "])
 def test_every_letter_of_any_soup_of_marks_is_in_the_text_or_counted(soup: list[str]) -> None:
     text = "x" + "".join(soup)
     parsed = None
