@@ -113,10 +113,10 @@ def test_two_runs_of_different_settings_on_one_store_take_no_reply_of_each_other
     with served(monkeypatch) as server:
         assert run(workspace).code == OK
         first = server.stats.asked
-        monkeypatch.setenv(f"{PREFIX}LLM__THINKING_BUDGET", "0")
+        monkeypatch.setenv(f"{PREFIX}LLM__THINKING_LEVEL", "low")
         assert run(workspace).code == OK
         assert server.stats.asked == 2 * first
-        monkeypatch.delenv(f"{PREFIX}LLM__THINKING_BUDGET")
+        monkeypatch.delenv(f"{PREFIX}LLM__THINKING_LEVEL")
         assert run(workspace).code == OK
         assert server.stats.asked == 2 * first
 
