@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.exit_codes import FAILED, OK
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, new_workspace
+from qa_pipeline_tests.end_to_end import GUIDE, Files, Workspace, invoke, new_workspace
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.servers import GeminiServer
 
@@ -95,12 +95,17 @@ def test_every_target_of_make_in_readme_and_docs_exists(target: str) -> None:
     assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE)
 
 
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A workspace in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    return new_workspace(tmp_path, monkeypatch)
+
+
 @pytest.mark.slow
 def test_the_commands_of_the_readme_run_one_after_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    workspace = new_workspace(tmp_path, monkeypatch)
     text = "To drain the boiler of the Kestrel 4, open the lower valve and wait 10 minutes."
     manuals: Files = {
         "manuals/guide.md": GUIDE,
@@ -167,11 +172,7 @@ def fill(file: Path, **values: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_pages_run_one_after_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    workspace = new_workspace(tmp_path, monkeypatch)
+def test_the_commands_of_the_pages_run_one_after_the_other(workspace: Workspace) -> None:
     letter = pdf_bytes("A dog is an animal.")
     workspace.write({"manuals/guide.md": GUIDE, "hr/letter.pdf": letter, "hr/plan.md": "A plan has steps."})
     shutil.copytree(ROOT / "data" / "corpora" / "vattenverk-sv", workspace.corpus / "vattenverk-sv")
@@ -197,11 +198,8 @@ def test_the_commands_of_the_pages_run_one_after_the_other(
 
 
 @pytest.mark.slow
-def test_the_example_row_of_the_readme_is_one_that_a_run_writes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_example_row_of_the_readme_is_one_that_a_run_writes(workspace: Workspace) -> None:
     (shown,) = [json.loads(block) for language, block in blocks(README) if language == "json"]
-    workspace = new_workspace(tmp_path, monkeypatch)
     shutil.copytree(ROOT / "data" / "corpora" / "heat-pumps-en", workspace.corpus / "heat-pumps-en")
     assert workspace.run().code == OK
     lines = (workspace.out / "exports" / "passed" / "heat-pumps-en.jsonl").read_text("utf-8").splitlines()

@@ -68,7 +68,7 @@ def purge_old_runs(context: dg.OpExecutionContext, config: Retention) -> None:
 
 
 def _builds_whole_batch(run: dg.DagsterRun) -> bool:
-    """Return True if a run succeeded and made all assets itself, without those of an earlier run."""
+    """Return True if a run succeeded and made every asset itself."""
     if run.root_run_id is not None or run.status != dg.DagsterRunStatus.SUCCESS:
         return False
     if run.asset_selection:

@@ -92,7 +92,7 @@ def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
 def _result(
     check: str, findings: pl.DataFrame, states: list[str], severity: dg.AssetCheckSeverity
 ) -> dg.AssetCheckResult:
-    """Return a check that lists the first findings, and fails if any has one of these states."""
+    """Return a check that lists the first findings, and fails if a finding has one of the `states`."""
     bad = findings.filter(pl.col("state").is_in(states))
     return dg.AssetCheckResult(
         check_name=check,

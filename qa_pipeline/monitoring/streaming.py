@@ -45,7 +45,7 @@ def stream_verdicts(
     question: str = "",
     language: str = "en",
 ) -> Iterator[Verdict]:
-    """Yield verdicts while the parts of an answer arrive; later verdicts replace those of the same span.
+    """Yield verdicts while the parts of an answer arrive. Later verdicts of a span replace earlier ones.
 
     Together they are the verdicts of `judge_answer` on the whole answer. The question helps to understand
     statements of a few words.

@@ -221,7 +221,7 @@ def _mark_duplicates(rows: pl.DataFrame, earlier_codes: pl.Series) -> pl.DataFra
 def _extend_key_splits(
     earlier: pl.DataFrame, keys: pl.DataFrame, splits: pl.Series, joins: pl.DataFrame
 ) -> pl.DataFrame:
-    """Add the splits of the keys of rows to those of earlier releases, and sort them by key.
+    """Add the splits of the keys of rows to the splits of earlier releases, sorted by key.
 
     A document without rows gets the split of its near duplicates.
 

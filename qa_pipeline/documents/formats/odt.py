@@ -101,7 +101,7 @@ class _Markup:
         return self.looks[name]
 
     def _resolve(self, name: str) -> _Look:
-        """Return the look of a style; its own properties prevail over those of its parents."""
+        """Return the properties of a style, which override the properties of its parents."""
         style_names = [name]  # the style, then its parents
         properties: dict[str, str] = {}
         while style_names[-1] in self.styles and len(style_names) < _MOST_REPEATED:

@@ -228,7 +228,7 @@ def _inline_styles(tree: "LexborHTMLParser") -> "list[tuple[LexborNode, str]]":
 
 
 def _without_shown_by_script(tree: "LexborHTMLParser", hidden: "list[LexborNode]") -> "list[LexborNode]":
-    """Return the hidden elements without those that a script of the page names, as it may show them."""
+    """Return the hidden elements, except elements that a script names, since it may show them."""
     scripts = [script.text() for script in tree.css("script")] if hidden else []
     scripts += [node.attributes["onclick"] or "" for node in tree.css("[onclick]")]
     names = _names_in(" ".join(scripts))

@@ -198,7 +198,7 @@ class Reader:
         return ", ".join(terms)
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
-        """Note what the start of a block element means for the text inside."""
+        """Record the block that an element begins: a heading, a list item, code or a quote."""
         self.is_code = tag in ("p", "div") and _is_code(node)
         if tag == "p" or tag in HEADINGS:
             self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())

@@ -222,7 +222,7 @@ class _Reduction:
             parent.remove(element)
 
     def _write_formulas_and_breaks(self, root: "_Element") -> None:
-        """Replace formulas by text, and breaks and tabs by those that mammoth reads."""
+        """Replace formulas by text, and breaks and tabs by elements that mammoth reads."""
         for formula in list(root.iter(f"{MATH}oMath")):
             formula.addprevious(_new_run(formula, write_formula(formula, self.omissions)))
             formula[:] = []  # only the run before it is read

@@ -75,7 +75,7 @@ class Styles:
             style_id = value_of(style, "basedOn")
 
     def look(self, paragraph_style: str, properties: "_Element | None") -> "Mapping[str, _Element]":
-        """Return the properties of a run by tag: those of both styles, then its own (`rPr`)."""
+        """Return the properties of a run by tag; its own (`rPr`) override the properties of its styles."""
         run_style = value_of(properties, "rStyle")
         if (paragraph_style, run_style) not in self._looks:
             look: dict[str, _Element] = {}

@@ -20,7 +20,7 @@ Span = tuple[int, int]
 _WORDS_A_PART = 4  # of a quote that the page does not hold as a whole: fewer words are seldom unique
 _NEAR = 200  # letters between two parts of a quote, such as the cells of a table row
 _SEPARATOR = re.compile(r"\||:\s")
-"""What is written between the cells of a row: `Town: Lund | Age: 21`."""
+"""The separator of the cells of a row: `Town: Lund | Age: 21`."""
 
 
 def locate(text: str, start: int, end: int, page: str) -> list[int]:
