@@ -22,6 +22,7 @@ SIGNALLED = 128
 """Added to the number of a signal, as shells do: 129 SIGHUP, 130 SIGINT (Ctrl-C), 143 SIGTERM."""
 GRACE_SECONDS = 5
 """Time a command has to end after a signal. Stored files are complete at any time."""
+_REMEDY = "Finished work is kept; run the command again to continue."
 _SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 _received: list[int] = []
 """The signal that ends this process."""
@@ -59,7 +60,7 @@ def _end_after_grace() -> None:
 
 def _report(number: int) -> None:
     with suppress(OSError):  # the terminal may be gone
-        os.write(2, f"Stopped by {signal.Signals(number).name}. Finished work is kept.\n".encode())
+        os.write(2, f"Stopped by {signal.Signals(number).name}. {_REMEDY}\n".encode())
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:

@@ -19,7 +19,7 @@ _VERBS = {
     **dict.fromkeys(("rm", "rm_file"), "delete"),
     **dict.fromkeys(("ls", "listdir", "find", "glob"), "list"),
 }
-_ADVICE = "check the bucket, the credentials in the environment and their rights, then run again"
+_ADVICE = "check the bucket, the credentials, their rights and this machine's clock, then run again"
 
 
 class ChangedMeanwhileError(Exception):
