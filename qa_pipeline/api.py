@@ -15,6 +15,7 @@ import polars as pl
 
 from qa_pipeline.curation.ledger import support_level
 from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.curation.training import evidence_lists, find_proofs
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.answered_questions import RagRow, read_rag_rows
 from qa_pipeline.evaluation.labelled_files import Labelled, Row, check, usable_rows
@@ -30,7 +31,7 @@ from qa_pipeline.storage.row_files import Fault, FileRow
 from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS, DOCUMENTS, PAIRS, QUESTIONS, REFUSALS, VERDICTS
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification import verify as verification
-from qa_pipeline.verification.outcomes import evidence_passages, ground_pairs
+from qa_pipeline.verification.outcomes import ground_pairs
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline.verification.verify import Statement, Verified
 
@@ -379,8 +380,8 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
 
     Returns:
         A row per pair, accepted pairs first, with question, answer, language, question_type, verdict, reason
-        and detail. `evidence` is a list of claim, path, start, end, page and quote. Rows without a verdict
-        follow; their reason and detail explain why a part of a document yielded no pair.
+        and detail. `evidence` is as in the table training_examples. Rows without a verdict follow; their
+        reason and detail explain why a part of a document yielded no pair.
 
     Raises:
         InputError: a document does not exist, or every document is unreadable.
@@ -393,51 +394,40 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
         _gather(documents, corpus / BATCH)
         resources = Resources(load_settings(corpus=str(corpus), out=out), model=language_model(model))
         (outcome,) = run_batches(resources, [BATCH])
-        tables = [
-            read_earlier(resources.layout.table(table.name, BATCH), table)
-            for table in (DOCUMENTS, PAIRS, CLAIMS, CLAIM_VERDICTS, VERDICTS, QUESTIONS)
-        ]
-    frames = [frame for frame in tables if frame is not None]
-    if len(frames) < len(tables) or "parsed" not in frames[0]["status"]:
-        unread = "; ".join(frames[0]["detail"].drop_nulls()) if frames else ""
+        tables = (DOCUMENTS, PAIRS, CLAIMS, CLAIM_VERDICTS, VERDICTS, QUESTIONS)
+        stored = {
+            table.name: read_earlier(resources.layout.table(table.name, BATCH), table) for table in tables
+        }
+    frames = {name: frame for name, frame in stored.items() if frame is not None}
+    documents_read = frames.get("documents", DOCUMENTS.empty())
+    if len(frames) < len(tables) or "parsed" not in documents_read["status"]:
+        unread = "; ".join(documents_read["detail"].drop_nulls())
         problem = outcome.error or unread or ", ".join(outcome.failed_gates)
         raise InputError(f"nothing could be generated: {problem}")
-    return _pairs_and_drops(*frames)
+    return pl.concat([_generated_pairs(frames), _dropped_questions(frames["questions"])], how="diagonal")
 
 
-def _pairs_and_drops(
-    documents: pl.DataFrame,
-    pairs: pl.DataFrame,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    questions: pl.DataFrame,
-) -> pl.DataFrame:
-    """Return the rows that `generate` describes from the tables of a batch."""
-    columns = (pl.col(f"evidence_{name}").alias(name) for name in ("start", "end", "page", "quote"))
-    evidence = (
-        evidence_passages(claims, claim_verdicts)
-        .drop_nulls("evidence_quote")
-        .join(claims.select("claim_id", "pair_id", claim="text"), on="claim_id", maintain_order="left")
-        .join(documents.select("path", evidence_document_id="document_id"), on="evidence_document_id")
-        .select("pair_id", evidence=pl.struct("claim", "path", *columns))
-        .group_by("pair_id", maintain_order=True)
-        .agg("evidence")
+def _generated_pairs(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the generated pairs of a batch with verdict and evidence, accepted pairs first."""
+    proofs = find_proofs(frames["claims"], frames["claim_verdicts"], frames["documents"])
+    verdicts = frames["verdicts"].select("pair_id", "verdict", "reason", "detail")
+    pairs = frames["pairs"].filter(origin="generated")
+    return (
+        pairs.select("pair_id", "question", "answer", "language", "question_type")
+        .join(verdicts, on="pair_id", maintain_order="left")
+        .join(evidence_lists(proofs), on="pair_id", how="left", maintain_order="left")
+        .sort(pl.col("verdict") != "accepted", maintain_order=True)
     )
+
+
+def _dropped_questions(questions: pl.DataFrame) -> pl.DataFrame:
+    """Return the questions that were not kept, a row per chunk, question and reason."""
     words = pl.col("reason").map_elements(in_words, pl.String)
     dropped = questions.filter(pl.col("status") != "kept")
     dropped = dropped.with_columns(chunk_id=pl.col("target_chunk_ids").list.first())
-    without_pair = dropped.unique(["chunk_id", "question", "reason"], maintain_order=True).select(
+    return dropped.unique(["chunk_id", "question", "reason"], maintain_order=True).select(
         "question", "language", "question_type", "reason", detail=pl.coalesce("detail", words)
     )
-    rows = (
-        pairs.filter(origin="generated")
-        .select("pair_id", "question", "answer", "language", "question_type")
-        .join(verdicts.select("pair_id", "verdict", "reason", "detail"), on="pair_id", maintain_order="left")
-        .join(evidence, on="pair_id", how="left", maintain_order="left")
-        .sort(pl.col("verdict") != "accepted", maintain_order=True)
-    )
-    return pl.concat([rows, without_pair], how="diagonal")
 
 
 def _gather(documents: Path | str | Sequence[str], folder: Path) -> None:
