@@ -8,12 +8,11 @@ from urllib.parse import quote
 
 import polars as pl
 
-from qa_pipeline.documents.corpus.corpora import open_folder
-from qa_pipeline.documents.corpus.description import BatchDescription, Source
+from qa_pipeline.documents.corpus.corpora import BatchFiles, open_folder
+from qa_pipeline.documents.corpus.description import BatchDescription, Source, read_description
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.formats.registry import ROWS, SAVE_AS, SUFFIXES, format_of
-from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask
+from qa_pipeline.documents.masking import bare_mask, check_name, mask_path, text_mask
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.documents.parsing import (
     CONTENT_COLUMNS,
@@ -52,8 +51,9 @@ def read_documents(
     """
     files = open_folder(files) if isinstance(files, Path) else files
     document_files = documents_among(files.list())
-    description, masking = description_and_masking(batch, files, settings.masking)
-    settings = settings.model_copy(update={"masking": masking})
+    check_name(batch, settings.masking)
+    mask = bare_mask(settings.masking)
+    description = read_description(files, mask).masked(mask)
     batch_work = _BatchWork(settings, description, document_files, previous, forgotten)
     for number, outcome in enumerate(parse(batch_work.requests(), settings)):
         batch_work.outcomes[batch_work.requested[number]] = outcome
@@ -103,7 +103,7 @@ class _BatchWork:
 
     def _request(self, number: int, file: FoundFile) -> ParseRequest | None:
         """Return the request to parse a file; None if its content is known."""
-        format_name = _format(file, self.settings)
+        format_name = _format(file)
         content = read_bytes(file, self.settings.max_bytes)
         sha256 = hashlib.sha256(content).hexdigest()
         self.contents[number] = _Content(len(content), sha256, format_name)
@@ -129,7 +129,7 @@ class _BatchWork:
                 "licence": self._licence(file),
                 "content_sha256": None,
                 "size": file.size,
-                "format": format_of(file.path, readers=self.settings.readers),
+                "format": format_of(file.path),
                 "languages": [],
                 "sections": [],
                 "pages": [],
@@ -193,10 +193,7 @@ def _title_of(content: ContentRow, format_name: str) -> str | None:
     has_no_title = format_name in ROWS or format_name == "pdf"
     sections = [] if has_no_title else content["sections"]
     heading = next((section["heading_path"][-1] for section in sections if section["level"]), None)
-    title = content["declared"]["title"] or heading
-    if title and heading and title in heading:  # "Borg Quick Start" says more than "Quick Start"
-        return heading
-    return title
+    return content["declared"]["title"] or heading
 
 
 def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], ContentRow]:
@@ -208,20 +205,17 @@ def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str
     return dict(zip(keys, typed_rows(usable.select(CONTENT_COLUMNS), ContentRow), strict=True))
 
 
-def _format(file: FoundFile, settings: DocumentSettings) -> str:
+def _format(file: FoundFile) -> str:
     """Return the format of a file; a file of an unknown format is not opened."""
     if file.failure is not None:
         raise file.failure
-    name = format_of(file.path, settings.readers)
+    name = format_of(file.path)
     if name is not None:
         return name
     suffix = PurePosixPath(file.path).suffix or "no suffix"
     if (other := SAVE_AS.get(suffix.lower())) is not None:
         raise DocumentFailure("unsupported_format", f"{suffix} files are not read; save it as {other}")
-    supported = ", ".join(sorted({*SUFFIXES, *settings.readers}))
-    advice = "documents.readers can name a reader for another suffix"
-    detail = f"{suffix}; supported are {supported}; {advice}"
-    raise DocumentFailure("unsupported_format", detail)
+    raise DocumentFailure("unsupported_format", f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}")
 
 
 def _document_id(content_sha256: str | None, path: str, unique_name: bytes, ids: set[str]) -> str:

@@ -40,7 +40,7 @@ def no_observer(batch: str, stage: str) -> ProgressCallback:
 @cache
 def parse_sandboxed() -> ParseFiles:
     """Return a parser in worker processes, which start at the first file and end with this process."""
-    from qa_pipeline.documents.sandbox.pool import ParsingPool
+    from qa_pipeline.documents.sandbox import ParsingPool
 
     pool = ParsingPool(os.environ)
     atexit.register(pool.close)

@@ -75,7 +75,7 @@ def read_document(
 ) -> Iterator[AskedBatch]:
     """Read an uploaded document and yield its batch, the only value of this job."""
     suffix = PurePosixPath(name.lower()).suffix
-    if format_of(f"a{suffix}", readers=resources.settings.documents.readers) is None:
+    if format_of(f"a{suffix}") is None:
         raise InputError(f"no format ends in {shorten(suffix) or '–'}; upload one of {' '.join(SUFFIXES)}")
     content_sha256 = sha256(content).hexdigest()
     if content_sha256 in forgotten_documents(layout):

@@ -1,4 +1,4 @@
-"""Read `batch.yaml`: origin, licence and masking of a batch and its documents.
+"""Read `batch.yaml`: origin and licence of a batch and its documents.
 
 A line for a document takes precedence over the document itself, and that over the lines for the batch.
 """
@@ -12,12 +12,11 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from qa_pipeline.documents.assembly import lay_out
+from qa_pipeline.documents.corpus.corpora import BatchFiles
 from qa_pipeline.documents.corpus.files import DESCRIPTION_FILE, DocumentFailure, read_bytes
-from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.base import read_yaml
-from qa_pipeline.settings.documents import MaskingAction
 from qa_pipeline.text.words import clean
 
 _LONGEST = 5_000_000  # bytes: lines for some 50,000 documents
@@ -55,14 +54,10 @@ class BatchDescription(Source):
     """The whole file: values for the batch, and for single documents by their path.
 
     `base_uri` is the address of the folder that the batch was copied from; the path of each document is
-    appended. `masking` may ask for more than the settings do, in the order off, flag, mask, drop.
+    appended.
     """
 
     base_uri: Annotated[str, AfterValidator(_check_base)] | None = None
-    # YAML reads the word off as false
-    masking: Annotated[
-        MaskingAction | None, BeforeValidator(lambda value: "off" if value is False else value)
-    ] = None
     documents: Annotated[
         Mapping[str, Source],
         BeforeValidator(lambda value: {} if value is None else value),
@@ -105,7 +100,7 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
         field = ".".join(mask(str(part)).text for part in first_problem["loc"])
         message = f"{field}: {first_problem['msg'].removeprefix('Value error, ')}"
         if first_problem["type"] == "extra_forbidden":
-            known_fields = "licence and source_uri; for a batch also base_uri, documents and masking"
+            known_fields = "licence and source_uri; for a batch also base_uri and documents"
             message = f"{field} is unknown; known are {known_fields}"
         raise CorpusError(f"{name}: {message}") from None  # the error quotes the file
 
