@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterator, Set
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, cast
-from urllib.parse import quote
 
 import polars as pl
 
@@ -82,8 +81,7 @@ class _BatchWork:
         self.settings, self.description, self.files, self.forgotten = settings, description, files, forgotten
         self.version = parser_version(settings)
         self.earlier_rows = _earlier_rows(previous, self.version)
-        self.bare_mask = bare_mask(settings.masking)
-        self.paths = [mask_path(file.path, self.bare_mask) for file in files]
+        self.paths = [mask_path(file.path, bare_mask(settings.masking)) for file in files]
         self.contents: dict[int, _Content] = {}
         self.first_with: dict[tuple[str, str], int] = {}  # by hash and format
         self.outcomes: dict[int, ParseOutcome] = {}
@@ -172,15 +170,11 @@ class _BatchWork:
         return {"status": status, "reason": failure.reason, "detail": detail}
 
     def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
-        """Return the origin by the line of a file, the file itself, `base_uri` or the batch."""
-        base = self.description.base_uri
-        address = f"{base}/{quote(file.raw, safe='/')}" if base else None
-        if address and self.bare_mask(address).counts:
-            address = None
+        """Return the origin by the line of a file, the file itself or the batch."""
         if declared and (" " in declared or not declared.startswith(("https://", "http://"))):
             declared = None  # not safe to show as a link
         line = self.description.documents.get(file.path, Source())
-        return line.source_uri or declared or address or self.description.source_uri
+        return line.source_uri or declared or self.description.source_uri
 
     def _licence(self, file: FoundFile, declared: str | None = None) -> str | None:
         line = self.description.documents.get(file.path, Source())

@@ -313,7 +313,7 @@ def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawP
 def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPair]:
     """Read the rows of a file as raw pairs, each with its number and the hash of its bytes."""
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)
-    has_types = bool(file.types)  # Parquet and Arrow
+    has_types = bool(file.types)  # Parquet
     is_csv = unit_of(path.name) == "row" and not has_types
     fault = fault_of_names(file.columns) if (is_csv or has_types) and file.columns else None
     if fault is not None:

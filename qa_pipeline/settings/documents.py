@@ -58,8 +58,6 @@ class DocumentSettings(Group):
     """Most bytes of a file; larger files fail."""
     max_characters: int = Field(10_000_000, gt=0)
     """Most characters of a text; longer texts fail."""
-    max_pages: int = Field(5_000, gt=0)
-    """Most pages of a PDF; longer files fail."""
     ocr: bool = False
     """Read scanned pages of PDFs; needs the ocr extra and Tesseract."""
     ocr_languages: tuple[Annotated[str, Field(pattern="^[a-z]{3}(_[a-z]+)?$")], ...] = Field(

@@ -57,7 +57,6 @@ def test_a_title_is_declared_or_the_first_heading(tmp_path: Path, declared: str,
         ("a.pdf", b"no pdf at all", "damaged"),
         ("a.pdf", pdf_bytes(""), "no_text"),
         ("a.pdf", pdf_bytes("x", password="closed"), "encrypted"),
-        ("a.pdf", pdf_bytes("1", "2", "3", "4"), "too_many_pages"),
         ("a.md", b"word " * 100, "too_long"),
         ("a.md", b"word " * 10_000, "too_large"),
     ],
@@ -65,7 +64,7 @@ def test_a_title_is_declared_or_the_first_heading(tmp_path: Path, declared: str,
 def test_every_bad_file_is_a_failed_row_with_its_reason(
     tmp_path: Path, name: str, content: bytes, reason: str
 ) -> None:
-    settings = DocumentSettings(max_bytes=49_000, max_characters=400, max_pages=3)
+    settings = DocumentSettings(max_bytes=49_000, max_characters=400)
     found = rows(tmp_path, {name: content, "good.md": "Good text."}, settings)
     assert (found[name]["status"], found[name]["reason"]) == ("failed", reason)
     assert found[name]["detail"]

@@ -3,10 +3,9 @@
 A line for a document takes precedence over the document itself, and that over the lines for the batch.
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -26,15 +25,6 @@ def _clean_line(text: str) -> str:
     return lay_out("heading", clean(text))
 
 
-def _check_base(address: str) -> str:
-    if (
-        not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s?#@/]+(/[^\s?#]*)?", address)
-        or _clean_line(address) != address
-    ):
-        raise ValueError("it must be an address without query, such as https://example.org/manuals")
-    return address.rstrip("/")
-
-
 Line = Annotated[str, AfterValidator(_clean_line)]
 
 
@@ -51,13 +41,8 @@ SourceT = TypeVar("SourceT", bound=Source)
 
 
 class BatchDescription(Source):
-    """The whole file: values for the batch, and for single documents by their path.
+    """The whole file: values for the batch, and for single documents by their path."""
 
-    `base_uri` is the address of the folder that the batch was copied from; the path of each document is
-    appended.
-    """
-
-    base_uri: Annotated[str, AfterValidator(_check_base)] | None = None
     documents: Annotated[
         Mapping[str, Source],
         BeforeValidator(lambda value: {} if value is None else value),
@@ -86,10 +71,13 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
     if file is None:
         return BatchDescription()
     try:
-        content = read_bytes(file, _LONGEST, "its limit")
+        values = read_yaml(read_bytes(file, _LONGEST, "its limit").decode("utf-8-sig")) or {}
     except DocumentFailure as failure:
         raise CorpusError(f"{name} cannot be read: {failure.detail}") from failure
-    values = _parse_yaml(content, name)
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "not readable")
+        line = f", line {mark.line + 1}" if mark else ""
+        raise CorpusError(f"{name}{line}: {problem}; it must be plain YAML in UTF-8") from None
     if not isinstance(values, dict):
         raise CorpusError(f"{name} must hold names and values, such as `licence: CC0-1.0`")
     try:
@@ -100,16 +88,6 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
         field = ".".join(mask(str(part)).text for part in first_problem["loc"])
         message = f"{field}: {first_problem['msg'].removeprefix('Value error, ')}"
         if first_problem["type"] == "extra_forbidden":
-            known_fields = "licence and source_uri; for a batch also base_uri and documents"
+            known_fields = "licence and source_uri; for a batch also documents"
             message = f"{field} is unknown; known are {known_fields}"
         raise CorpusError(f"{name}: {message}") from None  # the error quotes the file
-
-
-def _parse_yaml(content: bytes, name: str) -> Any:
-    try:
-        return read_yaml(content.decode("utf-8-sig")) or {}
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise CorpusError(f"{name}{line}: {error.problem}; it must be plain YAML") from None
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CorpusError(f"{name} cannot be read as YAML in UTF-8; save it so") from error

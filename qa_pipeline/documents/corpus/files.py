@@ -106,8 +106,9 @@ def stored_path(raw: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReaderLimits:
-    """Bound the objects of a PDF page, the rows of a table, and the members and bytes of a container."""
+    """Bound the pages of a file, objects of a page, rows of a table, and members and bytes of a ZIP."""
 
+    pages: int = 5_000
     page_objects: int = 200_000
     rows: int = 200_000
     archive_members: int = 10_000
