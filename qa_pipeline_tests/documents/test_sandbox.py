@@ -204,7 +204,7 @@ import os, sys, threading
 from qa_pipeline.documents.sandbox import ParsingPool
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.sandbox import hostile_worker
-from qa_pipeline_tests.documents.sandbox.test_pool import asked, children_of, say
+from qa_pipeline_tests.documents.test_sandbox import asked, children_of, say
 pool = ParsingPool(os.environ, hostile_worker.COMMAND)
 limits = DocumentSettings(parse_workers=1, parse_seconds=2)
 outcomes = pool.parse(asked(say("a"), sys.argv[1]), limits)
