@@ -16,7 +16,6 @@ from qa_pipeline.cli.app import app
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 from qa_pipeline_tests.documents.builders import pdf_bytes
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Files, Workspace, invoke, new_workspace
 
 DRAIN = "To drain the boiler, open the lower valve and wait 10 minutes."
@@ -131,7 +130,6 @@ HOPELESS: dict[str, tuple[Files, str]] = {
         {"guide.md": GUIDE, "pairs.csv": "question,answer\nGebühr?,5".encode("cp1252")},
         "pairs.csv",
     ),
-    "bomb": ({"../bomb.zip": zip_bytes({f"{n}.md": b"x" * 20_000_000 for n in range(4)})}, "archive_bomb"),
     "linked": ({}, "link"),
     "far": ({"guide.md": GUIDE}, "link"),
 }

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 
 LINES = '{"question": "How long?", "answer": "Wait 10 minutes.", "citations": ["guide.md"]}'
@@ -16,16 +15,6 @@ LINES = '{"question": "How long?", "answer": "Wait 10 minutes.", "citations": ["
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     return new_workspace(tmp_path, monkeypatch)
-
-
-def test_an_archive_gives_the_tables_its_files_would_give_in_a_folder(
-    verified_workspace: Workspace, tmp_path: Path
-) -> None:
-    files = {path.name: path.read_bytes() for path in (verified_workspace.corpus / "b").iterdir()}
-    packed = Workspace(tmp_path / "packed", tmp_path / "packed-out")
-    packed.write({"b.zip": zip_bytes(files)})
-    assert packed.verify().code == OK
-    assert packed.contents() == verified_workspace.contents()
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ error (Bonferroni).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -14,7 +13,7 @@ import polars as pl
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.labelled_files import Item, read_file
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.settings.thresholds import Band, DataFile, Fit, Thresholds, with_id
+from qa_pipeline.settings.thresholds import Band, Fit, Thresholds
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.statistics import lower_bound, trials_needed
 from qa_pipeline.storage.hashes import hash_file, hash_parts
@@ -106,7 +105,6 @@ def calibrate(
     target: float,
     confidence: float,
     name: str,
-    created: date,
 ) -> Thresholds:
     """Score labelled files and fit the band of the configured entailment model.
 
@@ -123,24 +121,11 @@ def calibrate(
         )
     labelled = score_rows(resources, files)
     models = labelled.claims.filter(pl.col("entailment").is_not_null())["entailment_model"].unique()
-    data = [
-        DataFile(
-            name=file.path.name,
-            sha256=file.sha256,
-            rows=file.items.height,
-            groups=file.items["group_id"].n_unique(),
-        )
-        for file in files
-    ]
     blank = Thresholds(
-        schema=3,
         name=name,
-        id="0" * 12,  # replaced by `with_id`
-        created=created,
         target_precision=target,
         confidence=confidence,
         model=next(iter(models), None),
-        data=tuple(data),
         band=Band(),
         fits=(),
     )
@@ -170,7 +155,7 @@ def fit_band(labelled: LabelledRows, settings: VerificationSettings, blank: Thre
         reasons = "; ".join(f"{fit.side}: {fit.why}" for fit in fits)
         raise InputError(f"too few labelled rows to calibrate on: {reasons}")
     band = Band(**{fit.side: fit.threshold for fit in fits})
-    return with_id(blank.model_copy(update={"band": band, "fits": tuple(fits)}))
+    return blank.model_copy(update={"band": band, "fits": tuple(fits)})
 
 
 def rows_of_side(

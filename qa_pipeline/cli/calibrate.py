@@ -4,7 +4,6 @@ import json
 import re
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -67,7 +66,6 @@ def calibrate(
         target=target_precision,
         confidence=confidence,
         name=name,
-        created=datetime.now(tz=UTC).date(),
     )
     content = thresholds_bytes(thresholds)
     columns = {"side", "threshold", "precision_low", "confidence", "why"}

@@ -134,8 +134,9 @@ def _run_trial(
     for number, batch in enumerate(drawn):
         chunks = (count + number) // len(drawn)  # an equal part of the count; the parts sum to it
         generation = settings.generation.model_copy(update={"max_chunks": chunks})
-        of_trial = settings.model_copy(update={"generation": generation, "out": settings.out / "try"})
-        resources = Resources(of_trial, shared=settings.out, watch=watch)
+        stores = Layout(settings.out, settings.cache).stores
+        changes = {"generation": generation, "out": settings.out / "try", "cache": stores}
+        resources = Resources(settings.model_copy(update=changes), watch=watch)
         resources.layout.table(VERDICTS.name, batch).unlink(missing_ok=True)  # of an earlier trial
         outcomes += run_batches(resources, [batch])
     files = {batch: len(batch_files(Resources(settings), batch).list()) for batch in batches}

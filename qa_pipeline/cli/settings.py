@@ -18,7 +18,7 @@ from qa_pipeline.storage.layout import check_batch_name
 from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
-    from qa_pipeline.documents.corpus.places import FoundBatches
+    from qa_pipeline.documents.corpus.corpora import FoundBatches
 
 MOST_NAMES = 5
 """Batches or models that an error lists."""
@@ -105,8 +105,7 @@ def choose_batches(
 
     If the corpus is a folder of documents instead of batches, `single` is the name of its only batch.
     """
-    from qa_pipeline.documents.corpus.corpora import open_corpus
-    from qa_pipeline.documents.corpus.places import FoundBatches
+    from qa_pipeline.documents.corpus.corpora import FoundBatches, open_corpus
 
     if single is None:
         found = open_corpus(settings.corpus).find_batches()

@@ -22,7 +22,7 @@ corpus = dg.AssetSpec(
     partitions_def=document_batches,
     group_name="ingestion",
     kinds={"file"},
-    description="One partition per folder or archive. Its data version is a hash of all files in it.",
+    description="One partition per folder. Its data version is a hash of all files in it.",
 )
 
 

@@ -11,8 +11,7 @@ from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.defs.assets import corpus
 from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, UNENDED, ResourcesParam, document_batches
 from qa_pipeline.defs.jobs import build_batch
-from qa_pipeline.documents.corpus.corpora import open_corpus
-from qa_pipeline.documents.corpus.places import Corpus
+from qa_pipeline.documents.corpus.corpora import Corpus, open_corpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.storage.files import versions_in
 from qa_pipeline.storage.hashes import hash_text

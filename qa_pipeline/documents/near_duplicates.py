@@ -8,6 +8,7 @@ is exact.
 import hashlib
 import re
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -25,19 +26,16 @@ _FEWEST_WORDS = 40
 """Shorter documents are not compared."""
 NEAR_DUPLICATE_SIMILARITY = 0.8
 """Jaccard similarity from which two documents are near duplicates."""
-_PERMUTATIONS = 128  # hash functions of MinHash, the default of datasketch; time grows with them
-_MISSES = 1e-4
-"""Share of texts at the threshold that may be missed."""
+_BANDS, _VALUES = 25, 5
+"""Bands of MinHash values: two texts of the least similarity share none with a chance of 1 in 20,000."""
 
 Shingles = npt.NDArray[np.uint32]
 
 
-def mark_near_duplicates(
-    documents: pl.DataFrame, threshold: float = NEAR_DUPLICATE_SIMILARITY
-) -> pl.DataFrame:
+def mark_near_duplicates(documents: pl.DataFrame) -> pl.DataFrame:
     """Fill `near_duplicate_of` and `near_duplicate_similarity` of parsed documents (DOCUMENTS frame).
 
-    Of near duplicates the longest represents the others. `threshold` is the least Jaccard similarity.
+    Of near duplicates the longest represents the others.
     """
     parsed = documents.filter(pl.col("status") == "parsed")
     texts = parsed.select("document_id", "text").iter_rows()
@@ -46,7 +44,7 @@ def mark_near_duplicates(
     sets = [(document_id, shingles(text)) for document_id, text in longest_first]
     marked = ("document_id", "near_duplicate_of", "near_duplicate_similarity")
     schema = {name: documents.schema[name] for name in marked}
-    marks = pl.DataFrame(list(_near_duplicates(sets, threshold)), schema, orient="row")
+    marks = pl.DataFrame(list(_near_duplicates(sets)), schema, orient="row")
     unmarked = documents.drop(marked[1:])
     return unmarked.join(marks, on="document_id", how="left", maintain_order="left").select(documents.columns)
 
@@ -61,62 +59,40 @@ def shingles(text: str) -> Shingles:
     return np.unique(codes)
 
 
-def _near_duplicates(
-    sets: Sequence[tuple[str, Shingles]], threshold: float
-) -> Iterator[tuple[str, str, float]]:
+def _near_duplicates(sets: Sequence[tuple[str, Shingles]]) -> Iterator[tuple[str, str, float]]:
     """Yield each document that is nearly the same as an earlier document."""
-    from datasketch import MinHashLSH
-
-    index = MinHashLSH(num_perm=_PERMUTATIONS, params=_choose_bands(threshold))
+    sharing = defaultdict[int, list[str]](list)  # names of earlier documents by band
     by_name = dict(sets)
     for name, shingled in sets:
-        if not len(shingled):
-            continue
-        sketch = _sketch(shingled)
-        candidates = ((jaccard(shingled, by_name[other]), other) for other in index.query(sketch))
-        similarity, nearest = max(candidates, default=(0.0, ""))
-        if similarity >= threshold:
+        bands = band_codes(shingled)
+        candidates = {other for band in bands for other in sharing[band]}
+        ranked = ((jaccard(shingled, by_name[other]), other) for other in candidates)
+        similarity, nearest = max(ranked, default=(0.0, ""))
+        if similarity >= NEAR_DUPLICATE_SIMILARITY:
             yield name, nearest, round(similarity, 4)
         else:
-            index.insert(name, sketch)
+            for band in bands:
+                sharing[band].append(name)
 
 
-def band_codes(shingled: Shingles, threshold: float) -> list[int]:
+def band_codes(shingled: Shingles) -> list[int]:
     """Return codes of 64 bits, some of which similar texts share; empty for a short text."""
     if not len(shingled):
         return []
-    bands, values = _choose_bands(threshold)
-    rows = _sketch(shingled).hashvalues[: bands * values].astype("<u8").reshape(bands, values)
+    sketch = _blank().copy()
+    sketch.update_batch(shingled.tolist())
     codes = []
-    for number, row in enumerate(rows):
+    for number, row in enumerate(sketch.hashvalues.astype("<u8").reshape(_BANDS, _VALUES)):
         code = hashlib.blake2b(row.tobytes(), digest_size=8, salt=number.to_bytes(4))
         codes.append(int.from_bytes(code.digest()))
     return codes
-
-
-def _sketch(shingled: Shingles) -> "MinHash":
-    sketch = _blank().copy()
-    sketch.update_batch(shingled.tolist())
-    return sketch
 
 
 @cache
 def _blank() -> "MinHash":
     from datasketch import MinHash
 
-    return MinHash(num_perm=_PERMUTATIONS, seed=1, hashfunc=int)
-
-
-@cache
-def _choose_bands(threshold: float) -> tuple[int, int]:
-    """Return how many bands of how many values to use: as many values as keep misses at `_MISSES`."""
-    best = (_PERMUTATIONS, 1)
-    for values in range(2, _PERMUTATIONS // 2 + 1):  # MinHashLSH takes no fewer than two bands
-        bands = _PERMUTATIONS // values
-        if (1 - threshold**values) ** bands > _MISSES:
-            break
-        best = bands, values
-    return best
+    return MinHash(num_perm=_BANDS * _VALUES, seed=1, hashfunc=int)
 
 
 def jaccard(first: Shingles, second: Shingles) -> float:

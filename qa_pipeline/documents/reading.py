@@ -4,16 +4,14 @@ import hashlib
 from collections.abc import Iterator, Set
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, cast
-from urllib.parse import quote
 
 import polars as pl
 
-from qa_pipeline.documents.corpus.corpora import open_folder
-from qa_pipeline.documents.corpus.description import BatchDescription, Source
+from qa_pipeline.documents.corpus.corpora import BatchFiles, open_folder
+from qa_pipeline.documents.corpus.description import BatchDescription, Source, read_description
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.formats.registry import ROWS, SAVE_AS, SUFFIXES, format_of
-from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask
+from qa_pipeline.documents.masking import bare_mask, check_name, mask_path, text_mask
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.documents.parsing import (
     CONTENT_COLUMNS,
@@ -52,8 +50,9 @@ def read_documents(
     """
     files = open_folder(files) if isinstance(files, Path) else files
     document_files = documents_among(files.list())
-    description, masking = description_and_masking(batch, files, settings.masking)
-    settings = settings.model_copy(update={"masking": masking})
+    check_name(batch, settings.masking)
+    mask = bare_mask(settings.masking)
+    description = read_description(files, mask).masked(mask)
     batch_work = _BatchWork(settings, description, document_files, previous, forgotten)
     for number, outcome in enumerate(parse(batch_work.requests(), settings)):
         batch_work.outcomes[batch_work.requested[number]] = outcome
@@ -82,8 +81,7 @@ class _BatchWork:
         self.settings, self.description, self.files, self.forgotten = settings, description, files, forgotten
         self.version = parser_version(settings)
         self.earlier_rows = _earlier_rows(previous, self.version)
-        self.bare_mask = bare_mask(settings.masking)
-        self.paths = [mask_path(file.path, self.bare_mask) for file in files]
+        self.paths = [mask_path(file.path, bare_mask(settings.masking)) for file in files]
         self.contents: dict[int, _Content] = {}
         self.first_with: dict[tuple[str, str], int] = {}  # by hash and format
         self.outcomes: dict[int, ParseOutcome] = {}
@@ -103,7 +101,7 @@ class _BatchWork:
 
     def _request(self, number: int, file: FoundFile) -> ParseRequest | None:
         """Return the request to parse a file; None if its content is known."""
-        format_name = _format(file, self.settings)
+        format_name = _format(file)
         content = read_bytes(file, self.settings.max_bytes)
         sha256 = hashlib.sha256(content).hexdigest()
         self.contents[number] = _Content(len(content), sha256, format_name)
@@ -129,7 +127,7 @@ class _BatchWork:
                 "licence": self._licence(file),
                 "content_sha256": None,
                 "size": file.size,
-                "format": format_of(file.path, readers=self.settings.readers),
+                "format": format_of(file.path),
                 "languages": [],
                 "sections": [],
                 "pages": [],
@@ -172,15 +170,11 @@ class _BatchWork:
         return {"status": status, "reason": failure.reason, "detail": detail}
 
     def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
-        """Return the origin by the line of a file, the file itself, `base_uri` or the batch."""
-        base = self.description.base_uri
-        address = f"{base}/{quote(file.raw, safe='/')}" if base else None
-        if address and self.bare_mask(address).counts:
-            address = None
+        """Return the origin by the line of a file, the file itself or the batch."""
         if declared and (" " in declared or not declared.startswith(("https://", "http://"))):
             declared = None  # not safe to show as a link
         line = self.description.documents.get(file.path, Source())
-        return line.source_uri or declared or address or self.description.source_uri
+        return line.source_uri or declared or self.description.source_uri
 
     def _licence(self, file: FoundFile, declared: str | None = None) -> str | None:
         line = self.description.documents.get(file.path, Source())
@@ -193,10 +187,7 @@ def _title_of(content: ContentRow, format_name: str) -> str | None:
     has_no_title = format_name in ROWS or format_name == "pdf"
     sections = [] if has_no_title else content["sections"]
     heading = next((section["heading_path"][-1] for section in sections if section["level"]), None)
-    title = content["declared"]["title"] or heading
-    if title and heading and title in heading:  # "Borg Quick Start" says more than "Quick Start"
-        return heading
-    return title
+    return content["declared"]["title"] or heading
 
 
 def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], ContentRow]:
@@ -208,20 +199,17 @@ def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str
     return dict(zip(keys, typed_rows(usable.select(CONTENT_COLUMNS), ContentRow), strict=True))
 
 
-def _format(file: FoundFile, settings: DocumentSettings) -> str:
+def _format(file: FoundFile) -> str:
     """Return the format of a file; a file of an unknown format is not opened."""
     if file.failure is not None:
         raise file.failure
-    name = format_of(file.path, settings.readers)
+    name = format_of(file.path)
     if name is not None:
         return name
     suffix = PurePosixPath(file.path).suffix or "no suffix"
     if (other := SAVE_AS.get(suffix.lower())) is not None:
         raise DocumentFailure("unsupported_format", f"{suffix} files are not read; save it as {other}")
-    supported = ", ".join(sorted({*SUFFIXES, *settings.readers}))
-    advice = "documents.readers can name a reader for another suffix"
-    detail = f"{suffix}; supported are {supported}; {advice}"
-    raise DocumentFailure("unsupported_format", detail)
+    raise DocumentFailure("unsupported_format", f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}")
 
 
 def _document_id(content_sha256: str | None, path: str, unique_name: bytes, ids: set[str]) -> str:

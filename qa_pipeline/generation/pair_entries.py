@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from qa_pipeline.documents.corpus.corpora import BatchFiles
 from qa_pipeline.documents.corpus.files import PAIRS_FILES, DocumentFailure, read_bytes
-from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import InputError
 from qa_pipeline.records import Coverage
 from qa_pipeline.storage.row_files import Fault, Limits, open_rows, too_long, unit_of
@@ -313,7 +313,7 @@ def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawP
 def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPair]:
     """Read the rows of a file as raw pairs, each with its number and the hash of its bytes."""
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)
-    has_types = bool(file.types)  # Parquet and Arrow
+    has_types = bool(file.types)  # Parquet
     is_csv = unit_of(path.name) == "row" and not has_types
     fault = fault_of_names(file.columns) if (is_csv or has_types) and file.columns else None
     if fault is not None:

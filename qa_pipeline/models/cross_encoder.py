@@ -77,13 +77,7 @@ class EntailmentModel(ModelFolder):
         return dict(self.read_json("config.json") or {})
 
     def check(self) -> None:
-        """Check the files: safetensors, a tokenizer, and the configuration of a trained classifier.
-
-        Raises:
-            SettingsError: with the missing part.
-        """
-        if not any(self.folder.glob("*.safetensors")):
-            raise self.refused("it has no safetensors; save it with save_pretrained")
+        """Raise a SettingsError without a tokenizer and the configuration of a trained classifier."""
         if not (self.folder / "tokenizer.json").is_file():
             raise self.refused("it has no tokenizer.json; load its tokenizer with transformers and save it")
         architectures = self.config.get("architectures") or []
@@ -97,9 +91,7 @@ class EntailmentModel(ModelFolder):
     def logits(self, pairs: Sequence[Pair]) -> Numbers:
         """Return the logits of pairs of texts, a row per pair; in a long pair the longer text is truncated.
 
-        Raises:
-            SettingsError: the model cannot be loaded.
-            StorageError: the cache is unusable.
+        Raises a SettingsError or StorageError if the model or the cache is unusable.
         """
         space = VectorSpace(self.name, self.revision, self.precision)
         keys = [hash_parts(*pair) for pair in pairs]
@@ -198,11 +190,7 @@ class EntailmentModel(ModelFolder):
 def load_entailment_model(
     settings: EntailmentSettings, cache: VectorCache, embedding: EmbeddingSettings
 ) -> EntailmentModel | None:
-    """Load the entailment model, if the settings name a model; its weights are read later.
-
-    Raises:
-        SettingsError: the model is unusable.
-    """
+    """Load the model of the settings, if any, with its weights later; raises a SettingsError."""
     if settings.model is None:
         return None
     group = "verification.entailment"

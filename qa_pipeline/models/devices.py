@@ -102,9 +102,8 @@ def compute_by_length(
 ) -> list[Numbers]:
     """Return the results of inputs in order; a worker computes each batch of equal length.
 
-    Without padding an attention mask is unnecessary, and a result does not depend on the other inputs. With
-    padding, bfloat16 vectors moved by up to 1e-3. It costs no time, since the saved padding makes up for
-    shorter batches.
+    Without padding a result does not depend on the other inputs. With padding, bfloat16 vectors moved by up
+    to 1e-3.
     """
     batches = list(batches_of_one_length(np.array(lengths, dtype=np.int64), most))
     batches.sort(key=lambda rows: len(rows) * lengths[rows[0]], reverse=True)  # workers end together

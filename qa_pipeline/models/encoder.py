@@ -19,7 +19,6 @@ from tokenizers import Tokenizer
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.devices import (
     GPU_TOKENS,
-    Device,
     Rows,
     check_device,
     choose_precision,
@@ -155,9 +154,18 @@ class SentenceEncoder(FileTokenCounter):
 
     @cached_property
     def _loaded(self) -> "SentenceTransformer":
+        from sentence_transformers import SentenceTransformer
+
         self.files.check()
         check_device(self.precision)
-        model = load_quietly(self.files, device_of(self.precision))
+        with quiet_transformers():
+            model = SentenceTransformer(
+                str(self.files.folder),
+                device=device_of(self.precision),
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"use_safetensors": True},
+            )
         if self.precision.endswith("bfloat16"):
             model[0].bfloat16()
         return model.eval()
@@ -173,28 +181,10 @@ class SentenceEncoder(FileTokenCounter):
 
 
 def load_embedder(settings: EmbeddingSettings) -> SentenceEncoder:
-    """Find and check the model; its weights load at the first text to encode.
-
-    Raises:
-        SettingsError: the model is missing, lacks safetensors, or differs from the pinned revision.
-    """
+    """Find and check the model, whose weights load at the first text; raises a SettingsError."""
     files = find_model(settings)
     files.check()
     files.check_revision(settings.revision, "embedding")
     precision = choose_precision(settings.precision, settings.device)
     counter = token_counter(files)
     return SentenceEncoder(counter.window, counter.tokenizer, files, precision)
-
-
-def load_quietly(files: ModelFiles, device: Device = "cpu") -> "SentenceTransformer":
-    """Load a model from safetensors, without custom code, hub or progress bar."""
-    from sentence_transformers import SentenceTransformer
-
-    with quiet_transformers():
-        return SentenceTransformer(
-            str(files.folder),
-            device=device,
-            trust_remote_code=False,
-            local_files_only=True,
-            model_kwargs={"use_safetensors": True},
-        )

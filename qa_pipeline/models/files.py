@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from tokenizers import Tokenizer
 
@@ -32,8 +32,6 @@ class ModelFolder:
     folder: Path
     commit: str | None = None
 
-    kind: ClassVar[str] = "model"
-
     @cached_property
     def revision(self) -> str:
         """Return the hub's commit, or `sha256:` and the hash of the files that affect a result."""
@@ -45,30 +43,22 @@ class ModelFolder:
         return f"sha256:{hash_text(listing)}"
 
     def check_revision(self, pinned: str | None, setting: str) -> None:
-        """Compare the folder's revision with the pinned revision, if there is one.
-
-        Raises:
-            SettingsError: with both revisions, if they differ.
-        """
+        """Raise a SettingsError if the folder's revision differs from the pinned revision."""
         if pinned is not None and pinned != self.revision:
             raise SettingsError(
                 f"{setting}.revision pins {pinned}, but the files of {self.name} are {self.revision}; "
                 "correct the setting or restore the files"
             )
 
-    def read_json(self, *parts: str) -> Any:
-        """Return the content of a JSON file by the parts of its path; None if it is missing.
-
-        Raises:
-            SettingsError: the file is not JSON.
-        """
-        path = self.folder.joinpath(*parts)
+    def read_json(self, name: str) -> Any:
+        """Return the content of a JSON file, None if it is missing; raises a SettingsError."""
+        path = self.folder / name
         if not path.is_file():
             return None
         try:
             return json.loads(path.read_bytes())
         except ValueError as error:
-            raise SettingsError(f"{self.kind} {self.name}: {path.name} is not JSON: {error}") from error
+            raise SettingsError(f"model {self.name}: {path.name} is not JSON: {error}") from error
 
     def read_tokenizer(self) -> Tokenizer:
         """Return a new tokenizer without truncation or padding, independent of other users."""
@@ -88,16 +78,10 @@ class ModelFolder:
         ]
 
 
-def find_folder(
-    model: str,
-    revision: str | None,
-    setting: str,
-    *,
-    ways_out: str = "Or leave the model out.",
-) -> tuple[str, Path, str | None]:
+def find_folder(model: str, revision: str | None, setting: str) -> tuple[str, Path, str | None]:
     """Find a local folder, or a pinned commit of the hub in its cache or by download.
 
-    `setting` is the group of settings that names the model, and `ways_out` is advice if the model is missing.
+    `setting` is the group of settings that names the model.
 
     Returns:
         Name, folder, and the commit of a model of the hub.
@@ -110,11 +94,11 @@ def find_folder(
         # The folder's name, not its path, so that two machines write the same rows.
         return folder.resolve().name, folder, None
     if not _HUB_NAME.fullmatch(model):
-        raise SettingsError(f"{setting}.model: there is no folder {model}. {ways_out}")
+        raise SettingsError(f"{setting}.model: no folder {model}; name a folder or a model of the hub")
     if revision is None or not _COMMIT.fullmatch(revision):
         raise SettingsError(
             f"{setting}.model {model} is no folder here, and a model of the hub needs its commit pinned: "
-            f"set {setting}.revision to the 40 digits on its page. {ways_out}"
+            f"set {setting}.revision to the 40 digits on its page"
         )
     from huggingface_hub import snapshot_download
 
@@ -124,7 +108,7 @@ def find_folder(
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SettingsError(
             f"{setting}.model: {model} at {revision} is not cached and cannot be downloaded ({reason}). "
-            f"Where the hub can be reached, run `hf download {model} --revision {revision}`. {ways_out}"
+            f"Where the hub can be reached, run `hf download {model} --revision {revision}`"
         ) from error
     return model, Path(downloaded), revision
 
@@ -135,10 +119,6 @@ EMBEDDED_SHA256 = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 """Pinned hashes of the packaged model's files, since its publisher is unknown."""
-WAYS_OUT = (
-    f"Either name a folder that holds the model, or run once where the hub can be reached so that it is "
-    f"cached, or set embedding.model to {EMBEDDED_EMBEDDING_MODEL}, which needs no hub."
-)
 
 
 @dataclass(frozen=True)
@@ -146,8 +126,6 @@ class ModelFiles(ModelFolder):
     """The folder of an embedding model; `packaged` marks the pinned default."""
 
     packaged: bool = False
-
-    kind: ClassVar[str] = "embedding model"
 
     @cached_property
     def revision(self) -> str:
@@ -167,11 +145,7 @@ class ModelFiles(ModelFolder):
         return int(declared)
 
     def check(self) -> None:
-        """Refuse pickled weights, custom code and altered packaged files.
-
-        Raises:
-            SettingsError: with the file.
-        """
+        """Raise a SettingsError for pickled weights, custom code and altered packaged files."""
         for kind, path in self._modules():
             if not kind.startswith("sentence_transformers."):
                 raise SettingsError(f"embedding model {self.name} requires running its own code: {kind!r}")
@@ -179,7 +153,7 @@ class ModelFiles(ModelFolder):
             if (folder / PICKLED_WEIGHTS).is_file() and not any(folder.glob("*.safetensors")):
                 raise SettingsError(f"embedding model {self.name}: {PICKLED_WEIGHTS} must become safetensors")
         if not any(self.folder.rglob("*.safetensors")):
-            raise SettingsError(f"embedding model {self.name}: no safetensors in {self.folder}. {WAYS_OUT}")
+            raise SettingsError(f"embedding model {self.name}: no safetensors in {self.folder}")
         if self.packaged:
             check_packaged(self.folder, *EMBEDDED_SHA256)
 
@@ -207,32 +181,19 @@ class FileTokenCounter:
 
 
 def find_model(settings: EmbeddingSettings) -> ModelFiles:
-    """Find the model of the settings: the packaged model, a folder, or a pinned commit of the hub.
-
-    Raises:
-        SettingsError: the model is missing; the message explains how to get it.
-    """
+    """Find the packaged model, a folder, or a pinned commit of the hub; raises a SettingsError."""
     if settings.model == EMBEDDED_EMBEDDING_MODEL:
         return ModelFiles(settings.model, _packaged_folder(), packaged=True)
-    location = find_folder(settings.model, settings.revision, "embedding", ways_out=WAYS_OUT)
-    return ModelFiles(*location)
+    return ModelFiles(*find_folder(settings.model, settings.revision, "embedding"))
 
 
 def load_token_counter(settings: EmbeddingSettings) -> FileTokenCounter:
-    """Load only the model's tokenizer, in milliseconds instead of seconds.
-
-    Raises:
-        SettingsError: the model is missing; the message explains how to get it.
-    """
+    """Load only the model's tokenizer, in milliseconds instead of seconds; raises a SettingsError."""
     return token_counter(find_model(settings))
 
 
 def token_counter(files: ModelFiles) -> FileTokenCounter:
-    """Load the model's tokenizer without its weights.
-
-    Raises:
-        SettingsError: the tokenizer is missing or altered.
-    """
+    """Load the model's tokenizer without its weights; raises a SettingsError."""
     path = files.folder / "tokenizer.json"
     if not path.is_file():
         raise SettingsError(f"embedding model {files.name} has no tokenizer.json, which chunking needs")
@@ -242,11 +203,7 @@ def token_counter(files: ModelFiles) -> FileTokenCounter:
 
 
 def check_packaged(folder: Path, *names: str) -> None:
-    """Compare files of the packaged model with their pinned hashes.
-
-    Raises:
-        SettingsError: a file is missing or altered.
-    """
+    """Raise a SettingsError if files of the packaged model differ from their pinned hashes."""
     for name in names:
         if not (folder / name).is_file() or hash_file(folder / name) != EMBEDDED_SHA256[name]:
             raise SettingsError(

@@ -65,11 +65,7 @@ class VectorCache:
     _connection: sqlite3.Connection | None = field(default=None, init=False, repr=False)
 
     def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vector]:
-        """Return the stored vectors for these hashes.
-
-        Raises:
-            StorageError: the file is unusable.
-        """
+        """Return the stored vectors for these hashes; raises a StorageError."""
         vectors: dict[str, Vector] = {}
         distinct = list(dict.fromkeys(hashes))
         with self._connected() as connection:
@@ -83,11 +79,7 @@ class VectorCache:
         return vectors
 
     def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
-        """Store vectors in a single transaction; existing vectors are kept.
-
-        Raises:
-            StorageError: the file is unusable.
-        """
+        """Store vectors in a single transaction and keep existing vectors; raises a StorageError."""
         key = astuple(space)
         rows = [(*key, name, vector.astype(_LITTLE_ENDIAN).tobytes()) for name, vector in vectors.items()]
         with self._connected() as connection, connection:

@@ -99,7 +99,7 @@ def _group(settings: Settings, group: str) -> dict[str, object]:
     values: dict[str, object]
     values = attrgetter(group)(settings).model_dump(mode="json", exclude=_WITHOUT_EFFECT.get(group))
     if group == "verification":  # the content of a thresholds file counts, not its path
-        values["thresholds"] = settings.verification.fitted.id
+        values["thresholds"] = settings.verification.fitted.full_id
     return values
 
 

@@ -40,7 +40,7 @@ def no_observer(batch: str, stage: str) -> ProgressCallback:
 @cache
 def parse_sandboxed() -> ParseFiles:
     """Return a parser in worker processes, which start at the first file and end with this process."""
-    from qa_pipeline.documents.sandbox.pool import ParsingPool
+    from qa_pipeline.documents.sandbox import ParsingPool
 
     pool = ParsingPool(os.environ)
     atexit.register(pool.close)
@@ -55,7 +55,6 @@ class Resources:
         embedder: replaces the embedding model of the settings.
         model: replaces the language model of every role.
         parse: replaces the sandboxed parsers.
-        shared: output folder whose replies, vectors and logits are used.
         run: id of the run in the records of calls.
         pairs_file: existing pairs to check, instead of generating pairs.
         watch: called with (batch, stage) at the start of a stage; returns its progress callback.
@@ -68,13 +67,12 @@ class Resources:
         embedder: Embedder | None = None,
         model: LanguageModel | None = None,
         parse: ParseFiles | None = None,
-        shared: Path | None = None,
         run: str | None = None,
         pairs_file: Path | None = None,
         watch: StageObserver = no_observer,
     ) -> None:
         self.settings = settings
-        self.layout = Layout(settings.out, shared, settings.cache)
+        self.layout = Layout(settings.out, settings.cache)
         self._embedder = embedder
         self._model = model
         self._parse = parse

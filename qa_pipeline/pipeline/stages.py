@@ -16,9 +16,8 @@ from qa_pipeline.curation.exports import ledger_files, ledger_rows, write_export
 from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import forgotten_documents, withdraw_outdated
-from qa_pipeline.documents.corpus.corpora import open_corpus
-from qa_pipeline.documents.corpus.places import BatchFiles
-from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
+from qa_pipeline.documents.corpus.corpora import BatchFiles, open_corpus
+from qa_pipeline.documents.masking import reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.generation.answer_quality import mark_flawed, mark_not_worth_asking
 from qa_pipeline.generation.answers import draft_answers
@@ -198,8 +197,7 @@ def _imported_pairs(
 
 def _masking(run: StageRun) -> MaskingSettings | None:
     """Return the masking of the batch's texts, if it changes them."""
-    files = batch_files(run.resources, run.batch)
-    _, masking = description_and_masking(run.batch, files, run.settings.documents.masking)
+    masking = run.settings.documents.masking
     return masking if masking.action in ("mask", "drop") else None
 
 

@@ -15,7 +15,7 @@ from qa_pipeline.settings.verification import SPLIT_NAME
 from qa_pipeline.storage.files import delete, locked, write_bytes
 from qa_pipeline.storage.hashes import hash_file, hash_json
 from qa_pipeline.storage.object_stores import store_of
-from qa_pipeline.storage.parquet import scan_rows
+from qa_pipeline.storage.parquet import readable
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 DATA, SOURCES, SPLIT_KEYS, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
@@ -189,7 +189,7 @@ def load_release(path: Path | str, split: str) -> pl.LazyFrame:
     path = folder / DATA / f"{split}.parquet"
     if not path.is_file():
         raise ReleaseError(f"{path} is missing; restore the release from a copy, or publish it anew")
-    return scan_rows(path)
+    return pl.scan_parquet(readable(path))
 
 
 def release_folder(path: Path) -> Path:

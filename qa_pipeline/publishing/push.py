@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from qa_pipeline.documents.corpus.remote import cause_of
+from qa_pipeline.documents.corpus.corpora import cause_of
 from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, StorageError
 from qa_pipeline.publishing.manifest import MANIFEST, latest_release, point_to, read_manifest
 from qa_pipeline.publishing.verify import release_problems

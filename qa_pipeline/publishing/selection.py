@@ -9,7 +9,6 @@ import polars as pl
 from qa_pipeline.curation.batch_gates import batch_gates
 from qa_pipeline.curation.gate import release_floor
 from qa_pipeline.curation.withdrawals import forgotten_documents, withdrawn_batches
-from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.documents.reading import FORGOTTEN
 from qa_pipeline.errors import CorpusError, ReleaseError, TableError
 from qa_pipeline.pipeline.report import read_tables
@@ -103,7 +102,7 @@ def gather(resources: Resources) -> Candidates:
     for batch, tombstone in withdrawn.items():
         if tombstone.reason == "document_forgotten" and batch not in left_out:  # it has no tables left
             left_out[batch] = tombstone.message()
-    joins = near_duplicates(_documents(layout, batches), NEAR_DUPLICATE_SIMILARITY)
+    joins = near_duplicates(_documents(layout, batches))
     lacking = [name for name in OPTIONAL if name not in used_columns]
     return Candidates(pl.concat(rows), pl.concat(keys), batches, left_out, joins, lacking)
 

@@ -22,7 +22,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from qa_pipeline.documents.near_duplicates import Shingles, band_codes, jaccard, shingles
+from qa_pipeline.documents.near_duplicates import (
+    NEAR_DUPLICATE_SIMILARITY,
+    Shingles,
+    band_codes,
+    jaccard,
+    shingles,
+)
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.storage.parquet import appended_parquet, row_groups
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
@@ -122,28 +128,26 @@ def _stems(question: str, language: str) -> str:
     return f"asked:{' '.join(content or words)}"
 
 
-def _sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _sketches(documents: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return a _BANDS frame and a _SHINGLES frame for the near-duplicate search."""
     keys = document_keys(documents["content_sha256"])
     shingle_sets = [shingles(text) for text in documents["text"]]
     bands = [
         (key, band)
         for key, shingle_set in zip(keys, shingle_sets, strict=True)
-        for band in band_codes(shingle_set, threshold)
+        for band in band_codes(shingle_set)
     ]
     columns = {"key": keys, "shingles": [shingle_set.tolist() for shingle_set in shingle_sets]}
     return pl.DataFrame(bands, _BANDS, orient="row"), pl.DataFrame(columns, _SHINGLES)
 
 
-def near_duplicates(documents: Iterable[pl.DataFrame], threshold: float) -> pl.DataFrame:
+def near_duplicates(documents: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return pairs of keys of near-duplicate documents, a JOINS frame.
 
     Each document is paired with the head of its group, to which it is linked directly or through others.
     Shingles are kept in a temporary file, since they are several times larger than the texts.
 
-    Args:
-        documents: frames of content_sha256 and text, with each document once.
-        threshold: least Jaccard similarity of near duplicates.
+    `documents` are frames of content_sha256 and text, with each document once.
     """
     band_frames = [pl.DataFrame(schema=_BANDS)]
     shingles_by_key: dict[int, Shingles] = {}
@@ -152,7 +156,7 @@ def near_duplicates(documents: Iterable[pl.DataFrame], threshold: float) -> pl.D
         with appended_parquet(shingle_file, _SHINGLES) as write_shingles:
             for frame in documents:
                 for some in frame.iter_slices(_AT_ONCE):
-                    bands, shingled = _sketches(some, threshold)
+                    bands, shingled = _sketches(some)
                     band_frames.append(bands)
                     write_shingles(shingled)
         shared_bands = pl.concat(band_frames).unique().filter(pl.len().over("band") > 1).sort("band", "key")
@@ -163,8 +167,10 @@ def near_duplicates(documents: Iterable[pl.DataFrame], threshold: float) -> pl.D
     heads: dict[int, int] = {}
     for (_,), band in shared_bands.group_by("band", maintain_order=True):
         for first, second in itertools.combinations(band["key"].to_list(), 2):
-            are_apart = _head(heads, first) != _head(heads, second)
-            if are_apart and jaccard(shingles_by_key[first], shingles_by_key[second]) >= threshold:
+            if _head(heads, first) == _head(heads, second):
+                continue
+            similarity = jaccard(shingles_by_key[first], shingles_by_key[second])
+            if similarity >= NEAR_DUPLICATE_SIMILARITY:
                 heads[_head(heads, second)] = _head(heads, first)
     return pl.DataFrame(sorted((key, _head(heads, key)) for key in heads), JOINS, orient="row")
 

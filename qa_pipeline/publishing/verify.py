@@ -300,9 +300,8 @@ class _Rows:
         """Yield near-duplicate documents in different splits, and unsorted keys."""
         if (self._split_map.keys[1:] <= self._split_map.keys[:-1]).any():
             yield f"{SPLIT_KEYS} records a key twice, or not in order"
-        limit = float(self._manifest.settings["near_duplicate_similarity"])
         parts = row_groups(self._folder / SOURCES, ["content_sha256", "text"])
-        joins = near_duplicates((part.drop_nulls("text") for part in parts), limit)
+        joins = near_duplicates(part.drop_nulls("text") for part in parts)
         splits, other_splits = (self._split_map.splits_of(joins[name]) for name in ("key", "other_key"))
         for first, second in zip(splits, other_splits, strict=True):
             if first != second:

@@ -15,7 +15,7 @@ from qa_pipeline.curation.forgetting import unknown_document
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.files import DocumentFailure, read_bytes
 from qa_pipeline.documents.formats.pdf.page_images import Span
-from qa_pipeline.documents.sandbox.pool import COMMAND, ParsingPool
+from qa_pipeline.documents.sandbox import COMMAND, ParsingPool
 from qa_pipeline.errors import InputError, SandboxError
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.documents import DocumentSettings

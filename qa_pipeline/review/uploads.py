@@ -75,7 +75,7 @@ def read_document(
 ) -> Iterator[AskedBatch]:
     """Read an uploaded document and yield its batch, the only value of this job."""
     suffix = PurePosixPath(name.lower()).suffix
-    if format_of(f"a{suffix}", readers=resources.settings.documents.readers) is None:
+    if format_of(f"a{suffix}") is None:
         raise InputError(f"no format ends in {shorten(suffix) or '–'}; upload one of {' '.join(SUFFIXES)}")
     content_sha256 = sha256(content).hexdigest()
     if content_sha256 in forgotten_documents(layout):
@@ -90,9 +90,9 @@ def read_document(
         write_bytes(folder / "corpus" / DOCUMENT / f"{DOCUMENT}{suffix}", content)
         write_bytes(folder / "name.txt", title.encode())
         # an output folder of its own that shares settings, models, stores and caps
-        settings = resources.settings.model_copy(update={"corpus": str(folder / "corpus"), "out": folder})
-        shared = resources.layout.shared or resources.layout.out
-        alone = Resources(settings, embedder=resources.embedder, shared=shared, run=resources.run)
+        own = {"corpus": str(folder / "corpus"), "out": folder, "cache": resources.layout.stores}
+        settings = resources.settings.model_copy(update=own)
+        alone = Resources(settings, embedder=resources.embedder, run=resources.run)
         documents = read_batch(StageRun(alone, DOCUMENT, notify=_progress(job, DOCUMENTS.name)))
         document = documents.row(0, named=True)
         if document["status"] != "parsed":

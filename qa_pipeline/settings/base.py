@@ -8,20 +8,25 @@ from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
-from yaml import SafeLoader
+from yaml import BaseLoader, SafeLoader
+from yaml.composer import Composer
 
 from qa_pipeline.errors import SettingsError
 
-MOST_LEVELS = 50
-"""Most nested levels. PyYAML's compiled reader recurses: 40,000 open brackets ended the process."""
-MOST_ALIASES = 16
-"""Most aliases. They multiply: 9 levels of 9 merged aliases give 387 million entries."""
-LONGEST_NUMBER = 400
-"""Most characters of a number; Python refuses to print integers above 4,300 digits."""
+
+class _WithoutAliases(Composer):
+    """Refuse aliases, which can multiply."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Return the next node, or raise an error for an alias."""
+        if self.check_event(yaml.AliasEvent):  # type: ignore[attr-defined]
+            mark = self.peek_event().start_mark  # type: ignore[attr-defined]
+            raise _yaml_problem("aliases are not read; write the value again", mark)
+        return super().compose_node(parent, index)
 
 
-class PlainLoader(SafeLoader):
-    """A YAML loader for plain values that refuses repeated names."""
+class PlainLoader(_WithoutAliases, SafeLoader):
+    """A YAML loader for plain values that refuses repeated names and aliases."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """Return a mapping, or raise an error for a repeated name."""
@@ -34,37 +39,20 @@ class PlainLoader(SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _construct_number(loader: SafeLoader, node: yaml.ScalarNode) -> Any:
-    if len(node.value) > LONGEST_NUMBER:
-        raise _yaml_problem(f"a number of {len(node.value)} characters", node.start_mark)
-    is_int = node.tag.endswith(":int")
-    return loader.construct_yaml_int(node) if is_int else loader.construct_yaml_float(node)
+class StringLoader(_WithoutAliases, BaseLoader):
+    """A YAML loader that leaves every value a string, such as a title of 1.10."""
 
 
-for _kind in ("int", "float"):
-    PlainLoader.add_constructor(f"tag:yaml.org,2002:{_kind}", _construct_number)
-
-
-def read_yaml(text: str, loader: Any = PlainLoader) -> Any:
-    """Return the value of a YAML text of limited length, levels and aliases.
+def read_yaml(text: str, loader: type[PlainLoader | StringLoader] = PlainLoader) -> Any:
+    """Return the value of a YAML text.
 
     Raises:
-        yaml.YAMLError: the text is not YAML or exceeds a limit; a `MarkedYAMLError` names the line.
+        yaml.YAMLError: the text is not plain YAML; a `MarkedYAMLError` names the line.
     """
-    levels = aliases = 0
     try:
-        for event in yaml.parse(text, Loader=loader):
-            if isinstance(event, yaml.CollectionStartEvent):
-                levels += 1
-            elif isinstance(event, yaml.CollectionEndEvent):
-                levels -= 1
-            elif isinstance(event, yaml.AliasEvent):
-                aliases += 1
-            if levels > MOST_LEVELS:
-                raise _yaml_problem(f"nested deeper than {MOST_LEVELS} levels", event.start_mark)
-            if aliases > MOST_ALIASES:
-                raise _yaml_problem(f"more than {MOST_ALIASES} aliases", event.start_mark)
         return yaml.load(text, Loader=loader)  # noqa: S506 - safe loaders only
+    except RecursionError as error:
+        raise yaml.YAMLError("it is nested too deep") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # raised by PyYAML for values such as `!!int ""`, `!!bool x` and the date 2024-13-45
         raise yaml.YAMLError(f"a value does not fit its type: {error}") from error

@@ -9,11 +9,7 @@ from pydantic import Field, SecretStr, field_serializer, field_validator, model_
 from qa_pipeline.settings.base import PREFIX, Group
 
 MaskingAction = Literal["off", "flag", "mask", "drop"]
-MaskedKind = Literal["email", "phone", "personnummer", "iban", "card", "url_login", "secret"]
-ReaderName = Literal[
-    "docx", "email", "epub", "html", "jsonl", "markdown", "odt", "parquet", "pdf", "pptx", "rst",
-    "spreadsheet", "table", "text",
-]  # fmt: skip
+MaskedKind = Literal["email", "phone", "personnummer", "iban", "card", "secret"]
 MASKED_KINDS: tuple[MaskedKind, ...] = get_args(MaskedKind)
 SHORTEST_MASKING_KEY = 16
 MASKING_KEY_NEEDED = (
@@ -58,14 +54,10 @@ class MaskingSettings(Group):
 class DocumentSettings(Group):
     """Reading files."""
 
-    readers: dict[Annotated[str, Field(pattern=r"^\.[a-z0-9_+-]+$")], ReaderName] = Field({})
-    """Readers for more suffixes, such as {.log: text}; the column format of documents has the names."""
     max_bytes: int = Field(50_000_000, gt=0)
     """Most bytes of a file; larger files fail."""
     max_characters: int = Field(10_000_000, gt=0)
     """Most characters of a text; longer texts fail."""
-    max_pages: int = Field(5_000, gt=0)
-    """Most pages of a PDF; longer files fail."""
     ocr: bool = False
     """Read scanned pages of PDFs; needs the ocr extra and Tesseract."""
     ocr_languages: tuple[Annotated[str, Field(pattern="^[a-z]{3}(_[a-z]+)?$")], ...] = Field(

@@ -199,13 +199,12 @@ def is_loopback(url: str) -> bool:
 def same_model_warning(settings: LLMSettings) -> str | None:
     """Return a warning if a hosted model judges its own answers."""
     generator, judge = settings.generator, settings.reviewer("judge")
-    if judge.provider not in HOSTED or _who(generator) != _who(judge):
+    differs = (
+        judge.model_copy(update=generator.model_dump(include={"provider", "model", "base_url"})) != judge
+    )
+    if judge.provider not in HOSTED or differs:
         return None
     return (
         f"{judge.provider}/{judge.model} judges its own answers, and models prefer those: set "
         "llm.judge.model (QA_PIPELINE_LLM__JUDGE__MODEL) to another"
     )
-
-
-def _who(model: ModelSettings) -> tuple[str, str, str | None]:
-    return model.provider, model.model, model.base_url

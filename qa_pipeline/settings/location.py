@@ -21,8 +21,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 def location_of(value: object) -> str:
     """Return an address in stored form: a local path, or `scheme://path` without a trailing slash.
 
-    Raises:
-        ValueError: the scheme is unknown, its package is missing, or the address contains credentials.
+    Raises a ValueError for an unknown scheme, a missing package or credentials.
     """
     text = str(value)
     scheme, separator, path = text.partition(_ADDRESS)

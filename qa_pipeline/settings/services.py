@@ -1,6 +1,5 @@
 """Settings of the review app, and of monitoring a RAG system in production."""
 
-from datetime import date
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -45,8 +44,6 @@ class MonitoringSettings(Group):
         ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance"), min_length=1
     )
     """Metrics of eval run for each logged answer, computed without a language model."""
-    first_day: date = date(2026, 1, 1)
-    """First daily partition of production_quality (UTC)."""
     spans: bool = False
     """Emit an OpenTelemetry span for each stage of a batch; needs the otel extra and a configured SDK."""
     alerts: AlertSettings = AlertSettings()

@@ -1,6 +1,5 @@
-"""Thresholds fitted to an entailment model, with their data and evidence, as a file."""
+"""Thresholds fitted to an entailment model, with their evidence, as a file."""
 
-from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -46,15 +45,6 @@ class Band(Part):
         return (self.accept, self.reject, self.contradict) != (None, None, None)
 
 
-class DataFile(Part):
-    """A labelled file: name without folders, hash, and numbers of rows and groups."""
-
-    name: Name
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    rows: Count
-    groups: Count
-
-
 class Fit(Part):
     """The evidence for a fitted threshold.
 
@@ -73,51 +63,26 @@ class Fit(Part):
 
 
 class Thresholds(Part):
-    """Fitted thresholds; `id` hashes all content but itself and the date, so that equal fits share it."""
+    """Fitted thresholds."""
 
-    schema_version: Literal[3] = Field(alias="schema")
     name: Annotated[str, Field(pattern="^[a-z0-9_-]{1,40}$")]
-    id: str = Field(pattern="^[0-9a-f]{12}$")
-    created: date = Field(strict=False)
     target_precision: Annotated[float, Field(gt=0, lt=1)]
     confidence: Annotated[float, Field(gt=0, lt=1)]
     model: Name | None
-    data: Annotated[tuple[DataFile, ...], Field(max_length=1000)]
     band: Band
     fits: Annotated[tuple[Fit, ...], Field(max_length=3)]
 
     @property
     def full_id(self) -> str:
-        """Return name and id, as stored in verdicts."""
-        return f"{self.name}-{self.id}"
-
-
-def content_id(thresholds: Thresholds) -> str:
-    """Hash the content of the thresholds, without the date."""
-    content = thresholds.model_dump_json(by_alias=True, exclude={"id", "created"})
-    return hash_text(content)[:12]
-
-
-def with_id(thresholds: Thresholds) -> Thresholds:
-    """Return the thresholds with the id of their content."""
-    return thresholds.model_copy(update={"id": content_id(thresholds)})
+        """Return the name and a hash of the content, as stored in verdicts."""
+        return f"{self.name}-{hash_text(self.model_dump_json())[:12]}"
 
 
 UNFITTED = Thresholds(
-    schema=3,
-    name="shipped",
-    id="bd839c59234b",  # stored verdicts have this id
-    created=date(2026, 11, 23),
-    target_precision=0.98,
-    confidence=0.95,
-    model=None,
-    data=(),
-    band=Band(),
-    fits=(),
+    name="shipped", target_precision=0.98, confidence=0.95, model=None, band=Band(), fits=()
 )
 """Used without a file of thresholds; a model's scores then have no effect."""
-_LARGEST = 2_000_000
-"""Most bytes of a file; each data file adds only a few hundred."""
+_LARGEST = 100_000  # bytes of a file
 
 
 def read_thresholds(file: Path | None) -> Thresholds:
@@ -134,35 +99,24 @@ def read_thresholds(file: Path | None) -> Thresholds:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, _changed: int, size: int) -> Thresholds:
-    """Read a file again only if its time or size differs; refuse content that does not match its id."""
+    """Read a file again only if its time or size differs."""
     if size > _LARGEST:
         raise SettingsError(f"thresholds file {path} is larger than {_LARGEST} bytes, so it is none")
     try:
-        thresholds = Thresholds.model_validate_json(path.read_bytes())
+        return Thresholds.model_validate_json(path.read_bytes())
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(map(str, problem["loc"]))
         raise SettingsError(f"thresholds file {path}: {field}: {problem['msg']}") from None
-    actual_id = content_id(thresholds)
-    if thresholds.id != actual_id:
-        raise SettingsError(
-            f"thresholds file {path} has the id {thresholds.id}, but its content that of {actual_id}: it was "
-            "changed by hand; fit it again (qa-pipeline calibrate)"
-        )
-    return thresholds
 
 
 def thresholds_bytes(thresholds: Thresholds) -> bytes:
     """Serialise thresholds for a file; equal thresholds give equal bytes."""
-    return thresholds.model_dump_json(by_alias=True, indent=1).encode() + b"\n"
+    return thresholds.model_dump_json(indent=1).encode() + b"\n"
 
 
 def check_models(path: Path | None, *, entailment: str | None = None) -> str | None:
-    """Return a note if the thresholds or the model's scores have no effect.
-
-    Raises:
-        SettingsError: the thresholds were fitted for another model than the configured `entailment`.
-    """
+    """Return a note if thresholds or scores have no effect; raises a SettingsError for another model."""
     thresholds = read_thresholds(path)
     fitted, has_band = thresholds.model, thresholds.band.decides
     if entailment is None:

@@ -102,7 +102,7 @@ class Settings(BaseSettings):
     profile: Profile = "embedded"
     """embedded works offline; hosted uses embeddings from the hub and Gemini."""
     corpus: Annotated[str, BeforeValidator(location_of)] = "data/corpora"
-    """Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x."""
+    """Folder whose sub-folders are batches, or an address such as s3://bucket/x."""
     out: Annotated[Path, PlainValidator(output_folder), PlainSerializer(str)] = Path("data")
     """Folder for tables, indexes, exports and releases, or an address such as s3://bucket/x."""
     cache: Annotated[Path | None, BeforeValidator(local_folder)] = None

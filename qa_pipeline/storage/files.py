@@ -8,7 +8,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,10 +31,12 @@ def write_bytes(path: Path, content: bytes) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft, file = _opened_draft(path)
+        draft, file = _open_draft(path)
         with file:
             try:
-                _write_synced(file, content)
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
                 draft.replace(path)
             except BaseException:
                 draft.unlink(missing_ok=True)
@@ -47,9 +49,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 def prepare_folder(folder: Path) -> None:
     """Create a folder and check that it is writable, before hours of work depend on it.
 
-    Raises:
-        StorageError: the folder cannot be created or written. On an object store, it cannot be listed, or
-            the store ignores the conditions of writes. They protect against a second writer.
+    Raises a StorageError, also for a store that ignores the conditions of writes. They protect against a
+    second writer.
     """
     if remote := store_of(folder / f".{uuid.uuid4().hex}.tmp"):
         store, name = remote
@@ -79,14 +80,10 @@ def locked(
 ) -> Iterator[None]:
     """Lock a folder on disk, and create it if it is missing. The lock ends with its process.
 
-    Folders on object stores are not locked. There, conditional writes protect releases and decisions.
-
+    Folders on object stores are not locked; there, conditional writes protect releases and decisions.
     `shared` allows other shared locks at the same time, and `wait` waits for a locked folder instead of
     failing. `across_hosts` locks the file `.lock` in the folder, which remains afterwards, since network file
-    systems lock folders only on a single host.
-
-    Raises:
-        StorageError: the folder cannot be opened, or another command has locked it.
+    systems lock folders only on a single host. Raises a StorageError.
     """
     if store_of(folder):
         yield
@@ -161,11 +158,7 @@ def publish_folder(folder: Path, target: Path, last: str) -> None:
     """Move a folder from `work_folder` to `target` atomically.
 
     On an object store, the file named `last` is written last, and only if it does not exist yet. Readers
-    ignore a folder without this file.
-
-    Raises:
-        OSError: a local folder cannot be moved.
-        StorageError: a file cannot be written, or another command has published `target`.
+    ignore a folder without this file. Raises an OSError or StorageError.
     """
     remote = store_of(target)
     if remote is None:
@@ -237,37 +230,22 @@ def _stamp(info: Mapping[str, Any]) -> Version:
     return str(next((info[name] for name in names if info.get(name)), "")), int(info.get("size") or 0)
 
 
-def _opened_draft(path: Path) -> tuple[Path, BinaryIO]:
-    """Open an empty draft `.*.tmp` in the folder of a file. Readers ignore it.
+def _open_draft(path: Path) -> tuple[Path, BinaryIO]:
+    """Open and lock an empty draft `.*.tmp` in the folder of a file. Readers ignore it.
 
-    The name of the draft depends only on the file, so that the next writer replaces an abandoned draft. A
-    running writer locks its draft. The lock ends with its process.
+    Its name depends only on the file, so that the next writer replaces an abandoned draft. The lock ends with
+    the process of a writer, and others wait for it.
     """
     # a hash, because the file name may already have the maximum length
     draft = path.parent / f".{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:32]}.tmp"
-    with suppress(OSError), draft.open("rb+") as abandoned:
-        if _is_ours(abandoned, draft):
-            draft.unlink()  # not overwritten, because its permissions may be outdated
-    with suppress(OSError), ExitStack() as stack:
-        file = stack.enter_context(draft.open("xb"))
-        if _is_ours(file, draft):
-            stack.pop_all()
-            return draft, file
-    # another process writes the file, or locking is not supported: use a unique draft
-    draft = path.parent / f".{uuid.uuid4().hex}.tmp"
-    return draft, draft.open("xb")
-
-
-def _is_ours(file: BinaryIO, draft: Path) -> bool:
-    """Lock an open draft. Return True if it still has its name, so was not published or deleted."""
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return os.path.samestat(os.fstat(file.fileno()), draft.stat())
-
-
-def _write_synced(file: BinaryIO, content: bytes) -> None:
-    file.write(content)
-    file.flush()
-    os.fsync(file.fileno())
+    while True:
+        file = draft.open("ab")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), draft.stat()):
+                file.truncate(0)
+                return draft, file
+        file.close()  # another writer has published it meanwhile
 
 
 def _sync_folder(folder: Path) -> None:

@@ -45,12 +45,10 @@ class Layout:
 
     Args:
         out: the folder, on disk or a result of `stored_path`.
-        shared: another output folder whose stores of replies, vectors and logits are used; None for `out`.
-        cache: the local folder of these stores; None for the folder `cache` of a local output folder.
+        cache: the local folder of replies, vectors and logits; None for `cache` in a local `out`.
     """
 
     out: Path
-    shared: Path | None = None
     cache: Path | None = None
 
     def _of_batch(self, folder: Path, batch: str, suffix: str) -> Path:
@@ -120,13 +118,14 @@ class Layout:
         return self.out / "monitoring"
 
     @property
-    def _cache(self) -> Path:
-        return self.cache or (self.shared or self.out) / "cache"
+    def stores(self) -> Path:
+        """Return the folder of replies, vectors and logits."""
+        return self.cache or self.out / "cache"
 
     @property
     def replies(self) -> Path:
         """Return the database of model replies."""
-        return self._cache / "replies.sqlite"
+        return self.stores / "replies.sqlite"
 
     def _memory(self, name: str, suffix: str = ".json") -> Path:
         if self.cache is None:
@@ -144,9 +143,9 @@ class Layout:
     @property
     def vectors(self) -> Path:
         """Return the database of chunk and sentence vectors."""
-        return self._cache / "vectors.sqlite"
+        return self.stores / "vectors.sqlite"
 
     @property
     def logits(self) -> Path:
         """Return the database of logits of cross-encoders, which read a passage and a claim together."""
-        return self._cache / "logits.sqlite"
+        return self.stores / "logits.sqlite"

@@ -14,11 +14,6 @@ from qa_pipeline.errors import StorageError
 STORES = ("s3", "gs", "abfss", "memory")
 """Address schemes for results. These stores list a written file immediately."""
 _PUTS = frozenset({"pipe_file", "put_file"})
-_VERBS = {
-    **dict.fromkeys((*_PUTS, "cp_file"), "write"),
-    **dict.fromkeys(("rm", "rm_file"), "delete"),
-    **dict.fromkeys(("ls", "listdir", "find", "glob"), "list"),
-}
 _ADVICE = "check the bucket, the credentials, their rights and this machine's clock, then run again"
 
 
@@ -103,11 +98,8 @@ class ObjectStore:
     def put_if(self, path: str, content: bytes, version: str | None) -> None:
         """Write a file in a single request if its version is still `version`.
 
-        If `version` is None, the file must not exist. If it is empty, the file is always written.
-
-        Raises:
-            ChangedMeanwhileError: the file has another version, or it exists although it must not.
-            StorageError: the file cannot be written.
+        If `version` is None, the file must not exist. If it is empty, the file is always written. Raises a
+        ChangedMeanwhileError for another version, or a StorageError.
         """
         condition = {"mode": "create"} if version is None else {}
         if version:
@@ -135,18 +127,15 @@ class ObjectStore:
         is_missing = isinstance(error, FileNotFoundError) and not is_write and code != "NoSuchBucket"
         if is_missing or isinstance(error, FileExistsError | NotADirectoryError | IsADirectoryError):
             return error
-        verb = _VERBS.get(name, "read")
         address = f"{self.scheme}://{str(path).lstrip('/')}"
-        return StorageError(f"cannot {verb} {address}: the store answers {code}; {_ADVICE}")
+        return StorageError(f"cannot use {address}: the store answers {code}; {_ADVICE}")
 
 
 def stored_path(address: str) -> Path:
     """Convert an address to a path that can be joined, listed and read like a `Path`.
 
-    Write to it with the functions of `files`. `address` has the form that `location_of` returns.
-
-    Raises:
-        ValueError: the address lacks a bucket, or contains wildcards.
+    Write to it with the functions of `files`. `address` has the form that `location_of` returns. Raises a
+    ValueError for an address without a bucket or with wildcards.
     """
     from upath import UPath
 

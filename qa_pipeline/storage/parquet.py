@@ -11,7 +11,6 @@ import polars as pl
 
 from qa_pipeline.errors import TableError, TableVersionError
 from qa_pipeline.storage.files import write_bytes
-from qa_pipeline.storage.object_stores import store_of
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 
@@ -116,15 +115,6 @@ def row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.
     with pq.ParquetFile(readable(path)) as opened:
         for number in range(opened.num_row_groups):
             yield pl.DataFrame(pl.from_arrow(opened.read_row_group(number, columns=columns)))
-
-
-def scan_rows(path: Path) -> pl.LazyFrame:
-    """Scan a Parquet file lazily, on disk or on an object store."""
-    remote = store_of(path)
-    if remote is None:
-        return pl.scan_parquet(path)
-    # Polars reads other stores directly, with the same credentials from the environment
-    return pl.scan_parquet(path.open("rb") if remote[0].scheme == "memory" else str(path))
 
 
 def readable(path: Path) -> Path | IO[bytes]:

@@ -1,4 +1,4 @@
-"""Read rows with their positions from JSON lines, JSON, CSV, Parquet and Arrow streams.
+"""Read rows with their positions from JSON lines, JSON, CSV and Parquet.
 
 A file that cannot be read raises an `InputError` with the file, the position and advice. If only a row cannot
 be read, its value is a `Fault`. Callers count it and continue, or refuse the file.
@@ -30,7 +30,6 @@ recursion limit is 1,000."""
 _BLOCK = 256
 """Number of table rows that are Python objects at a time. As columns they need a tenth of the memory."""
 _SPREADSHEETS = (".csv", ".tsv", ".txt")
-_TABLES = (".parquet", ".arrow")
 _DELIMITERS = ",;\t"
 
 
@@ -57,7 +56,7 @@ class FileRow(NamedTuple):
     Args:
         number: position from 1: a line of JSON lines, an entry of JSON, or a row of a table.
         value: usually a mapping by column, or the `Fault` of the row.
-        written: the bytes of the row, a line of CSV as JSON; empty for Parquet and Arrow.
+        written: the bytes of the row, a line of CSV as JSON; empty for Parquet.
     """
 
     number: int
@@ -71,7 +70,7 @@ class RowFile:
 
     Args:
         columns: the columns of a table, or the fields of the first object.
-        types: the column types of Parquet and Arrow; empty for other formats.
+        types: the column types of Parquet; empty for other formats.
         rows: the rows, to read once. Reading them may raise `InputError`.
     """
 
@@ -94,7 +93,7 @@ def open_rows(
     content: bytes | None = None,
     known_columns: Collection[str] = (),
 ) -> RowFile:
-    """Open a file of rows in UTF-8, or a table or JSON in UTF-16. Its suffix determines the format.
+    """Open a file of rows in UTF-8. Its suffix determines the format.
 
     A JSON file contains a list, an object with the list `data`, or a single object. The delimiter of a CSV
     file is the comma, semicolon or tab that occurs most in its header. A blank cell is None, and blank rows
@@ -108,8 +107,8 @@ def open_rows(
         content = _read_bytes(path, limits)
     elif len(content) > limits.max_bytes:
         raise _too_large(path, limits)
-    if suffix in _TABLES:
-        opened = _open_table(path, content, limits)
+    if suffix == ".parquet":
+        opened = _open_parquet(path, content, limits)
     elif suffix in _SPREADSHEETS:
         opened = _open_csv(path, _decode(path, content), known_columns)
     else:
@@ -160,9 +159,8 @@ def _too_large(path: Path, limits: Limits) -> InputError:
 
 
 def _decode(path: Path, content: bytes) -> str:
-    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # "Unicode text" of Excel
     try:
-        return content.decode("utf-16" if is_utf16 else "utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(
@@ -264,20 +262,12 @@ def _csv_rows(records: Iterator[tuple[int, list[str]]], header: Sequence[str]) -
         yield FileRow(number, value, json.dumps(cells, ensure_ascii=False).encode())
 
 
-def _open_table(path: Path, content: bytes, limits: Limits) -> RowFile:
-    """Open Parquet, or an Arrow stream as written by `save_to_disk` of `datasets`."""
+def _open_parquet(path: Path, content: bytes, limits: Limits) -> RowFile:
     import polars as pl
     import pyarrow.parquet as pq
-    from pyarrow import ipc
 
     with _named_faults(path):
-        if path.suffix.lower() == ".arrow":
-            stream = ipc.open_stream(content)
-            types = pl.Schema(stream.schema)
-            return RowFile(tuple(types), types, _table_rows(path, stream, limits))
         file = pq.ParquetFile(io.BytesIO(content))
-        groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
-        _check_unpacked(path, sum(group.total_byte_size for group in groups), limits)
         types = pl.Schema(file.schema_arrow)
         return RowFile(tuple(types), types, _table_rows(path, file.iter_batches(_BLOCK), limits))
 
@@ -286,21 +276,15 @@ def _table_rows(path: Path, batches: "Iterator[pyarrow.RecordBatch]", limits: Li
     """Yield the rows of batches, whose size is checked as they are unpacked."""
     import polars as pl
 
-    number = size = 0
+    number, size, most = 0, 0, 4 * limits.max_bytes
     with _named_faults(path):
         for batch in batches:
             size += batch.nbytes  # the metadata of a file may state a smaller size
-            _check_unpacked(path, size, limits)
-            for start in range(0, batch.num_rows, _BLOCK):
-                for row in pl.DataFrame(batch.slice(start, _BLOCK)).iter_rows(named=True):
-                    number += 1
-                    yield FileRow(number, row)
-
-
-def _check_unpacked(path: Path, size: int, limits: Limits) -> None:
-    most = 4 * limits.max_bytes
-    if size > most:
-        raise InputError(f"{path} unpacks to more than {most} bytes; split it")
+            if size > most:
+                raise InputError(f"{path} unpacks to more than {most} bytes; split it")
+            for row in pl.DataFrame(batch).iter_rows(named=True):
+                number += 1
+                yield FileRow(number, row)
 
 
 @contextmanager
@@ -312,5 +296,4 @@ def _named_faults(path: Path) -> Iterator[None]:
     try:
         yield
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
-        kind = "an Arrow stream" if path.suffix.lower() == ".arrow" else "a Parquet file"
-        raise InputError(f"{path} is not {kind} that can be read; write it again") from error
+        raise InputError(f"{path} is not a Parquet file that can be read; write it again") from error

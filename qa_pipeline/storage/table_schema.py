@@ -64,12 +64,7 @@ class Table:
         )
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Check `frame` against the schema and return it in stored column order.
-
-        Raises:
-            TableError: a column is missing, unknown, of another type or null although it is not nullable,
-                or the key repeats. The message lists all problems.
-        """
+        """Return `frame` in stored column order; raises a TableError that lists all problems."""
         problems = self.problems(frame)
         if problems:
             raise TableError(f"table {self.name}: " + "; ".join(problems))
@@ -100,10 +95,9 @@ Row = TypeVar("Row")
 
 
 def typed_rows(frame: pl.DataFrame, row_type: type[Row]) -> Iterator[Row]:
-    """Return the rows of a frame as dictionaries of a type from `rows.py` or a subclass.
+    """Return the rows of a frame as dictionaries of a type below, or a subclass.
 
-    Raises:
-        TableError: a column of the type is missing in the frame, or has nulls that the type does not allow.
+    Raises a TableError if a column is missing, or has nulls that the type does not allow.
     """
     types = get_type_hints(row_type)
     if missing := sorted(types.keys() - set(frame.columns)):
@@ -293,19 +287,9 @@ class ClaimRow(TypedDict):
     batch: str
     text: str
     self_contained: str | None
-    start: int
-    end: int
-    evidence_document_id: str | None
     evidence_chunk_id: str | None
-    evidence_page: int | None
-    evidence_quote: str | None
-    similarity: float | None
-    unproved: list[str] | None
-    denied: list[str] | None
     fragment: bool | None
     candidate_chunk_ids: list[str] | None
-    entailment: float | None
-    contradiction: float | None
 
 
 class DecisionRow(TypedDict):

@@ -10,6 +10,11 @@ import polars as pl
 
 from qa_pipeline.storage.table_schema import Column, Table
 
+
+def _texts(*names: str) -> dict[str, pl.DataType]:
+    return dict.fromkeys(names, pl.String())
+
+
 STRINGS = pl.List(pl.String())
 SPAN = {"start": pl.Int64(), "end": pl.Int64()}
 SECTION = pl.Struct({"heading_path": STRINGS, "level": pl.Int32(), **SPAN})
@@ -18,59 +23,30 @@ LEFT_OUT = pl.Struct({"what": pl.String(), "pieces": pl.Int32(), "characters": p
 MASKED = pl.Struct({"kind": pl.String(), "count": pl.Int32()})
 DOUBT = pl.Struct({"kind": pl.String(), **SPAN})
 LANGUAGE_SHARE = pl.Struct({"language": pl.String(), "share": pl.Float64()})
-DECLARED = pl.Struct(dict.fromkeys(("title", "language", "source_uri", "licence", "status"), pl.String()))
+DECLARED = pl.Struct(_texts("title", "language", "source_uri", "licence", "status"))
 CITATION = pl.Struct(
     {
-        "raw": pl.String(),
-        "document_id": pl.String(),
-        "chunk_id": pl.String(),
-        "quote": pl.String(),
+        **_texts("raw", "document_id", "chunk_id", "quote"),
         "number": pl.Int32(),
         "resolution": pl.String(),
     }
 )
-QUOTE = pl.Struct(
-    {
-        "given": pl.String(),
-        "found": pl.String(),
-        "document_id": pl.String(),
-        "chunk_id": pl.String(),
-        **SPAN,
-        "kind": pl.String(),
-    }
-)
+QUOTE = pl.Struct({**_texts("given", "found", "document_id", "chunk_id"), **SPAN, "kind": pl.String()})
 UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
-MESSAGE = pl.Struct({"role": pl.String(), "content": pl.String()})
+MESSAGE = pl.Struct(_texts("role", "content"))
 MESSAGES = pl.List(MESSAGE)
+_PAGE_AND_QUOTE = {"page": pl.Int32(), "quote": pl.String()}
 EVIDENCE = pl.Struct(
     {
-        "claim": pl.String(),
-        "document_id": pl.String(),
-        "chunk_id": pl.String(),
-        "path": pl.String(),
-        "content_sha256": pl.String(),
+        **_texts("claim", "document_id", "chunk_id", "path", "content_sha256"),
         **SPAN,
-        "page": pl.Int32(),
-        "quote": pl.String(),
+        **_PAGE_AND_QUOTE,
     }
 )
-MODEL_QUOTE = pl.Struct(
-    {
-        "document_id": pl.String(),
-        "content_sha256": pl.String(),
-        "chunk_id": pl.String(),
-        **SPAN,
-        "page": pl.Int32(),
-        "quote": pl.String(),
-    }
-)
+MODEL_QUOTE = pl.Struct({**_texts("document_id", "content_sha256", "chunk_id"), **SPAN, **_PAGE_AND_QUOTE})
 PROVENANCE = pl.Struct(
     {
-        "origin": pl.String(),
-        "generator": pl.String(),
-        "prompt_hash": pl.String(),
-        "judge": pl.String(),
-        "thresholds_id": pl.String(),
+        **_texts("origin", "generator", "prompt_hash", "judge", "thresholds_id"),
         "citation_quality": pl.Float64(),
         "citation_precision": pl.Float64(),
         "source_uris": STRINGS,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from qa_pipeline.calibration.fitting import LabelledRows, fit_band, rows_of_side
-from qa_pipeline.settings.thresholds import Fit, Thresholds, content_id
+from qa_pipeline.settings.thresholds import Fit, Thresholds
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline_tests.calibration.synthetic import BLANK, labelled, noisy
 
@@ -23,7 +23,6 @@ def test_both_bands_of_a_good_score_are_found_and_lie_apart() -> None:
     assert band.reject == 0.5
     assert fits["accept"].precision_low >= 0.95  # type: ignore[operator]
     assert set(fits) == {"contradict", "accept", "reject"}
-    assert thresholds.id == content_id(thresholds)
 
 
 def test_a_score_that_says_nothing_accepts_nothing_and_tells_the_best_precision() -> None:

@@ -365,7 +365,6 @@ def test_a_changed_cell_is_no_decision_about_the_old_text(
     ("encoding", "delimiter", "name"),
     [
         ("utf-8-sig", ";", "excel-sv-de.csv"),
-        ("utf-16", "\t", "excel-unicode-text.txt"),
         ("utf-8", "\t", "google-sheets.tsv"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline_tests.defs.project import Project, instance_at
 from qa_pipeline_tests.documents.builders import write_files
 from qa_pipeline_tests.documents.masking.planted_files import texts_of
-from qa_pipeline_tests.documents.masking.test_masking_run import FILES, KEY, PLANTED, leaks
+from qa_pipeline_tests.documents.test_masking_run import FILES, KEY, PLANTED, leaks
 
 MASKING = {"masking": {"action": "mask", "key": KEY}}
 ITEM = PLANTED[0].written

@@ -13,8 +13,7 @@ from qa_pipeline.defs import corpus as defs_corpus
 from qa_pipeline.defs.assets import corpus as corpus_asset
 from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.defs.corpus import BATCHES_A_TICK, DATA_VERSION, corpus_sensor
-from qa_pipeline.documents.corpus.corpora import open_folder
-from qa_pipeline.documents.corpus.places import BatchFiles
+from qa_pipeline.documents.corpus.corpora import BatchFiles, open_folder
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -214,15 +213,12 @@ def test_a_decision_of_a_person_requests_a_run(ticker: Ticker) -> None:
     assert [ticker.reported() for _ in range(3)] == [[], ["b2"], []]
 
 
-def test_a_place_that_fsspec_opens_is_watched_like_a_folder_and_a_damaged_archive_harms_no_other(
-    tmp_path: Path,
-) -> None:
+def test_a_place_that_fsspec_opens_is_watched_like_a_folder(tmp_path: Path) -> None:
     store = fsspec.filesystem("memory")
     store.pipe_file("/watched/corpus/b1/a.txt", b"Text.")
-    store.pipe_file("/watched/corpus/b2.zip", b"no archive")
     ticker = Ticker(tmp_path / "corpus")
     ticker.resources = Resources(Settings(corpus="memory://watched/corpus", out=tmp_path / "out"))
-    assert [ticker.reported() for _ in range(2)] == [[], ["b1", "b2"]]
+    assert [ticker.reported() for _ in range(2)] == [[], ["b1"]]
     store.pipe_file("/watched/corpus/b1/a.txt", b"Other text.")
     assert [ticker.reported() for _ in range(3)] == [[], ["b1"], []]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.documents.masking.masking import reference_mask, texts_mask
+from qa_pipeline.documents.masking import reference_mask, texts_mask
 from qa_pipeline.generation.pair_entries import parse_pairs
 from qa_pipeline.generation.pair_import import mask_pairs
 from qa_pipeline.settings.documents import MaskingSettings

@@ -18,7 +18,7 @@ from qa_pipeline.publishing.card import write_manifest
 from qa_pipeline.publishing.manifest import MANIFEST, read_manifest
 from qa_pipeline.publishing.push import push_release
 from qa_pipeline.publishing.verify import verify_release
-from qa_pipeline_tests.documents.corpus.test_remote import s3_server  # noqa: F401
+from qa_pipeline_tests.documents.corpus.test_corpora_remote import s3_server  # noqa: F401
 from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.publishing.hub import READ_ONLY, TOKEN, Hub, hub_on_loopback
 from qa_pipeline_tests.publishing.plants import release

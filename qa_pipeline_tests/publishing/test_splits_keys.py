@@ -93,25 +93,25 @@ def test_texts_as_similar_as_the_limit_are_joined_and_others_are_not(
     )
     keys = document_keys(texts["content_sha256"]).to_list()
     sets = [shingles(one) for one in texts["text"]]
-    joined = joins(texts, 0.8)
+    joined = joins(texts)
     similarity = jaccard(sets[0], sets[1])
     assert (similarity >= 0.9) <= (len(joined) == 1) <= (similarity >= 0.8)
     assert all(keys[2] not in pair for pair in joined)
 
 
-def joins(texts: pl.DataFrame, limit: float) -> set[tuple[int, int]]:
+def joins(texts: pl.DataFrame) -> set[tuple[int, int]]:
     """Keys of near duplicates, their texts given in two parts."""
-    return set(near_duplicates([texts.head(1), texts.slice(1)], limit).iter_rows())
+    return set(near_duplicates([texts.head(1), texts.slice(1)]).iter_rows())
 
 
 def test_documents_that_are_alike_over_others_between_are_joined_to_one() -> None:
     words = WORDS[:200]
     texts = [" ".join([*WORDS[300 : 300 + n], *words[n:]]) for n in (0, 4, 8, 12)]
-    found = joins(pl.DataFrame({"content_sha256": ["a", "b", "c", "d"], "text": texts}), 0.9)
+    found = joins(pl.DataFrame({"content_sha256": ["a", "b", "c", "d"], "text": texts}))
     assert len(found) == 3
     assert len({head for _, head in found}) == 1
 
 
 def test_texts_that_are_too_short_are_never_nearly_the_same() -> None:
     short = pl.DataFrame({"content_sha256": ["a", "b"], "text": ["one two three", "one two three"]})
-    assert joins(short, 0.5) == set()
+    assert joins(short) == set()

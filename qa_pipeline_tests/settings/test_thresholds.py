@@ -8,7 +8,6 @@ from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings.thresholds import (
     check_models,
     read_thresholds,
-    with_id,
 )
 from qa_pipeline.settings.tree import load_settings, notes
 from qa_pipeline_tests.settings.artefacts import thresholds, written
@@ -24,11 +23,9 @@ def test_without_a_file_no_score_decides() -> None:
     assert notes(load_settings()) == []
 
 
-def test_the_id_is_of_the_content_and_not_of_the_day() -> None:
+def test_the_id_is_of_the_content() -> None:
     one = thresholds(entailment={"accept": 0.9})
-    later = with_id(one.model_copy(update={"created": one.created.replace(year=2030)}))
-    assert later.id == one.id
-    assert thresholds(entailment={"accept": 0.91}).id != one.id
+    assert thresholds(entailment={"accept": 0.91}).full_id != one.full_id
 
 
 def changed(path: Path, **values: Any) -> Path:
@@ -43,7 +40,7 @@ def changed(path: Path, **values: Any) -> Path:
         ({"band": {"accept": "0.9"}}, "band.accept"),
         ({"band": {"accept": 0.2, "reject": 0.3}}, "band"),
         ({"other": {}}, "other"),
-        ({"schema": 1}, "schema"),
+        ({"schema": 3}, "schema"),
         ({"fits": [{"side": "left"}]}, "fits.0.side"),
     ],
 )

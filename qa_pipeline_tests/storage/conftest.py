@@ -6,7 +6,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from qa_pipeline_tests.documents.corpus.test_remote import s3_server as s3_server
+from qa_pipeline_tests.documents.corpus.test_corpora_remote import s3_server as s3_server
 from qa_pipeline_tests.support.object_store import access
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +23,7 @@ from qa_pipeline.storage.row_files import (
 )
 
 Rows = list[dict[str, Any]]
-SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet", ".arrow")
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet")
 GOOD = {"question": "Är den hög?", "answer": 'Ja,\n"mycket"; det är den.', "note": "a.md"}
 
 
@@ -45,13 +44,6 @@ def as_parquet(rows: Rows) -> bytes:
     return buffer.getvalue()
 
 
-def as_arrow(rows: Rows) -> bytes:
-    table = pa.Table.from_pylist(rows)
-    with pa.ipc.new_stream(buffer := io.BytesIO(), table.schema) as stream:
-        stream.write_table(table)
-    return buffer.getvalue()
-
-
 def as_csv(delimiter: str, end: str = "\r\n", encoding: str = "utf-8-sig") -> Callable[[Rows], bytes]:
     def write(rows: Rows) -> bytes:
         text = io.StringIO(newline="")
@@ -68,13 +60,12 @@ FORMATS: dict[str, tuple[str, Callable[[Rows], bytes]]] = {
     "JSON": ("rows.json", as_json),
     "JSON with data": ("rows.JSON", as_data),
     "Parquet": ("rows.parquet", as_parquet),
-    "Arrow": ("rows.arrow", as_arrow),
     "commas": ("rows.csv", as_csv(",", "\n", "utf-8")),
     "semicolons": ("rows.csv", as_csv(";")),
     "tabs": ("rows.csv", as_csv("\t")),
     "tabs by name": ("rows.tsv", as_csv("\t", "\r")),
 }
-TABLES = ("Parquet", "Arrow")
+TABLES = ("Parquet",)
 
 
 def read(content: bytes | str, name: str, limits: Limits | None = None, **options: Any) -> list[FileRow]:
@@ -154,7 +145,6 @@ def test_a_broken_line_is_a_fault_and_its_neighbours_go_on(line: str) -> None:
         (b",".join(b"c%d" % n for n in range(MOST_COLUMNS + 1)), "rows.csv", f"{MOST_COLUMNS}"),
         (b"PAR1 and no more", "rows.parquet", "Parquet"),
         (as_parquet([GOOD])[:-9], "rows.parquet", "Parquet"),
-        (as_arrow([GOOD] * 99)[:900], "rows.arrow", "Arrow"),
         (b"", "rows.xlsx", r"\.jsonl, "),
     ],
 )

@@ -65,7 +65,7 @@ def test_scores_of_other_models_are_counted() -> None:
 def test_verdicts_name_the_artefact_that_decided() -> None:
     verdicts = decide_claims(CLAIMS.frame([scored()]), None, SETTINGS, thresholds=FITTED)
     assert verdicts["thresholds_id"].to_list() == [SETTINGS.thresholds_named(FITTED)]
-    assert verdicts["thresholds_id"].item().startswith(f"test-{FITTED.id}-")
+    assert verdicts["thresholds_id"].item().startswith(f"{FITTED.full_id}-")
 
 
 share = st.none() | st.floats(0, 1) | st.just(float("nan"))

@@ -1,26 +1,120 @@
-"""Open corpora and batches by their location; local folders as corpora."""
+"""Find batches and their files, in a local folder or at an address that fsspec can open.
+
+Messages of a store's library are not passed on: they may contain signed addresses.
+"""
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, stored_path
-from qa_pipeline.documents.corpus.places import (
-    BatchFiles,
-    Corpus,
-    Entry,
-    archive_batch,
-    is_archive,
-    missing_batch,
-    without_suffix,
-)
-from qa_pipeline.documents.corpus.remote import RemoteCorpus, is_remote_file
+from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, hash_files, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.location import is_remote, location_of
+from qa_pipeline.storage.hashes import hash_json
+from qa_pipeline.storage.layout import check_batch_name, name_problem, refusal
+
+
+@dataclass(frozen=True, slots=True)
+class FoundBatches:
+    """The batches of a corpus, refused folders with their reasons, and loose files."""
+
+    names: tuple[str, ...]
+    refused: Mapping[str, str]
+    loose: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFiles:
+    """The files of a batch."""
+
+    name: str
+    list_files: Callable[[], Iterable[FoundFile]]
+
+    def list(self) -> list[FoundFile]:
+        """Return every visible file in order, the pairs and the description among them."""
+        return sorted(self.list_files(), key=lambda file: (file.path, file.raw))
+
+    def find(self, path: str) -> FoundFile | None:
+        """Return a visible file by its path inside the batch, a readable one if possible."""
+        named = [file for file in self.list() if file.path == path]
+        return min(named, key=lambda file: file.failure is not None, default=None)
+
+    def fingerprint(self) -> str:
+        """Hash the names and contents of all files."""
+        return hash_files(self.list())
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a corpus: its name, its kind, and the reason to refuse it."""
+
+    raw: bytes
+    is_folder: bool
+    problem: str | None = None
+
+
+class Corpus(ABC):
+    """A location of batches."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+
+    def find_batches(self) -> FoundBatches:
+        """Return the batches of the corpus; raises a CorpusError for an empty or unreadable corpus."""
+        names: list[str] = []
+        refused: dict[str, str] = {}
+        loose: list[str] = []
+        for entry in sorted(self.entries(), key=lambda entry: entry.raw):
+            path, name = stored_path(entry.raw), entry.raw.decode("utf-8", "surrogateescape")
+            if name.startswith("."):
+                continue
+            if not entry.is_folder:
+                loose.append(path)
+            elif entry.problem is not None:
+                refused[path] = f"{path} {entry.problem}"
+            elif problem := name_problem(name):
+                refused[path] = refusal(name, problem)
+            else:
+                names.append(name)
+        if not names and not refused:
+            raise CorpusError(
+                f"corpus {self.location} holds no documents; put them into it, where they are one batch, or "
+                "into folders inside it, where each folder is one"
+            )
+        return FoundBatches(tuple(sorted(names)), refused, tuple(loose))
+
+    def batch(self, name: str) -> BatchFiles:
+        """Return the files of a batch: a folder, or a single local file."""
+        check_batch_name(name)
+        return self.files_of(name)
+
+    def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Return a hash of the listing of each batch, without reading files; None for an unreadable batch."""
+        fingerprints: dict[str, str | None] = dict.fromkeys(names)
+        for name in fingerprints:
+            with suppress(CorpusError):
+                files = self.batch(name).list()
+                fingerprints[name] = hash_json([(file.path, file.size, file.seen) for file in files])
+        return fingerprints
+
+    def address(self, name: str) -> str:
+        """Return the address of a batch, for people."""
+        return f"{self.location}/{name}"
+
+    @abstractmethod
+    def entries(self) -> Iterable[Entry]:
+        """Return all direct entries of the corpus."""
+
+    @abstractmethod
+    def files_of(self, name: str) -> BatchFiles:
+        """Return the files of a batch by its checked name."""
 
 
 def open_corpus(location: str | Path) -> Corpus:
@@ -34,28 +128,27 @@ def split_batch(location: str | Path) -> tuple[str, str]:
     address = _check_location(location)
     if not is_remote(address):
         path = Path(address).resolve()
-        return str(path.parent), path.name if path.is_dir() else without_suffix(path.name)
+        return str(path.parent), path.name
     corpus, _, name = address.rpartition("/")
     if corpus.endswith("/"):
         raise CorpusError(f"{address} is not a folder of documents; name one below it")
-    return corpus, without_suffix(name)
+    return corpus, name
 
 
 def single_batch(location: str | Path) -> tuple[str, str] | None:
-    """Return corpus and name of a batch given as a corpus: a file, or a folder of files alone; else None."""
+    """Return corpus and name of a local file, or folder of files alone, that is a batch itself; else None."""
     address = _check_location(location)
     if is_remote(address):
-        return split_batch(address) if is_remote_file(address) else None
+        return None
     path = Path(address)
     try:
         if path.is_file():
             return split_batch(address)
         with os.scandir(path) as entries:
-            visible = [entry for entry in entries if not entry.name.startswith(".")]
+            visible = [entry.is_dir() for entry in entries if not entry.name.startswith(".")]
     except (OSError, ValueError):  # opening it as a corpus gives the reason
         return None
-    has_batches = any(entry.is_dir() or is_archive(entry.name) for entry in visible)
-    return split_batch(address) if visible and not has_batches else None
+    return split_batch(address) if visible and not any(visible) else None
 
 
 def _check_location(location: str | Path) -> str:
@@ -63,6 +156,10 @@ def _check_location(location: str | Path) -> str:
         return location_of(location)
     except ValueError as error:
         raise CorpusError(f"the location cannot be opened: {error}") from error
+
+
+def _missing_batch(address: str) -> CorpusError:
+    return CorpusError(f"batch {address} does not exist; name a folder or file of the corpus")
 
 
 _FLAGS = (
@@ -76,7 +173,7 @@ class FolderCorpus(Corpus):
 
     def address(self, name: str) -> str:
         """Return the address of a batch."""
-        return str(self._path_of(name))
+        return str(Path(self.location) / name)
 
     def entries(self) -> list[Entry]:
         """Return all direct entries of the folder."""
@@ -93,26 +190,15 @@ class FolderCorpus(Corpus):
 
     def files_of(self, name: str) -> BatchFiles:
         """Return the files of a batch."""
-        path = self._path_of(name)
+        path = Path(self.location) / name
         if not (path.is_dir() or path.is_file()):
-            raise missing_batch(str(path))
+            raise _missing_batch(str(path))
         base = os.path.realpath(self.location)
         if not _is_inside(os.path.realpath(path), base):
             raise CorpusError(f"{path.name} {_LINKED}")
         if path.is_dir():
             return open_folder(path)
-        if is_archive(path.name):
-            opener = partial(_open_file, str(path), base)
-            return archive_batch(path.name, opener, _seen(path.stat()))
         return BatchFiles(name, lambda: [_look_at(self.location, str(path), base)])
-
-    def _path_of(self, name: str) -> Path:
-        """Return the folder, file or archive of a batch."""
-        path = Path(self.location) / name
-        if path.exists() or not path.parent.is_dir():
-            return path
-        archives = sorted(other for other in path.parent.iterdir() if without_suffix(other.name) == name)
-        return next((archive for archive in archives if archive.is_file()), path)
 
 
 def open_folder(folder: Path) -> BatchFiles:
@@ -121,18 +207,14 @@ def open_folder(folder: Path) -> BatchFiles:
 
 
 def _check_entry(entry: os.DirEntry[str], base: str) -> Entry:
-    problem = None
-    if entry.is_symlink() and not _is_inside(os.path.realpath(entry.path), base):
-        problem = _LINKED
-    elif is_archive(entry.name) and not (entry.is_dir() or entry.is_file()):
-        problem = "is not a regular file"
-    return Entry(os.fsencode(entry.name), entry.is_dir(), problem)
+    is_outside = entry.is_symlink() and not _is_inside(os.path.realpath(entry.path), base)
+    return Entry(os.fsencode(entry.name), entry.is_dir(), _LINKED if is_outside else None)
 
 
 def _files_below(folder: str) -> Iterator[FoundFile]:
     """Yield the visible files, links and unreadable folders below a folder."""
     if not Path(folder).is_dir():
-        raise missing_batch(folder)
+        raise _missing_batch(folder)
     base = os.path.realpath(folder)
     listing_errors: list[OSError] = []
     for parent, folders, names in os.walk(folder, onerror=listing_errors.append):
@@ -198,16 +280,11 @@ def _seen(status: os.stat_result) -> str:
 def _open_file(location: str, base: str) -> Iterator[BinaryIO]:
     """Open a regular file; raises a DocumentFailure if it is written to meanwhile."""
     try:
-        descriptor = os.open(_target(location, base), _FLAGS)
-        before = os.fstat(descriptor)
-        try:
+        with open(_target(location, base), "rb", 0, opener=lambda path, _: os.open(path, _FLAGS)) as file:
+            before = os.fstat(file.fileno())
             _check_regular(before)
-        except DocumentFailure:
-            os.close(descriptor)
-            raise
-        with os.fdopen(descriptor, "rb", buffering=0) as file:
             yield file
-            if _seen(os.fstat(descriptor)) != _seen(before):
+            if _seen(os.fstat(file.fileno())) != _seen(before):
                 detail = "the file was written to while it was read; run again when it is complete"
                 raise DocumentFailure("unreadable", detail)
     except OSError as error:
@@ -216,3 +293,102 @@ def _open_file(location: str, base: str) -> Iterator[BinaryIO]:
 
 def _unreadable(error: OSError) -> DocumentFailure:
     return DocumentFailure("unreadable", error.strerror or "the file cannot be opened")
+
+
+Info = Mapping[str, Any]
+"""The entry of a file in the listing of a store."""
+_CONTENT_HASHES = ("md5Hash", "sha256", "blob_id", "checksum", "ETag", "etag")
+"""Names of content hashes in the listings of stores, the best first."""
+_TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
+
+
+class RemoteCorpus(Corpus):
+    """An address below which each folder is a batch."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__(location)
+        with _name_faults(location):
+            import fsspec
+
+            self._files, root = fsspec.core.url_to_fs(location)
+        self._root = root.rstrip("/")
+        self._files.invalidate_cache()  # listings are kept for the life of a process otherwise
+
+    def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Return a hash of the listing of each batch, from a single listing of the corpus."""
+        try:
+            with _name_faults(self.location):
+                listed = self._files.find(self._root, detail=True)
+        except CorpusError:
+            return dict.fromkeys(names)
+        facts = defaultdict(list)  # of the files of each batch
+        for path, info in sorted(listed.items()):
+            batch, _, rest = path.removeprefix(self._root).lstrip("/").partition("/")
+            facts[batch].append((rest, info.get("size"), _first(info, _CONTENT_HASHES + _TIMES)))
+        return {name: hash_json(facts[name]) if name in facts else None for name in names}
+
+    def entries(self) -> Iterator[Entry]:
+        """List the entries directly at the address; some stores list the address itself too."""
+        with _name_faults(self.location):
+            entries = self._files.ls(self._root, detail=True)
+        for info in entries:
+            name = str(info["name"]).removeprefix(self._root).strip("/")
+            if name:
+                yield Entry(name.encode("utf-8", "surrogateescape"), info["type"] == "directory")
+
+    def files_of(self, name: str) -> BatchFiles:
+        """Return the files of a batch."""
+        address, folder = self.address(name), f"{self._root}/{name}"
+        with _name_faults(address):
+            is_there = self._files.isdir(folder)
+        if not is_there:
+            raise _missing_batch(address)
+        return BatchFiles(name, partial(_remote_files, self._files, folder, address))
+
+
+def _remote_files(files: Any, folder: str, address: str) -> Iterator[FoundFile]:
+    """Yield the visible files below a remote folder."""
+    with _name_faults(address):
+        listed = files.find(folder, detail=True, withdirs=False)
+    for path, info in listed.items():
+        relative = path.removeprefix(folder).lstrip("/")
+        is_folder = relative == "" or relative.endswith("/")  # some keys of object stores are folders
+        if is_folder or any(part.startswith(".") for part in relative.split("/")):
+            continue
+        raw, opener = relative.encode("utf-8", "surrogateescape"), partial(_open_remote, files, path)
+        size, stamp = info.get("size") or 0, _first(info, _CONTENT_HASHES)
+        yield FoundFile(stored_path(raw), raw, size, opener, stamp=stamp)
+
+
+@contextmanager
+def _open_remote(files: Any, path: str) -> Iterator[BinaryIO]:
+    try:
+        with files.open(path, "rb") as file:
+            yield file
+    except DocumentFailure:
+        raise
+    except Exception as error:
+        raise DocumentFailure("unreadable", cause_of(error)) from error
+
+
+@contextmanager
+def _name_faults(address: str) -> Iterator[None]:
+    """Turn any exception of a store's library into a CorpusError."""
+    try:
+        yield
+    except Exception as error:
+        advice = "check the address, and that the credentials in the environment may read it"
+        raise CorpusError(f"{address} cannot be read: {cause_of(error)}; {advice}") from error
+
+
+def cause_of(error: Exception) -> str:
+    """Return the cause of an error, without the library's own message."""
+    if isinstance(error, FileNotFoundError):
+        return "it is not there"
+    cause = type(error.__cause__ or error).__name__
+    return error.strerror if isinstance(error, OSError) and error.errno and error.strerror else cause
+
+
+def _first(info: Info, names: Iterable[str]) -> str | None:
+    """Return the first of these values that a store lists, with its name."""
+    return next((f"{name}:{info[name]}" for name in names if info.get(name)), None)

@@ -1,23 +1,21 @@
-"""Read `batch.yaml`: origin, licence and masking of a batch and its documents.
+"""Read `batch.yaml`: origin and licence of a batch and its documents.
 
 A line for a document takes precedence over the document itself, and that over the lines for the batch.
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from qa_pipeline.documents.assembly import lay_out
+from qa_pipeline.documents.corpus.corpora import BatchFiles
 from qa_pipeline.documents.corpus.files import DESCRIPTION_FILE, DocumentFailure, read_bytes
-from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.base import read_yaml
-from qa_pipeline.settings.documents import MaskingAction
 from qa_pipeline.text.words import clean
 
 _LONGEST = 5_000_000  # bytes: lines for some 50,000 documents
@@ -25,15 +23,6 @@ _LONGEST = 5_000_000  # bytes: lines for some 50,000 documents
 
 def _clean_line(text: str) -> str:
     return lay_out("heading", clean(text))
-
-
-def _check_base(address: str) -> str:
-    if (
-        not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s?#@/]+(/[^\s?#]*)?", address)
-        or _clean_line(address) != address
-    ):
-        raise ValueError("it must be an address without query, such as https://example.org/manuals")
-    return address.rstrip("/")
 
 
 Line = Annotated[str, AfterValidator(_clean_line)]
@@ -52,17 +41,8 @@ SourceT = TypeVar("SourceT", bound=Source)
 
 
 class BatchDescription(Source):
-    """The whole file: values for the batch, and for single documents by their path.
+    """The whole file: values for the batch, and for single documents by their path."""
 
-    `base_uri` is the address of the folder that the batch was copied from; the path of each document is
-    appended. `masking` may ask for more than the settings do, in the order off, flag, mask, drop.
-    """
-
-    base_uri: Annotated[str, AfterValidator(_check_base)] | None = None
-    # YAML reads the word off as false
-    masking: Annotated[
-        MaskingAction | None, BeforeValidator(lambda value: "off" if value is False else value)
-    ] = None
     documents: Annotated[
         Mapping[str, Source],
         BeforeValidator(lambda value: {} if value is None else value),
@@ -91,10 +71,13 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
     if file is None:
         return BatchDescription()
     try:
-        content = read_bytes(file, _LONGEST, "its limit")
+        values = read_yaml(read_bytes(file, _LONGEST, "its limit").decode("utf-8-sig")) or {}
     except DocumentFailure as failure:
         raise CorpusError(f"{name} cannot be read: {failure.detail}") from failure
-    values = _parse_yaml(content, name)
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "not readable")
+        line = f", line {mark.line + 1}" if mark else ""
+        raise CorpusError(f"{name}{line}: {problem}; it must be plain YAML in UTF-8") from None
     if not isinstance(values, dict):
         raise CorpusError(f"{name} must hold names and values, such as `licence: CC0-1.0`")
     try:
@@ -105,16 +88,6 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
         field = ".".join(mask(str(part)).text for part in first_problem["loc"])
         message = f"{field}: {first_problem['msg'].removeprefix('Value error, ')}"
         if first_problem["type"] == "extra_forbidden":
-            known_fields = "licence and source_uri; for a batch also base_uri, documents and masking"
+            known_fields = "licence and source_uri; for a batch also documents"
             message = f"{field} is unknown; known are {known_fields}"
         raise CorpusError(f"{name}: {message}") from None  # the error quotes the file
-
-
-def _parse_yaml(content: bytes, name: str) -> Any:
-    try:
-        return read_yaml(content.decode("utf-8-sig")) or {}
-    except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise CorpusError(f"{name}{line}: {error.problem}; it must be plain YAML") from None
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CorpusError(f"{name} cannot be read as YAML in UTF-8; save it so") from error

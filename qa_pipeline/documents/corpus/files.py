@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import BinaryIO
 
 
 class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an error of the run
@@ -24,15 +24,7 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-
 _BYTES_AT_ONCE = 1 << 20
 
 
-class Stream(Protocol):
-    """A source of bytes."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes, empty at the end."""
-        ...
-
-
-Opener = Callable[[], AbstractContextManager[Stream]]
+Opener = Callable[[], AbstractContextManager[BinaryIO]]
 """Opens a file for reading; raises a DocumentFailure, also while reading."""
 
 
@@ -114,8 +106,9 @@ def stored_path(raw: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReaderLimits:
-    """Bound the objects of a PDF page, the rows of a table, and the members and bytes of a container."""
+    """Bound the pages of a file, objects of a page, rows of a table, and members and bytes of a ZIP."""
 
+    pages: int = 5_000
     page_objects: int = 200_000
     rows: int = 200_000
     archive_members: int = 10_000

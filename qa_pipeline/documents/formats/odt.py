@@ -252,7 +252,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 def read_trees(archive: Archive) -> "list[_Element]":
     """Return the roots of the content, and of the styles and the description where they are there."""
     manifest = archive.find("META-INF/manifest.xml")
-    if manifest is not None and b"encryption-data" in archive.read(manifest.name):
+    if manifest is not None and b"encryption-data" in archive.read(manifest.filename):
         raise DocumentFailure("encrypted", "the content is protected by a password")
     parts = ("content.xml", "styles.xml", "meta.xml")
     return [parse_xml(archive.read(name)) for name in parts if name == parts[0] or archive.find(name)]

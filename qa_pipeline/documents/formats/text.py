@@ -13,7 +13,7 @@ from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.rows import counted_lines, read_aligned, read_bars, read_ruled
 from qa_pipeline.records import Block, ParsedFile, SourceFile
-from qa_pipeline.settings.base import read_yaml
+from qa_pipeline.settings.base import StringLoader, read_yaml
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import SMALL, of_all
@@ -109,11 +109,6 @@ def _join_wrapped(lines: list[str]) -> str:
     return (" " if wrapped else "\n").join(line.strip() for line in lines)
 
 
-try:  # the same rules compiled, where PyYAML was built with it
-    from yaml import CBaseLoader as BaseLoader
-except ImportError:
-    from yaml import BaseLoader  # type: ignore[assignment]
-
 _TITLE = ("title", *of_all("fields.title"))
 _LANGUAGE = ("language", "lang", *of_all("fields.language"))
 _LICENCE = ("licence", "license", *of_all("fields.licence"))
@@ -154,7 +149,7 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
             loaded = tomllib.loads(written) if len(written) <= _LONGEST_TOML else None
         elif len(written) <= _LONGEST:
             # as strings: 1.10 may be a title, and `no` a language
-            loaded = read_yaml(written, BaseLoader)
+            loaded = read_yaml(written, StringLoader)
     values = loaded.items() if isinstance(loaded, dict) else ()
     fields = {str(name).strip().lower(): value for name, value in values}
     return written, replace(known_fields(fields), status=_status(fields)), text[match.end() :]

@@ -31,7 +31,7 @@ import polars as pl
 from qa_pipeline.documents.corpus.corpora import open_folder
 from qa_pipeline.documents.corpus.files import documents_among, read_bytes
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.documents.sandbox.pool import ParsingPool
+from qa_pipeline.documents.sandbox import ParsingPool
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings, MaskingSettings
 from qa_pipeline_tests.benchmarks.quality.accounted_text import Account, account

@@ -28,11 +28,11 @@ from unittest.mock import patch
 
 import polars as pl
 
+from qa_pipeline.documents import sandbox
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import PARSERS, format_of
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.documents.sandbox import pool as pool_module
-from qa_pipeline.documents.sandbox.pool import Job, ParsingPool, ReplyT, Worker
+from qa_pipeline.documents.sandbox import Job, ParsingPool, ReplyT, Worker
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
@@ -149,7 +149,7 @@ def fuzz(
     """Send files through workers, batch by batch, and look at all that comes back."""
     findings = WatchedWorker.findings = Findings()
     pool = ParsingPool(os.environ)
-    with patch.object(pool_module, "Worker", WatchedWorker):
+    with patch.object(sandbox, "Worker", WatchedWorker):
         for batch in _batches(files):
             with tempfile.TemporaryDirectory() as folder:
                 for name, content in batch:

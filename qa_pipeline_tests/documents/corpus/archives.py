@@ -1,7 +1,6 @@
 """ZIP archives built on the spot, good ones and bad."""
 
 import io
-import stat
 import zipfile
 from collections.abc import Mapping
 
@@ -14,17 +13,6 @@ def zip_bytes(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     with zipfile.ZipFile(content, "w", method) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
-    return content.getvalue()
-
-
-def linked_zip(name: str, target: str, files: Mapping[str, bytes]) -> bytes:
-    """An archive that holds a symbolic link beside files."""
-    content = io.BytesIO(zip_bytes(files))
-    with zipfile.ZipFile(content, "a") as archive:
-        link = zipfile.ZipInfo(name)
-        link.create_system = 3
-        link.external_attr = (stat.S_IFLNK | 0o777) << 16
-        archive.writestr(link, target)
     return content.getvalue()
 
 

@@ -1,13 +1,11 @@
 from pathlib import Path
 
-import fsspec
 import pytest
 
 from qa_pipeline.documents.corpus.corpora import open_corpus, single_batch, split_batch
 from qa_pipeline.documents.corpus.files import read_bytes
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import write_files
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 
 
 def test_batches_are_listed_from_a_path_or_its_text(tmp_path: Path) -> None:
@@ -31,19 +29,14 @@ def test_a_file_in_place_of_a_corpus_is_a_batch_of_its_own(tmp_path: Path) -> No
     (file,) = corpus.batch("guide.md").list()
     assert (file.path, read_bytes(file, 9)) == ("guide.md", b"x")
     assert single_batch(f"file://{tmp_path}/guide.md") == batch
-    fsspec.filesystem("memory").pipe_file("/single/guide.md", b"x")
-    assert single_batch("memory://single/guide.md") == ("memory://single", "guide.md")
     assert single_batch("memory://single") is None
     assert single_batch(tmp_path) == (str(tmp_path.parent), tmp_path.name)
     assert single_batch(tmp_path / "none.md") is None
 
 
 def test_the_location_of_a_batch_is_split_into_its_corpus_and_its_name(tmp_path: Path) -> None:
-    write_files(tmp_path, {"b/x.md": "", "c.zip": zip_bytes({}), "d.zip/x.md": ""})
+    write_files(tmp_path, {"b/x.md": ""})
     assert split_batch(str(tmp_path / "b")) == (str(tmp_path), "b")
-    assert split_batch(str(tmp_path / "c.zip")) == (str(tmp_path), "c")
-    assert split_batch(str(tmp_path / "d.zip")) == (str(tmp_path), "d.zip")
     assert split_batch("memory://corpus/b/") == ("memory://corpus", "b")
-    assert split_batch("memory://corpus/deep/c.zip") == ("memory://corpus/deep", "c")
     with pytest.raises(CorpusError):
         split_batch("memory://corpus")

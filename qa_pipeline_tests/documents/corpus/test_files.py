@@ -10,33 +10,29 @@ from qa_pipeline.documents.corpus.files import (
     DocumentFailure,
     FoundFile,
     Opener,
-    Stream,
     documents_among,
     hash_files,
     read_bytes,
 )
 
 
-class Drops:
+class Drops(io.BytesIO):
     """A stream that gives less than it is asked for."""
 
-    def __init__(self, content: bytes) -> None:
-        self.rest = io.BytesIO(content)
-
-    def read(self, size: int, /) -> bytes:
-        return self.rest.read(min(size, 3))
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(3 if size is None or size < 0 else min(size, 3))
 
 
 def opener(content: bytes) -> Opener:
     @contextmanager
-    def opened() -> Iterator[Stream]:
+    def opened() -> Iterator[io.BytesIO]:
         yield Drops(content)
 
     return opened
 
 
 @contextmanager
-def never() -> Iterator[Stream]:
+def never() -> Iterator[io.BytesIO]:
     raise DocumentFailure("unreadable", "it is gone")
     yield Drops(b"")
 

@@ -1,12 +1,17 @@
 """Laws of every format: any damage is a failure with a reason, and no file is longer than allowed."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure, ReaderLimits
+from qa_pipeline.documents.formats.office import pptx
+from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.documents.formats.registry import PARSERS, SUFFIXES
 from qa_pipeline.documents.parsing import ParseRequest, parse_in_process
+from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import built_seeds, unzipped, zipped
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
@@ -45,8 +50,7 @@ def test_more_text_than_allowed_is_refused(suffix: str, content: bytes) -> None:
     assert outcome.reason == ("damaged" if suffix == ".jsonl" else "too_long")  # none of its lines is read
 
 
-@pytest.mark.parametrize("suffix", [".pdf", ".pptx"])
-def test_more_pages_than_allowed_are_refused(suffix: str) -> None:
-    content = built_seeds()[suffix][0]
-    parse = PARSERS[SUFFIXES[suffix]]
-    assert refusal(lambda: parse(source(content), DocumentSettings(max_pages=1))) == "too_many_pages"
+@pytest.mark.parametrize(("suffix", "parse"), [(".pdf", pdf.parse), (".pptx", pptx.parse)])
+def test_more_pages_than_allowed_are_refused(suffix: str, parse: Callable[..., ParsedFile]) -> None:
+    content, limits = built_seeds()[suffix][0], ReaderLimits(pages=1)
+    assert refusal(lambda: parse(source(content), DocumentSettings(), limits)) == "too_many_pages"

@@ -70,10 +70,6 @@ def _small(draw: Draw, count: int) -> str:
     return "".join(draw.choices(string.ascii_lowercase, k=count))
 
 
-def login(draw: Draw) -> str:
-    return f"{_small(draw, 7)}:{_random(draw, 12)}"
-
-
 def secret(draw: Draw) -> str:
     return draw.choice(["ghp_", "glpat-", "AIza", "xoxb-"]) + _random(draw, 35)
 

@@ -121,14 +121,6 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
             "angle brackets": lambda n: f"<{n}>",
         },
     ),
-    "url_login": (
-        drawn.login,
-        {"web": lambda n: f"https://{n}@host.example/x"},
-        {
-            "database": lambda n: f"postgresql://{n}@10.0.0.0/8",
-            "no password": lambda n: f"ftp://{n.partition(':')[0]}@host.example/",
-        },
-    ),
     "secret": (
         drawn.secret,
         {"alone": str, "assigned": lambda n: f"API_KEY={n}"},
@@ -148,6 +140,4 @@ def plant(draw: Draw, kind: str, *, held_out: bool) -> list[Planted]:
 def _bare(kind: str, way: str, bare: str) -> str:
     """The part of an item that every way to write it holds."""
     shortest = {"personnummer": bare[2:], "phone": bare[3:]}
-    if kind == "url_login" and way == "no password":
-        return bare.partition(":")[0]
     return shortest.get(kind, bare)

@@ -7,10 +7,9 @@ import sys
 import time
 from typing import Any
 
-from qa_pipeline.documents import parsing
+from qa_pipeline.documents import parsing, sandbox
 from qa_pipeline.documents.formats.pdf.page_images import Span, draw_page
 from qa_pipeline.documents.formats.registry import PARSERS
-from qa_pipeline.documents.sandbox import worker
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import LanguageShare
@@ -62,6 +61,6 @@ def english(*_: Any) -> list[LanguageShare]:
 
 if __name__ == "__main__":
     PARSERS["hostile"] = parse
-    vars(worker).update(load_models=list, draw_page=draw_hostile_page)
+    vars(sandbox).update(load_models=list, draw_page=draw_hostile_page)
     vars(parsing)["languages_of"] = english
-    worker.main()
+    sandbox.main()

@@ -98,7 +98,7 @@ class Package:
     def tree(self, part: str) -> "_Element":
         """Return the root of a part; raises a DocumentFailure."""
         member = self.archive.find(part)
-        if member is not None and member.size > _LARGEST_TREE:
+        if member is not None and member.file_size > _LARGEST_TREE:
             raise DocumentFailure("too_large", f"a part holds more than {_LARGEST_TREE} bytes of XML")
         return parse_xml(self.archive.read(part))
 

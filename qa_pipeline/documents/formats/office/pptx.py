@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.formulas import shift_of, write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.number_formats import show_moment, show_number
@@ -58,7 +58,7 @@ _Box = tuple[int, int, int, int]
 """Left, top, width and height in EMU."""
 
 
-def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
     """Parse a PowerPoint file."""
     package, main = open_package(source.content, "PowerPoint")
     blocks: list[Block] = []
@@ -67,9 +67,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
         presentation = Slides.open(io.BytesIO(package.content)).presentation_part.presentation
         slide_count = len(presentation.slides)
-        if slide_count > settings.max_pages:
-            limit = f"documents.max_pages = {settings.max_pages}"
-            raise DocumentFailure("too_many_pages", f"{slide_count} slides, {limit}")
+        if slide_count > limits.pages:
+            raise DocumentFailure("too_many_pages", f"{slide_count} slides, more than {limits.pages}")
         reader = _Reader(package, presentation, settings)
         slides = {slide.part.partname: slide for slide in presentation.slides}  # each slide once
         for number, slide in enumerate(slides.values(), start=1):

@@ -65,9 +65,8 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     failed = FailedPages(left_out)
     try:
         with closing(_open(source.content)) as document:
-            if len(document) > settings.max_pages:
-                detail = f"{len(document)} pages, documents.max_pages = {settings.max_pages}"
-                raise DocumentFailure("too_many_pages", detail)
+            if len(document) > limits.pages:
+                raise DocumentFailure("too_many_pages", f"{len(document)} pages, more than {limits.pages}")
             pages = _read_pages(document, settings, limits, left_out, failed)
             notes = count_extras(document, left_out)
             notes += read_scans(document, pages, settings, left_out)

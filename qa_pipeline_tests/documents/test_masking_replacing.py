@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.assembly import assemble
-from qa_pipeline.documents.masking.masking import bare_mask, text_mask
+from qa_pipeline.documents.masking import bare_mask, text_mask
 from qa_pipeline.records import Block
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline_tests.documents.masking.planted import KINDS, Planted, plant

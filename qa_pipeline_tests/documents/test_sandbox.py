@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from qa_pipeline.documents import sandbox
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
-from qa_pipeline.documents.sandbox import pool as pool_module
-from qa_pipeline.documents.sandbox.pool import ParsingPool
+from qa_pipeline.documents.sandbox import ParsingPool
 from qa_pipeline.errors import SandboxError
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
@@ -82,7 +82,7 @@ HARM = {
     "take_memory()": "out_of_memory",
     # what libraries in C do when they get no memory
     """try: take_memory()
-except MemoryError: raise worker.DocumentFailure('damaged', '') from None""": "out_of_memory",
+except MemoryError: raise sandbox.DocumentFailure('damaged', '') from None""": "out_of_memory",
     "def recurse(): recurse()\nrecurse()": "nested_too_deep",
     "raise ValueError('secret')": "parser_error",
     "forge('\xff')": "parser_crashed",
@@ -109,7 +109,7 @@ def test_a_parser_that_takes_too_long_is_ended(pool: ParsingPool, act: str) -> N
 def test_a_parser_that_stops_the_clock_is_ended_too(
     pool: ParsingPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool_module, "_GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(sandbox, "_GRACE_SECONDS", 0.5)
     stop = "import signal; signal.setitimer(signal.ITIMER_REAL, 0); time.sleep(600)"
     assert run(pool, say("before"), stop, say("after"), limits=SHORT)[1:] == ["timed_out", "after"]
 
@@ -201,10 +201,10 @@ def test_workers_that_cannot_be_started_stop_the_run_with_the_cause(
 
 PARENT = """
 import os, sys, threading
-from qa_pipeline.documents.sandbox.pool import ParsingPool
+from qa_pipeline.documents.sandbox import ParsingPool
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.sandbox import hostile_worker
-from qa_pipeline_tests.documents.sandbox.test_pool import asked, children_of, say
+from qa_pipeline_tests.documents.test_sandbox import asked, children_of, say
 pool = ParsingPool(os.environ, hostile_worker.COMMAND)
 limits = DocumentSettings(parse_workers=1, parse_seconds=2)
 outcomes = pool.parse(asked(say("a"), sys.argv[1]), limits)

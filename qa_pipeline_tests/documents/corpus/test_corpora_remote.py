@@ -11,7 +11,6 @@ from qa_pipeline.documents.corpus.files import read_bytes
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, write_files
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 
 GUIDE = b"# Guide\n\nThe server starts when it is told to.\n"
 FILES = {
@@ -20,7 +19,7 @@ FILES = {
     "b1/sub/\xc3\xa5 100%.md".encode("latin-1").decode(): b"Another text.",
     "b1/.git/HEAD": b"hidden",
     "b1/empty.md": b"",
-    "b2.zip": zip_bytes({"in.md": b"Packed text."}),
+    "b2/in.md": b"Other text.",
     "loose.md": b"x",
     "bad, name/x.md": b"x",
 }
@@ -70,7 +69,7 @@ def store(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     place.files.rm(place.root, recursive=True)
 
 
-def test_folders_and_archives_are_batches(store: Store) -> None:
+def test_folders_are_batches(store: Store) -> None:
     found = open_corpus(store.location).find_batches()
     assert found.names == ("b1", "b2")
     assert list(found.refused) == ["bad, name"]
@@ -82,8 +81,6 @@ def test_documents_are_read_as_from_a_folder(store: Store, tmp_path: Path) -> No
     remote = read_documents("b1", open_corpus(store.location).batch("b1"), SETTINGS)
     assert remote.equals(read_documents("b1", tmp_path / "b1", SETTINGS))
     assert remote["path"].to_list() == ["empty.md", "guide.md", "sub/å 100%.md"]
-    packed = read_documents("b2", open_corpus(store.location).batch("b2"), SETTINGS)
-    assert packed["text"].to_list() == ["Packed text."]
 
 
 def test_both_fingerprints_change_with_the_content_and_with_nothing_else(store: Store) -> None:

@@ -1,7 +1,6 @@
 import pytest
 
-from qa_pipeline.documents.masking.masking import find_items
-from qa_pipeline.documents.masking.table import rules_of
+from qa_pipeline.documents.masking import find_items, rules_of
 from qa_pipeline.settings.documents import MASKED_KINDS
 
 RULES = rules_of(MASKED_KINDS)

@@ -1,18 +1,29 @@
-"""The kinds of personal data that are looked for: pattern, check and normal form of each.
+"""Find personal data in texts, and replace it.
 
-A telephone number in national form is tried with the plans of `PHONE_REGIONS`.
+Each kind has a pattern, a check and a normal form. A token is the kind and 8 hexadecimal digits of
+HMAC-SHA256 (RFC 2104) over kind and normal form: equal for the same item everywhere, and not reversible
+without the key.
 """
 
+import hashlib
+import hmac
 import re
 import tomllib
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from phonenumbers import Leniency, PhoneNumberMatcher, national_significant_number
 
-from qa_pipeline.text.lexicon.languages import any_of, any_of_all, of_all
+from qa_pipeline.documents.formats.registry import SUFFIXES
+from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.records import Mask, Masked, keep
+from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings
+from qa_pipeline.text.lexicon.languages import any_of_all, of_all
+from qa_pipeline.text.words import clean, fold_signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +77,14 @@ def characters_of(text: str) -> str:
     return "".join(character for character in text.upper() if character.isalnum())
 
 
-_DATA = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text(encoding="utf-8"))
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 _KEY = r"(?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _PRIVATE_KEY = re.compile(rf"-----BEGIN {_KEY}(?:.*?-----END {_KEY}|.*)", re.DOTALL)
 
 _SECRET = re.compile(rf"(?<!\w)(?:{'|'.join(_DATA['secrets']['forms'])})(?![\w-])")
-_LOGIN = re.compile(r"(?<=://)[^\s/?#@\"'<>\[\]|`\\]{1,256}(?:@[^\s/?#@\"'<>\[\]|`\\:]{1,64})?(?=@[\w\[])")
-"""The login in an address, such as `anna:secret` in `https://anna:secret@host`."""
-_PLACEHOLDER = re.compile(r"[$%]?[{(][^{}()]{1,40}[)}]|\$\w+|\*+|\.\.\.|x{3,}", re.IGNORECASE)
-_EXAMPLE_LOGINS = {*_DATA["examples"]["logins"], *of_all("labels.users"), *of_all("labels.passwords")}
-
-
-def _is_personal(match: re.Match[str]) -> bool:
-    """Return True unless name and password are examples, such as `user:$PASSWORD`."""
-    parts = match[0].split(":", 1)
-    return any(part.casefold() not in _EXAMPLE_LOGINS and not _PLACEHOLDER.fullmatch(part) for part in parts)
-
+_LOGIN = re.compile(r"(?<=://)(?=[^\s/@]*\d)[^\s/?#@:\"'<>]{1,256}:[^\s/?#@\"'<>]{1,256}(?=@[\w\[])")
+"""A login in an address, as in `https://anna:s3cret@host`; without digits it may be an example."""
 
 _LETTER = r"[^\W_]"
 # in a URL it may begin after an encoded character
@@ -93,7 +95,7 @@ _DOMAIN = rf"{_LABEL}(?:\.{_LABEL}){{0,8}}\.{_TOP}"
 # white space may have come in after the sign
 _EMAIL = re.compile(rf"{_LOCAL}(?:@|%40)[ \n]?(?:{_DOMAIN}|\[[0-9a-f.:]{{7,45}}\])", re.IGNORECASE)
 _AT_HINTS = [f"{sign}{at}" for sign in "([{<" for at in of_all("labels.at")]
-_AT_SIGN = rf"\s{{0,2}}[(\[{{<]{any_of(of_all('labels.at'))}[)\]}}>]\s{{0,2}}"
+_AT_SIGN = rf"\s{{0,2}}[(\[{{<]{any_of_all('labels.at')}[)\]}}>]\s{{0,2}}"
 _DOT_WORD = any_of_all("labels.dot")
 _DOT = rf"(?:\s{{0,2}}[(\[{{<](?:{_DOT_WORD}|\.)[)\]}}>]\s{{0,2}}|\.|\s{_DOT_WORD}\s)"
 _SPELT_OUT = re.compile(rf"{_LOCAL}{_AT_SIGN}{_LABEL}(?:{_DOT}{_LABEL}){{0,5}}{_DOT}{_TOP}", re.IGNORECASE)
@@ -193,7 +195,7 @@ def _find_phones(text: str) -> Iterator[Item]:
 _PATTERNS = (
     _rule("secret", _PRIVATE_KEY, characters_of, hints=["private key"]),
     _rule("secret", _SECRET, str, hints=_DATA["secrets"]["hints"]),
-    _rule("url_login", _LOGIN, str, _is_personal, hints=["://"]),
+    _rule("secret", _LOGIN, str, hints=["://"]),
     _rule("email", _EMAIL, _address_of, _is_mail_address, hints=["@", "%40"]),
     _rule("email", _SPELT_OUT, _address_of, hints=_AT_HINTS),
     _rule("iban", _IBAN, characters_of, _is_iban, digits=6),
@@ -206,3 +208,135 @@ _PATTERNS = (
 def rules_of(kinds: Iterable[str]) -> tuple[Rule, ...]:
     """Return the rules of the kinds asked for, in order."""
     return tuple(rule for rule in _PATTERNS if rule.kind in kinds)
+
+
+PLACE_HOLDER = "\ufffc"
+"""The character for an object in a text; no rule takes it for a part of an item."""
+
+
+def find_items(text: str, rules: Sequence[Rule]) -> list[Item]:
+    """Return the items of a text in order, without overlaps."""
+    folded = fold_signs(text)
+    lowered, digits = folded.lower(), sum(map(folded.count, "0123456789"))
+    items: list[Item] = []
+    for rule in rules:
+        if rule.digits > digits or (rule.hints and not any(hint in lowered for hint in rule.hints)):
+            continue
+        end = 0
+        parts = []  # the text with a placeholder for each character of an item, which later rules skip
+        # of two that overlap the first and longer counts
+        for item in sorted(rule.find(folded), key=lambda item: (item.start, -item.end)):
+            if item.start >= end and folded[item.start : item.end].strip(PLACE_HOLDER):
+                items.append(item)
+                parts += [folded[end : item.start], PLACE_HOLDER * (item.end - item.start)]
+                end = item.end
+        folded = "".join([*parts, folded[end:]])
+    return sorted(items, key=lambda item: item.start)
+
+
+REMOVED = "[removed]"
+_TOKEN_DIGITS = 8  # hex digits of a token, as in `email-0123abcd`
+_NAMES = "|".join(kind.upper() for kind in MASKED_KINDS)
+_BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_TOKEN_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
+_BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_TOKEN_DIGITS}}}|removed|{PLACE_HOLDER}")
+Write = Callable[[Item], str]
+
+
+def bare_mask(settings: MaskingSettings) -> Mask:
+    """Return a mask for paths and URLs, where brackets mean something: tokens go without them."""
+    return text_mask(settings, bare=True)
+
+
+@cache
+def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
+    """Return a function that masks a text as the settings ask; `bare` tokens lack brackets."""
+    if settings.action == "off":
+        return keep
+    rules = rules_of(settings.kinds)
+    write = _token_writer(settings, bare=bare)
+    tokens = _BARE if bare else _BRACKETED
+
+    def mask(text: str) -> Masked:
+        if not find_items(text, rules):
+            return Masked(text, {})
+        masked = _replace(text, rules, write, tokens)
+        return Masked(text, masked.counts) if settings.action == "flag" else masked
+
+    return mask
+
+
+def _token_writer(settings: MaskingSettings, *, bare: bool) -> Write:
+    """Return a function that writes an item as a token, such as `[EMAIL-0123abcd]`, or as `[removed]`."""
+    if settings.action != "mask":
+        return lambda item: REMOVED.strip("[]") if bare else REMOVED
+    if settings.key is None:
+        raise SettingsError("documents.masking.key is not set; set QA_PIPELINE_DOCUMENTS__MASKING__KEY")
+    key = settings.key.get_secret_value().encode()
+
+    def token(item: Item) -> str:
+        content = f"{item.kind}\0{item.value}".encode("utf-8", "surrogatepass")
+        digest = hmac.new(key, content, hashlib.sha256).hexdigest()
+        name = f"{item.kind.upper()}-{digest[:_TOKEN_DIGITS]}"
+        return name if bare else f"[{name}]"
+
+    return token
+
+
+def _replace(text: str, rules: Sequence[Rule], write: Write, tokens: re.Pattern[str]) -> Masked:
+    """Replace items until all are found; tokens count as placeholders, so they stay as they are."""
+    counts: Counter[str] = Counter()
+    while items := find_items(tokens.sub(lambda token: PLACE_HOLDER * len(token[0]), text), rules):
+        counts.update(item.kind for item in items)
+        parts, last = [], 0
+        for item in items:
+            parts += [text[last : item.start], write(item)]
+            last = item.end
+        text = "".join([*parts, text[last:]])
+    return Masked(text, counts)
+
+
+def check_name(batch: str, settings: MaskingSettings) -> None:
+    """Raise a CorpusError if the name of a batch holds personal data, as files and tables repeat it."""
+    name = bare_mask(settings)(batch)
+    if settings.action in ("mask", "drop") and name.counts:
+        kinds = ", ".join(sorted(name.counts))
+        raise CorpusError(f"the name of batch {name.text} holds personal data ({kinds}); rename the folder")
+
+
+_BORDER = re.compile(r"([/\\;|#\[\]])")
+_SUFFIXES = frozenset({*SUFFIXES, ".parquet", ".zip"})
+
+
+def mask_path(path: str, mask: Mask) -> Masked:
+    """Mask each name in a path, or in a reference such as `[source:a/b.md#c]`.
+
+    `mask` writes tokens without brackets (`bare_mask`).
+    """
+    counts: Counter[str] = Counter()
+    names = []
+    for name in _BORDER.split(path):
+        stem, suffix = name, ""  # `a@b.se.md` is not an address in Moldova
+        while "." in stem and f".{stem.rpartition('.')[2]}".lower() in _SUFFIXES:
+            stem, _, ending = stem.rpartition(".")
+            suffix = f".{ending}{suffix}"
+        masked = mask(clean(stem))
+        counts.update(masked.counts)
+        names.append(masked.text + suffix if masked.counts else name)
+    return Masked("".join(names), counts)
+
+
+def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]]:
+    """Return a function that masks texts; a text without items keeps its bytes."""
+    mask = text_mask(settings)
+
+    def mask_texts(texts: Sequence[str]) -> list[str]:
+        masked = [mask(clean(text)) for text in texts]
+        return [new.text if new.counts else text for text, new in zip(texts, masked, strict=True)]
+
+    return mask_texts
+
+
+def reference_mask(settings: MaskingSettings) -> Callable[[str], str]:
+    """Return a function that masks names of documents like their paths."""
+    mask = bare_mask(settings)
+    return lambda reference: mask_path(reference, mask).text

@@ -37,7 +37,7 @@ BODY = {
 OF_KIND = {name: {item.kind: item for item in heads} for name, heads in HEADS.items()}
 TITLE, ORIGIN, LICENCE = (OF_KIND["md"][kind] for kind in ("personnummer", "email", "phone"))
 NAMED, FOLDER, COPY, FAILED, SKIPPED = (
-    OF_KIND["paths"][kind] for kind in ("email", "iban", "personnummer", "card", "url_login")
+    OF_KIND["paths"][kind] for kind in ("email", "iban", "personnummer", "card", "secret")
 )
 SAID, FROM = OF_KIND["described"]["email"], OF_KIND["described"]["personnummer"]
 GUIDE = OF_KIND["guide"]
