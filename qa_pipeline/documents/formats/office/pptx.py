@@ -15,7 +15,6 @@ from qa_pipeline.documents.assembly import Omissions, OrderedList, Style, check_
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import shift_of, write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.office.package import (
     CHART,
     DRAWING,
@@ -30,6 +29,7 @@ from qa_pipeline.documents.formats.office.package import (
     text_of,
     unwrap_alternatives,
 )
+from qa_pipeline.documents.formats.workbooks import show_moment, show_number
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
