@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import groupby, starmap, zip_longest
+from itertools import starmap, zip_longest
 from statistics import median
 
 from qa_pipeline.documents.assembly import Omissions
@@ -85,13 +85,9 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
 
 def _find_unused(heads: Sequence[Sequence[Cell]], used: Set[int]) -> list[str]:
     """Return the names of columns without a value."""
-    unused: list[str] = []
-    for row in heads if used else ():
-        for _, group in groupby(enumerate(row), key=lambda numbered: id(numbered[1])):
-            columns, cells = zip(*group, strict=True)  # the columns of a spanning cell
-            if cells[0].text and used.isdisjoint(columns):
-                unused.append(cells[0].text)
-    return unused
+    filled = {id(row[column]) for row in heads for column in used if column < len(row)}
+    names = {id(cell): cell.text for row in heads for cell in row if cell.text and id(cell) not in filled}
+    return list(names.values()) if used else []
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
@@ -149,7 +145,6 @@ _MOSTLY = 0.8  # of the cells of a column: some are blank, or a word such as "no
 _LONG_VALUE = 40  # characters: longer than names of columns, so that a column of texts is told from its name
 _LONGER_THAN_NAME = 4  # times as long as the name: the same, for columns of short values
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
-_IDENTIFIER = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
 _COMMON_NAMES = frozenset(of_all("layout.columns"))
 
@@ -158,8 +153,8 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     """Return True if `first` contains the names of the columns, judged by the rows below it.
 
     Names are short, different, fill most columns and do not return below. They also head figures, are common
-    names, are written like identifiers over other values, or are short over long values. Where the first
-    column `may_be_keys`, only figures and common names of both columns count.
+    names, or are short over long values. Where the first column `may_be_keys`, only figures and common names
+    of both columns count.
     """
     columns = {
         name: [row[column] for row in below if column < len(row) and row[column]]
@@ -179,11 +174,6 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     if may_be_keys:
         return len(common_names) == name_count and len(below) > 1
     if 2 * len(common_names) >= name_count:
-        return True
-    is_over_other_values = any(
-        values and _share_of(values, _is_identifier) < 1 - _MOSTLY for values in columns.values()
-    )
-    if is_over_other_values and all(map(_is_identifier, columns)):
         return True
     is_over_long_values = any(
         values and median(map(len, values)) >= max(_LONG_VALUE, _LONGER_THAN_NAME * len(name))
@@ -211,10 +201,6 @@ def _is_figure(text: str) -> bool:
     """Return True if a cell is a number, date, amount or code: half of it digits, signs aside."""
     bare = text.translate(_BETWEEN_DIGITS)
     return bool(bare) and 2 * sum(map(str.isdigit, bare)) >= len(bare)
-
-
-def _is_identifier(text: str) -> bool:
-    return _IDENTIFIER.fullmatch(text) is not None and (text[0].islower() or "_" in text)
 
 
 _BORDER = re.compile(r"\+(?:[-=:]+\+)+")
