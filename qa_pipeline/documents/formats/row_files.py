@@ -29,7 +29,6 @@ _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
 _DEEPEST = 40  # levels of a value: each adds a name in front of the lines below it
 _ROW_LEVEL = 2  # of the heading of a row: below that of the document
 _SHOWN_LINES = 5  # of a file, in a cell of the documents table
-_ROWS_AT_ONCE = 64  # few, so that a text that is too long is noticed before all of it is in memory
 
 InnerFormat = Literal["text", "markdown", "html"]
 _PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}
@@ -73,8 +72,6 @@ def parse_parquet(
     import pyarrow
     from pyarrow.parquet import ParquetFile
 
-    rows: dict[int, Mapping[str, object]] = {}
-    length = 0
     try:
         file = ParquetFile(io.BytesIO(source.content))
         if file.metadata.num_rows > limits.rows:
@@ -84,11 +81,7 @@ def parse_parquet(
         if size > limits.decompressed_bytes:
             detail = f"{size} bytes decompressed, more than {limits.decompressed_bytes}"
             raise DocumentFailure("archive_bomb", detail)
-        for group in file.iter_batches(batch_size=_ROWS_AT_ONCE):
-            for fields in group.to_pylist():
-                length += sum(len(value) for value in fields.values() if isinstance(value, str))
-                rows[len(rows) + 1] = fields
-            check_length(length, settings)
+        rows = dict(enumerate(file.read().to_pylist(), start=1))
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
     if rows and is_too_deep(rows[1], _DEEPEST):

@@ -68,7 +68,7 @@ def read_sheets(
         return [_read_ods_table(table, styles, settings, omissions) for table in tables]
     from openpyxl import load_workbook
 
-    package, main = open_package(content, "Excel", limits)
+    package, main = open_package(content, ".xlsx", limits)
     parts = package.linked(main, "worksheet")  # their rows are counted before openpyxl reads them all
     if sum(package.archive.read(part).count(b"</row>") for part in parts) > limits.rows:
         raise too_many_rows(limits)

@@ -59,7 +59,7 @@ _NO_COLOUR = frozenset({"", "auto", "none"})
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a Word file."""
-    package, main = open_package(source.content, "Word")
+    package, main = open_package(source.content, ".docx")
     omissions = Omissions()
     styles, numbering = (next(iter(package.trees(main, name)), None) for name in ("styles", "numbering"))
     notes = [root for name in ("footnotes", "endnotes") for root in package.trees(main, name)]
@@ -71,11 +71,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     blocks = read_fragment(markup, omissions, page=False)
     for purpose, kind in _AROUND_THE_TEXT.items():
         for root in package.trees(main, purpose):
-            for part in root if purpose == "comments" else [root]:
-                if text := text_of(part, _TEXT):
-                    omissions.add(kind, text)
-    for _ in package.linked(main, "vbaProject"):
-        omissions.add("macro")
+            if text := text_of(root, _TEXT):
+                omissions.add(kind, text)
     return read_file(package.trees("", "core-properties"), blocks, omissions)
 
 

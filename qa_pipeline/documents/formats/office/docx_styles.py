@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 VALUE = f"{WORD}val"
 _FALSE = frozenset({"0", "false", "off", "none"})
 _BODY_TEXT = 9  # the outline level, counted from 0, of body text (ISO 29500-1, 17.3.1.20)
+_DEEPEST = 8  # levels of a list, from 0 (ISO 29500-1, 17.9.3)
 _LONGEST_CHAIN = 50  # styles: a ring of them must end
 _ROLES = {
     "heading": r"(?:heading|rubrik|überschrift) ?([1-9])",
@@ -151,7 +152,7 @@ class Numbering:
         list_id = value_of(own, "numId") or value_of(inherited, "numId")
         if list_id in ("", "0"):  # 0 takes a paragraph out of the list of its style
             return None
-        level = read_number(value_of(own, "ilvl") or value_of(inherited, "ilvl"), 0)
+        level = min(read_number(value_of(own, "ilvl") or value_of(inherited, "ilvl"), 0), _DEEPEST)
         numbered_list = self._lists.get(list_id)
         definition = numbered_list.levels.get(level) if numbered_list else None
         if numbered_list is None or definition is None or value_of(definition, "numFmt") == "bullet":

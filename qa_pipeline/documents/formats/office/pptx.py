@@ -11,7 +11,7 @@ from html import escape
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
-from qa_pipeline.documents.assembly import Omissions, OrderedList, Style, check_length
+from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import shift_of, write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
@@ -57,7 +57,7 @@ _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a PowerPoint file."""
-    package, main = open_package(source.content, "PowerPoint")
+    package, _ = open_package(source.content, ".pptx")
     blocks: list[Block] = []
     with library_failures():
         from pptx.package import Package as Slides  # its Presentation() refuses shows (PPSX)
@@ -71,9 +71,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         slides = {slide.part.partname: slide for slide in presentation.slides}  # each slide once
         for number, slide in enumerate(slides.values(), start=1):
             blocks += [replace(block, page=number) for block in reader.read_slide(slide, number)]
-    check_length(sum(len(block.text) for block in blocks), settings)
-    for _ in package.linked(main, "vbaProject"):
-        reader.omissions.add("macro")
     return read_file(package.trees("", "core-properties"), blocks, reader.omissions)
 
 
@@ -95,8 +92,7 @@ class _Reader:
         """Return the blocks of a slide, its title first, and the notes on it."""
         notes = slide.notes_slide if slide.has_notes_slide else None
         for comments in self.package.trees(slide.part.partname.lstrip("/"), "comments"):
-            for comment in comments:
-                self._leave_out(comment, "comment")
+            self._leave_out(comments, "comment")
         if slide.element.get("show") in _FALSE:
             self._leave_out(slide.element, "hidden")
             if notes is not None:
