@@ -29,10 +29,7 @@ _SHIFTS = {"sup": RAISED, "sub": LOWERED, "": None}
 _ODS_BLANKS = (f"{TEXT}s", f"{TEXT}tab", f"{TEXT}line-break")
 _HIDING = frozenset({"collapse", "filter"})
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
-_COLOURS = {
-    "theme": {0: "FFFFFF", 1: "000000"},
-    "indexed": {0: "000000", 1: "FFFFFF", 8: "000000", 9: "FFFFFF", 64: "000000"},
-}
+_WHITES = (("theme", 0), ("indexed", 1), ("indexed", 9), ("rgb", "FFFFFFFF"), ("rgb", "00FFFFFF"))
 
 
 @dataclass
@@ -100,8 +97,7 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
             continue
         sheet.count(str(cell.value), settings)
         text = _show(cell, omissions)
-        ground = _colour(cell.fill.fgColor) if cell.fill.fill_type == "solid" else "FFFFFF"
-        is_blended = has_plain_ground and ground != "" and _colour(cell.font.color) == ground
+        is_blended = has_plain_ground and cell.fill.fill_type is None and _is_white(cell.font.color)
         if not text or is_blended or row in sheet.hidden_rows or column in sheet.hidden_columns:
             omissions.add("hidden", text or str(cell.value))
         elif cell.font.strike:
@@ -111,13 +107,8 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
     return sheet
 
 
-def _colour(colour: "Color | None") -> str:
-    """Return the digits of a colour, such as `FF0000`; "" if it is unknown."""
-    if colour is None:
-        return "000000"
-    if colour.type == "rgb":
-        return str(colour.value)[-6:].upper()
-    return "" if colour.tint else _COLOURS.get(colour.type, {}).get(colour.value, "")
+def _is_white(colour: "Color | None") -> bool:
+    return colour is not None and not colour.tint and (colour.type, colour.value) in _WHITES
 
 
 def _show(cell: "Cell", omissions: Omissions) -> str:

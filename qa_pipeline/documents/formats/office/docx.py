@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.formats.formulas import write_formula
+from qa_pipeline.documents.formats.html.boilerplate import looks_alike
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.docx_styles import VALUE, Numbering, Styles, is_on, value_of
 from qa_pipeline.documents.formats.office.package import (
@@ -13,7 +14,6 @@ from qa_pipeline.documents.formats.office.package import (
     DIAGRAM,
     MATH,
     PICTURE,
-    UNKNOWN_GROUND,
     WORD,
     open_package,
     read_file,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _TEXT, _PARAGRAPH = f"{WORD}t", f"{WORD}p"
-_TABLE, _ROW, _CELL = f"{WORD}tbl", f"{WORD}tr", f"{WORD}tc"
+_TABLE, _ROW, _CELL, _BOX = f"{WORD}tbl", f"{WORD}tr", f"{WORD}tc", f"{WORD}txbxContent"
 _VML = "{urn:schemas-microsoft-com:vml}"
 _LEFT_OUT = {
     f"{WORD}del": "deleted_text",
@@ -54,7 +54,7 @@ _SYMBOLS = {
 _AROUND_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
 _LONGEST_MERGED = 300  # characters of HTML: a longer cell is written once for the rows that it covers
-_NO_COLOUR = frozenset({"", "auto", "none"})
+_SHADE = f"{WORD}pPr/{WORD}shd"
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -96,11 +96,12 @@ class _Writer:
         }
         self.omissions = omissions
         self.following: list[str] = []
+        self.has_white_paper = True
 
     def write_document(self, document: "_Element") -> str:
         """Return the main part as HTML; notes that it does not refer to are counted."""
-        paper = "" if document.find(f"{WORD}background") is None else UNKNOWN_GROUND
-        markup = f'<div style="color:unknown;{paper}">{self._write_children(document)}</div>'
+        self.has_white_paper = document.find(f"{WORD}background") is None
+        markup = self._write_children(document)
         for note in self.notes.values():
             self.omissions.add("unreferenced_note", text_of(note, _TEXT))
         return markup.replace("</pre><pre>", "\n")  # each line of code is a paragraph
@@ -122,8 +123,8 @@ class _Writer:
                 return self._write_table(element) + self._take_following(element)
             case "r":
                 return self._write_run(element)
-            case "txbxContent":  # a shape, which may be filled with anything
-                box = f'<div style="{UNKNOWN_GROUND}">{self._write_children(element)}</div>'
+            case "txbxContent":
+                box = self._write_children(element)
                 self.following.append(box)
                 return ""
         is_properties = tag.endswith("Pr")  # whose elements are no text, such as `w:del` of a row
@@ -205,39 +206,41 @@ class _Writer:
             return f"<h{min(level, 6)}>{inside}</h{min(level, 6)}>"
         if name == "code":
             return f"<pre>{inside}</pre>"
-        ground = "" if properties is None else _ground_of(properties.find(f"{WORD}shd"))
-        text = f'<p style="{ground}">{inside}</p>' if ground else f"<p>{inside}</p>"
         if name == "item":
-            return f"{'<ul>' * (level + 1)}<li>{text}</li>{'</ul>' * (level + 1)}"
-        return f"<blockquote>{text}</blockquote>" if name == "quote" else text
+            return f"{'<ul>' * (level + 1)}<li>{inside}</li>{'</ul>' * (level + 1)}"
+        return f"<blockquote><p>{inside}</p></blockquote>" if name == "quote" else f"<p>{inside}</p>"
 
     def _write_run(self, run: "_Element") -> str:
-        """Return a run as HTML that says its colours, and if it is bold, raised or lowered."""
+        """Return a run as HTML that says if it is bold, raised or lowered; invisible text is counted."""
         paragraph = next(run.iterancestors(_PARAGRAPH), None)
         look = self.styles.look(self._style_of(paragraph), run.find(f"{WORD}rPr"))
         if is_on(look.get(f"{WORD}strike")) or is_on(look.get(f"{WORD}dstrike")):
             return self._leave_out(run, "deleted_text")
-        if is_on(look.get(f"{WORD}vanish")) or read_number(_value(look, "sz"), _SMALLEST) < _SMALLEST:
+        is_tiny = read_number(_value(look, "sz"), _SMALLEST) < _SMALLEST
+        if is_tiny or is_on(look.get(f"{WORD}vanish")) or self._is_blended(run, look):
             return self._leave_out(run, "hidden")
         inside = self._write_children(run)
-        colour, highlight = _value(look, "color"), _value(look, "highlight")
-        ground = _ground_of(look.get(f"{WORD}shd"))
-        if highlight not in _NO_COLOUR:  # automatic text stays black on it
-            ground = f"background-color:{highlight}"
-            colour = "000000" if colour in _NO_COLOUR else colour
-        styles = [] if colour in _NO_COLOUR else [f"color:#{colour}"]
-        if styles or ground:
-            inside = f'<span style="{escape(";".join([*styles, ground]))}">{inside}</span>'
         if is_on(look.get(f"{WORD}b")):
             inside = f"<b>{inside}</b>"
         shift = _SHIFTS.get(_value(look, "vertAlign"))
         return f"<{shift}>{inside}</{shift}>" if shift and inside else inside
 
+    def _is_blended(self, run: "_Element", look: "Mapping[str, _Element]") -> bool:
+        """Return True for white text on white paper, and for black text under a black highlight."""
+        colour, highlight = _value(look, "color"), _value(look, "highlight")
+        if highlight == "black":
+            return colour in ("", "auto", "000000")
+        # the style of a table or a shape may colour the ground
+        is_on_paper = self.has_white_paper and next(run.iterancestors(_TABLE, _BOX), None) is None
+        shades = [look.get(f"{WORD}shd"), *(part.find(_SHADE) for part in run.iterancestors(_PARAGRAPH))]
+        is_shaded = highlight not in ("", "none") or any(shade is not None for shade in shades)
+        return is_on_paper and not is_shaded and looks_alike(f"#{colour}", "#FFFFFF")
+
     def _write_table(self, table: "_Element") -> str:
         """Return a table; a single cell, which only lays out a page, becomes its content."""
         cells = list(_inner(table, _CELL, _TABLE))
         if len(cells) == 1:
-            return f'<div style="{UNKNOWN_GROUND}">{self._write_children(cells[0])}</div>'
+            return self._write_children(cells[0])
         rows = []
         above: dict[int, str] = {}  # the last cell of each column
         for row in _inner(table, _ROW, _TABLE):
@@ -253,13 +256,11 @@ class _Writer:
                     inside = above.get(column, "")
                 above[column] = inside if len(inside) <= _LONGEST_MERGED else ""
                 width = max(read_number(value_of(cell, f"tcPr/{WORD}gridSpan"), 1), 1)
-                ground = _ground_of(cell.find(f"{WORD}tcPr/{WORD}shd"))
-                line += f'<td style="{ground}" colspan="{width}">{inside}</td>'
+                line += f'<td colspan="{width}">{inside}</td>'
                 column += width
             names_columns = is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
             rows.append(f"<thead><tr>{line}</tr></thead>" if names_columns else f"<tr>{line}</tr>")
-        # the style of a table may colour its cells
-        return f'<table style="{UNKNOWN_GROUND}">{"".join(rows)}</table>'
+        return f"<table>{''.join(rows)}</table>"
 
 
 def _inner(element: "_Element", tag: str, holder_tag: str) -> "Iterator[_Element]":
@@ -272,14 +273,6 @@ def _inner(element: "_Element", tag: str, holder_tag: str) -> "Iterator[_Element
 def _value(look: "Mapping[str, _Element]", name: str) -> str:
     element = look.get(WORD + name)
     return "" if element is None else element.get(VALUE, "")
-
-
-def _ground_of(shade: "_Element | None") -> str:
-    """Return a shading as CSS; "" if it has none, and unknown for a pattern."""
-    fill = "" if shade is None else shade.get(f"{WORD}fill", "")
-    if shade is not None and shade.get(VALUE, "clear") not in ("clear", "nil"):
-        return UNKNOWN_GROUND
-    return "" if fill in _NO_COLOUR else f"background-color:#{escape(fill)}"
 
 
 def _form_state(field: "_Element") -> str:

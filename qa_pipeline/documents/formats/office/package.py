@@ -45,8 +45,6 @@ DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/picture}"
 MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-UNKNOWN_GROUND = "background-image:unknown"
-"""A style for text that may have any colour behind it."""
 _TEXTS = (f"{DRAWING}t", f"{WORD}t", f"{MATH}t")
 _LINKS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 _LANGUAGE = "{http://purl.org/dc/elements/1.1/}language"

@@ -20,7 +20,6 @@ from qa_pipeline.documents.formats.office.package import (
     DRAWING,
     MATH,
     SLIDES,
-    UNKNOWN_GROUND,
     Package,
     library_failures,
     open_package,
@@ -51,7 +50,9 @@ _BULLETS = frozenset({_NO_BULLET, _NUMBERED, f"{DRAWING}buChar", f"{DRAWING}buBl
 _FORMS: dict[str, Style] = {"alpha": "letters", "roman": "roman"}
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _SMALLEST = 100  # hundredths of a point
-_THEME_COLOURS = {"bg1": "FFFFFF", "lt1": "FFFFFF", "tx1": "000000", "dk1": "000000"}
+_WHITES = frozenset({"FFFFFF", "bg1", "lt1"})
+_GROUNDS = (f"{SLIDES}bgPr", f"{SLIDES}pic", f"{SLIDES}graphicFrame", f"{SLIDES}style")
+_FILLS = ("{*}gradFill", "{*}blipFill", "{*}pattFill", "{*}grpFill")
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
@@ -78,15 +79,17 @@ class _Reader:
     def __init__(self, package: Package, presentation: "Presentation") -> None:
         self.package = package
         self.width, self.height = presentation.slide_width, presentation.slide_height
+        self.has_white_slide = False
         self.omissions = Omissions()
         for master in presentation.slide_masters:
             for shape in chain(master.shapes, *(layout.shapes for layout in master.slide_layouts)):
                 if not shape.is_placeholder:
                     self._leave_out(shape.element, "slide_master")  # such as a company's name
 
-    def _leave_out(self, element: "_Element", kind: str) -> None:
+    def _leave_out(self, element: "_Element", kind: str) -> str:
         if text := text_of(element, _TEXT, f"{SLIDES}text").strip():
             self.omissions.add(kind, text)
+        return ""
 
     def read_slide(self, slide: "Slide", number: int) -> list[Block]:
         """Return the blocks of a slide, its title first, and the notes on it."""
@@ -99,6 +102,7 @@ class _Reader:
                 self._leave_out(notes.element, "speaker_note")
             return []
         unwrap_alternatives(slide.element)
+        self.has_white_slide = _is_white(slide)
         shapes = list(slide.shapes)
         titles = (shape for shape in shapes if _role_of(shape) in _TITLES)
         title = next((shape for shape in titles if text_of(shape.element, _TEXT).strip()), None)
@@ -106,10 +110,8 @@ class _Reader:
         if title is not None and self._shows(title):
             heading = "h1" if number == 1 and slide.slide_layout.element.get("type") == "title" else "h2"
             text = " ".join(map(self._write_line, _paragraphs_of(title)))
-            parts.insert(0, f'<{heading} style="{_ground_of(title.element)}">{text}</{heading}>')
-        # the colour of a text is unknown where it comes from the theme
-        markup = f'<div style="color:unknown;{_paper_of(slide)}">{"".join(parts)}</div>'
-        blocks = read_fragment(markup, self.omissions, page=False)
+            parts.insert(0, f"<{heading}>{text}</{heading}>")
+        blocks = read_fragment("".join(parts), self.omissions, page=False)
         text = notes.notes_text_frame.text if notes is not None and notes.notes_text_frame is not None else ""
         return blocks + [Block("paragraph", line) for line in text.splitlines()]
 
@@ -129,8 +131,7 @@ class _Reader:
         properties = next(shape.element.iter(f"{SLIDES}cNvPr")).attrib
         is_furniture = _role_of(shape) in _FURNITURE
         if is_furniture or properties.get("hidden") in _TRUE:
-            self._leave_out(shape.element, "running_foot" if is_furniture else "hidden")
-            return ""
+            return self._leave_out(shape.element, "running_foot" if is_furniture else "hidden")
         match str(shape.element.tag).removeprefix(SLIDES):
             case "grpSp":
                 return "".join(map(self._write_shape, shape.shapes))
@@ -139,7 +140,7 @@ class _Reader:
                 return ""
             case "graphicFrame":
                 return self._write_frame(shape)
-        return f'<div style="{_ground_of(shape.element)}">{"".join(self._write_items(shape))}</div>'
+        return "".join(self._write_items(shape))
 
     def _write_items(self, shape: "BaseShape") -> Iterator[str]:
         """Yield the paragraphs of a shape, as list items if they have a bullet or number."""
@@ -170,7 +171,7 @@ class _Reader:
         parts = []
         for child in element:
             if child.tag in (f"{DRAWING}r", f"{DRAWING}fld"):
-                parts.append(_write_run(child))
+                parts.append(self._write_run(child))
             elif child.tag == f"{DRAWING}br":
                 parts.append("<br>")
             elif child.tag == f"{MATH}oMath":
@@ -205,56 +206,36 @@ class _Reader:
                 text = " ".join(map(self._write_line, element.iter(_PARAGRAPH)))
                 line += f'<{name} colspan="{cell.span_width}" rowspan="{cell.span_height}">{text}</{name}>'
             rows.append(f"<tr>{line}</tr>")
-        # the style of a table colours its cells
-        return f'<table style="{UNKNOWN_GROUND}">{"".join(rows)}</table>'
+        return f"<table>{''.join(rows)}</table>"
+
+    def _write_run(self, run: "_Element") -> str:
+        """Return a run as HTML that says if it is raised or lowered; invisible text is counted."""
+        text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
+        properties = run.find(f"{DRAWING}rPr")
+        if properties is None:
+            return text
+        if properties.get("strike", "noStrike") != "noStrike":
+            return self._leave_out(run, "deleted_text")
+        colours = properties.findall(f"{DRAWING}solidFill/*")
+        is_white = any(colour.get("val") in _WHITES and not len(colour) for colour in colours)
+        is_tiny = read_number(properties.get("sz"), _SMALLEST) < _SMALLEST
+        if is_tiny or (is_white and self.has_white_slide):
+            return self._leave_out(run, "hidden")
+        shift = shift_of(properties.get("baseline", "0"))
+        return f"<{shift}>{text}</{shift}>" if shift and text else text
 
 
-def _write_run(run: "_Element") -> str:
-    """Return a run as HTML that tells if it is struck out, tiny, raised or lowered."""
-    text = escape(text_of(run, _TEXT)).replace("\n", "<br>")
-    properties = run.find(f"{DRAWING}rPr")
-    if properties is None:
-        return text
-    if properties.get("strike", "noStrike") != "noStrike":
-        return f"<del>{text}</del>"
-    colour = _colour_of(properties)
-    style = f"color:{colour};" if colour else ""  # otherwise it is unknown
-    style += "font-size:0" if read_number(properties.get("sz"), _SMALLEST) < _SMALLEST else ""
-    name = shift_of(properties.get("baseline", "0")) or "span"
-    return f'<{name} style="{style}">{text}</{name}>'
-
-
-def _colour_of(properties: "_Element | None") -> str:
-    """Return the fill colour as CSS; "" if it is unknown. Theme colours have their usual values."""
-    colour = None if properties is None else properties.find(f"{DRAWING}solidFill/*")
-    if colour is None or len(colour):  # children change the colour, such as its brightness
-        return ""
-    value = colour.get("val", "")
-    value = _THEME_COLOURS.get(value, value)
-    return f"#{value}" if len(value) == 6 else ""
-
-
-def _ground_of(shape: "_Element") -> str:
-    """Return the background style of a shape; "" if it is transparent."""
-    properties = shape.find(f"{SLIDES}spPr")
-    fills = [] if properties is None else [child.tag for child in properties if child.tag.endswith("Fill")]
-    may_have_fill = bool(fills) or shape.find(f"{SLIDES}style") is not None
-    if fills == [f"{DRAWING}noFill"] or not may_have_fill:
-        return ""
-    colour = _colour_of(properties)
-    return f"background-color:{colour}" if colour else UNKNOWN_GROUND
-
-
-def _paper_of(slide: "Slide") -> str:
-    """Return the background style of a slide: white, or unknown if something may lie behind the text."""
+def _is_white(slide: "Slide") -> bool:
+    """Return True if nothing can lie behind the text of a slide, so that white text is invisible."""
     master = slide.slide_layout.slide_master.element
-    grounds = (f"{SLIDES}bgPr", f"{SLIDES}pic", f"{SLIDES}graphicFrame")
     for holder in (slide.element, slide.slide_layout.element, master):
-        if next(holder.iter(*grounds), None) is not None or any(map(_ground_of, holder.iter(f"{SLIDES}sp"))):
-            return UNKNOWN_GROUND
+        fills = (
+            fill for shape in holder.iter(f"{SLIDES}spPr") for fill in shape.iter("{*}solidFill", *_FILLS)
+        )
+        if next(chain(holder.iter(*_GROUNDS), fills), None) is not None:
+            return False
     colour_map = master.find(f"{SLIDES}clrMap")  # it may give the ground `bg1` a dark colour
-    is_light = colour_map is None or colour_map.get("bg1") == "lt1"
-    return "background-color:#FFFFFF" if is_light else UNKNOWN_GROUND
+    return colour_map is None or colour_map.get("bg1") == "lt1"
 
 
 def _role_of(shape: "BaseShape") -> str | None:

@@ -15,8 +15,6 @@ HIDDEN = {
     "vanish": ("<w:vanish/>", ""),
     "white": (WHITE, ""),
     "tiny": ('<w:sz w:val="1"/>', ""),
-    "black on a black run": (f'<w:color w:val="000000"/>{BLACK}', ""),
-    "black on a black paragraph": ('<w:color w:val="000000"/>', BLACK),
     "automatic on a black highlight": ('<w:highlight w:val="black"/>', ""),
     "white by a style of signs": ('<w:rStyle w:val="WhiteSigns"/>', ""),
     "tiny by a style of paragraphs": ("", '<w:pStyle w:val="Tiny"/>'),

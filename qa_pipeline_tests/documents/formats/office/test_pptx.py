@@ -229,7 +229,6 @@ def group(left: float, *shapes: str) -> str:
 
 
 HIDDEN = [
-    shape_xml(run("Word", inside=BLACK), BLACK),
     word(inside=WHITE),
     word(look='sz="50"'),
     word(inches(-4, 1)),
