@@ -46,7 +46,9 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     visible = [sheet for sheet in sheets if not sheet.is_hidden]
     for sheet in sheets:
         if sheet.is_hidden:
-            omissions.add("hidden", "".join(text for row in sheet.rows.values() for text in row.values()))
+            omissions.add(
+                "hidden", "".join(cell.text for row in sheet.rows.values() for cell in row.values())
+            )
             continue
         tables = [
             block for table in _find_tables(sheet) for block in _write_table(table, settings, omissions)
@@ -60,7 +62,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
     """Yield the tables of a sheet, which blank rows part."""
-    grid = _fill_merged(sheet)
+    _fill_merged(sheet)
     tables: list[list[int]] = []
     for number in sorted(sheet.rows):
         gap = range(tables[-1][-1] + 1, number) if tables else ()
@@ -72,25 +74,21 @@ def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
         columns = sorted({column for number in numbers for column in sheet.rows[number]})
         if len(columns) * len(numbers) > _MOST_CELLS:
             raise DocumentFailure("too_long", f"a table reaches over more than {_MOST_CELLS} cells")
-        yield [[grid[number].get(column, _BLANK) for column in columns] for number in numbers]
+        yield [[sheet.rows[number].get(column, _BLANK) for column in columns] for number in numbers]
 
 
-def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
-    """Return the cells by row and column, with merged cells repeated below and to the right."""
-    grid = {
-        number: {column: Cell(text) for column, text in row.items()} for number, row in sheet.rows.items()
-    }
+def _fill_merged(sheet: Sheet) -> None:
+    """Repeat merged cells below and to the right."""
     end = max(sheet.rows, default=0)
     for top, left, bottom, right in sheet.merged:
-        cell = grid.get(top, {}).get(left)
+        cell = sheet.rows.get(top, {}).get(left)
         if cell is None or len(cell.text) > LONGEST_REPEATED:
             continue
         for number in range(top, min(bottom, end, top + _TALLEST) + 1):
             if number not in sheet.hidden_rows:
-                sheet.rows.setdefault(number, {}).setdefault(left, cell.text)
-                grid.setdefault(number, {}).setdefault(left, cell)
-        grid[top] |= {column: cell for column in range(left, right + 1) if column not in grid[top]}
-    return grid
+                sheet.rows.setdefault(number, {}).setdefault(left, cell)
+        first_row = sheet.rows[top]
+        first_row |= {column: cell for column in range(left, right + 1) if column not in first_row}
 
 
 def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Omissions) -> Iterator[Block]:

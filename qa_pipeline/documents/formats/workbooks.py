@@ -15,11 +15,12 @@ from qa_pipeline.documents.corpus.files import DocumentFailure, ReaderLimits, to
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, SCRIPTS, STRUCK, settle, shift_of
 from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, read_trees
 from qa_pipeline.documents.formats.office.package import library_failures, open_package, read_number
+from qa_pipeline.documents.formats.rows import Cell
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-    from openpyxl.cell.cell import Cell
+    from openpyxl.cell.cell import Cell as WorkbookCell
     from openpyxl.styles.colors import Color
     from openpyxl.worksheet.worksheet import Worksheet
 
@@ -34,14 +35,14 @@ _WHITES = (("theme", 0), ("indexed", 1), ("indexed", 9), ("rgb", "FFFFFFFF"), ("
 
 @dataclass
 class Sheet:
-    """The text of the visible cells by row and column, the merged ranges, and the hidden rows.
+    """The visible cells by row and column, the merged ranges, and the hidden rows.
 
     A merged range is its first row, first column, last row and last column.
     """
 
     name: str
     is_hidden: bool
-    rows: dict[int, dict[int, str]] = field(default_factory=dict)
+    rows: dict[int, dict[int, Cell]] = field(default_factory=dict)
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
@@ -103,7 +104,7 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
         elif cell.font.strike:
             omissions.add("deleted_text", text)
         else:
-            sheet.rows.setdefault(row, {})[column] = text
+            sheet.rows.setdefault(row, {})[column] = Cell(text)
     return sheet
 
 
@@ -111,7 +112,7 @@ def _is_white(colour: "Color | None") -> bool:
     return colour is not None and not colour.tint and (colour.type, colour.value) in _WHITES
 
 
-def _show(cell: "Cell", omissions: Omissions) -> str:
+def _show(cell: "WorkbookCell", omissions: Omissions) -> str:
     """Return the text of a cell; "" if its format hides it."""
     value, form = cell.value, cell.number_format
     if form == ";;;":
@@ -168,7 +169,7 @@ def _read_ods_table(
                     omissions.add("hidden", text)
                     continue
                 for number in numbers:
-                    sheet.rows.setdefault(number, {})[column_number] = text
+                    sheet.rows.setdefault(number, {})[column_number] = Cell(text)
             first_column += width
         first_row += repeats
     return sheet

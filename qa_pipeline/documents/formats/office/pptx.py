@@ -52,7 +52,7 @@ _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _SMALLEST = 100  # hundredths of a point
 _WHITES = frozenset({"FFFFFF", "bg1", "lt1"})
 _GROUNDS = (f"{SLIDES}bgPr", f"{SLIDES}pic", f"{SLIDES}graphicFrame", f"{SLIDES}style")
-_FILLS = ("{*}gradFill", "{*}blipFill", "{*}pattFill", "{*}grpFill")
+_FILLS = tuple(f"{DRAWING}{name}Fill" for name in ("solid", "grad", "blip", "patt", "grp"))
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
@@ -217,7 +217,10 @@ class _Reader:
         if properties.get("strike", "noStrike") != "noStrike":
             return self._leave_out(run, "deleted_text")
         colours = properties.findall(f"{DRAWING}solidFill/*")
-        is_white = any(colour.get("val") in _WHITES and not len(colour) for colour in colours)
+        has_highlight = properties.find(f"{DRAWING}highlight") is not None
+        is_white = not has_highlight and any(
+            colour.get("val") in _WHITES and not len(colour) for colour in colours
+        )
         is_tiny = read_number(properties.get("sz"), _SMALLEST) < _SMALLEST
         if is_tiny or (is_white and self.has_white_slide):
             return self._leave_out(run, "hidden")
@@ -229,9 +232,7 @@ def _is_white(slide: "Slide") -> bool:
     """Return True if nothing can lie behind the text of a slide, so that white text is invisible."""
     master = slide.slide_layout.slide_master.element
     for holder in (slide.element, slide.slide_layout.element, master):
-        fills = (
-            fill for shape in holder.iter(f"{SLIDES}spPr") for fill in shape.iter("{*}solidFill", *_FILLS)
-        )
+        fills = (fill for shape in holder.iter(f"{SLIDES}spPr") for fill in shape.iter(*_FILLS))
         if next(chain(holder.iter(*_GROUNDS), fills), None) is not None:
             return False
     colour_map = master.find(f"{SLIDES}clrMap")  # it may give the ground `bg1` a dark colour
