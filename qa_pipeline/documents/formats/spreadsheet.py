@@ -110,7 +110,9 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
     length = 0
     for number, row in enumerate(body):
         is_caption = len(row) > 1 and all(cell is row[0] for cell in row)
-        cells.append(_as_heads(row) if number < head_rows or is_caption else row)
+        is_head = number < head_rows or is_caption
+        heads = {id(cell): replace(cell, header=True) for cell in row} if is_head else {}
+        cells.append([heads.get(id(cell), cell) for cell in row])  # a merged cell stays the same object
         if head_rows:  # each value is written after the name of its column
             length += sum(len(name.text) for name, cell in zip(body[0], row, strict=False) if cell.text)
             check_length(length, settings)
@@ -124,12 +126,6 @@ def _is_single(row: _Row) -> bool:
 
 def _has_merged(row: _Row) -> bool:
     return any(cell.text and cell is following for cell, following in pairwise(row))
-
-
-def _as_heads(row: _Row) -> _Row:
-    """Return a row of header cells; a merged cell stays the same object in its columns."""
-    heads = {id(cell): replace(cell, header=True) for cell in row}
-    return [heads[id(cell)] for cell in row]
 
 
 def _count_head_rows(rows: Sequence[_Row]) -> int:

@@ -21,7 +21,6 @@ from qa_pipeline.settings.documents import DocumentSettings
 if TYPE_CHECKING:
     from lxml.etree import _Element
     from openpyxl.cell.cell import Cell as WorkbookCell
-    from openpyxl.styles.colors import Color
     from openpyxl.worksheet.worksheet import Worksheet
 
 _MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
@@ -98,7 +97,9 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
             continue
         sheet.count(str(cell.value), settings)
         text = _show(cell, omissions)
-        is_blended = has_plain_ground and cell.fill.fill_type is None and _is_white(cell.font.color)
+        colour = cell.font.color
+        is_white = colour is not None and not colour.tint and (colour.type, colour.value) in _WHITES
+        is_blended = is_white and has_plain_ground and cell.fill.fill_type is None
         if not text or is_blended or row in sheet.hidden_rows or column in sheet.hidden_columns:
             omissions.add("hidden", text or str(cell.value))
         elif cell.font.strike:
@@ -106,10 +107,6 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
         else:
             sheet.rows.setdefault(row, {})[column] = Cell(text)
     return sheet
-
-
-def _is_white(colour: "Color | None") -> bool:
-    return colour is not None and not colour.tint and (colour.type, colour.value) in _WHITES
 
 
 def _show(cell: "WorkbookCell", omissions: Omissions) -> str:
