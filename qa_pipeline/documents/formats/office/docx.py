@@ -53,7 +53,6 @@ _SYMBOLS = {
 """Signs of the fonts whose letters are signs, by the last digits of their codes."""
 _AROUND_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
 _SMALLEST = 2  # half points
-_LONGEST_MERGED = 300  # characters of HTML: a longer cell is written once for the rows that it covers
 _SHADE = f"{WORD}pPr/{WORD}shd"
 
 
@@ -97,6 +96,7 @@ class _Writer:
         self.omissions = omissions
         self.following: list[str] = []
         self.has_white_paper = True
+        self.tables = 0  # around the element
 
     def write_document(self, document: "_Element") -> str:
         """Return the main part as HTML; notes that it does not refer to are counted."""
@@ -118,9 +118,9 @@ class _Writer:
             return escape(write_formula(element, self.omissions))
         match tag.removeprefix(WORD):
             case "p":
-                return self._write_paragraph(element) + self._take_following(element)
+                return self._write_paragraph(element) + self._take_following()
             case "tbl":
-                return self._write_table(element) + self._take_following(element)
+                return self._write_table(element) + self._take_following()
             case "r":
                 return self._write_run(element)
             case "txbxContent":
@@ -179,9 +179,9 @@ class _Writer:
     def _style_of(self, paragraph: "_Element | None") -> str:
         return value_of(paragraph, f"pPr/{WORD}pStyle") or self.styles.default
 
-    def _take_following(self, element: "_Element") -> str:
-        """Return the notes and boxes inside an element; in a table they wait for its end."""
-        if next(element.iterancestors(_TABLE), None) is not None:
+    def _take_following(self) -> str:
+        """Return the notes and boxes that wait; in a table they wait for its end."""
+        if self.tables:
             return ""
         following, self.following = self.following, []
         return "".join(following)
@@ -201,8 +201,7 @@ class _Writer:
         inside = self._write_children(paragraph)
         if number and inside.strip():
             inside = f"{escape(number)} {inside}"
-        is_in_table = next(paragraph.iterancestors(_TABLE), None) is not None
-        if name == "heading" and not is_in_table:  # in a cell it opens no section
+        if name == "heading" and not self.tables:  # in a cell it opens no section
             return f"<h{min(level, 6)}>{inside}</h{min(level, 6)}>"
         if name == "code":
             return f"<pre>{inside}</pre>"
@@ -238,29 +237,52 @@ class _Writer:
 
     def _write_table(self, table: "_Element") -> str:
         """Return a table; a single cell, which only lays out a page, becomes its content."""
-        cells = list(_inner(table, _CELL, _TABLE))
-        if len(cells) == 1:
-            return self._write_children(cells[0])
         rows = []
-        above: dict[int, str] = {}  # the last cell of each column
         for row in _inner(table, _ROW, _TABLE):
             if kind := self._unseen_as(row):
                 self._leave_out(row, kind)
-                continue
-            line, column = "", 0
+            else:
+                rows.append(row)
+        cells = [cell for row in rows for cell in _inner(row, _CELL, _ROW)]
+        if len(cells) == 1:
+            return self._write(cells[0])
+        self.tables += 1
+        heights = _find_heights(rows)
+        lines = []
+        for row in rows:
+            line = ""
             for cell in _inner(row, _CELL, _ROW):
-                inside = self._write(cell)
-                merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
-                is_merged = merge is not None and merge.get(VALUE) != "restart"
-                if is_merged and not text_of(cell, _TEXT).strip():
-                    inside = above.get(column, "")
-                above[column] = inside if len(inside) <= _LONGEST_MERGED else ""
-                width = max(read_number(value_of(cell, f"tcPr/{WORD}gridSpan"), 1), 1)
-                line += f'<td colspan="{width}">{inside}</td>'
-                column += width
+                if height := heights.get(cell, 1):
+                    spans = f'colspan="{_width_of(cell)}" rowspan="{height}"'
+                    line += f"<td {spans}>{self._write(cell)}</td>"
             names_columns = is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
-            rows.append(f"<thead><tr>{line}</tr></thead>" if names_columns else f"<tr>{line}</tr>")
-        return f"<table>{''.join(rows)}</table>"
+            lines.append(f"<thead><tr>{line}</tr></thead>" if names_columns else f"<tr>{line}</tr>")
+        self.tables -= 1
+        return f"<table>{''.join(lines)}</table>"
+
+
+def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
+    """Return how many rows each merged cell covers, and 0 for the cells below it."""
+    heights: dict[_Element, int] = {}
+    merged: dict[int, _Element] = {}  # the last merged cell of each column
+    for row in rows:
+        column = 0
+        for cell in _inner(row, _CELL, _ROW):
+            merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
+            if merge is None:
+                merged.pop(column, None)
+            elif merge.get(VALUE) == "restart" or column not in merged or text_of(cell, _TEXT).strip():
+                merged[column] = cell
+                heights[cell] = 1
+            else:
+                heights[merged[column]] += 1
+                heights[cell] = 0
+            column += _width_of(cell)
+    return heights
+
+
+def _width_of(cell: "_Element") -> int:
+    return max(read_number(value_of(cell, f"tcPr/{WORD}gridSpan"), 1), 1)
 
 
 def _inner(element: "_Element", tag: str, holder_tag: str) -> "Iterator[_Element]":
