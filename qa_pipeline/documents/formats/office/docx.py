@@ -15,6 +15,7 @@ from qa_pipeline.documents.formats.office.package import (
     MATH,
     PICTURE,
     WORD,
+    Package,
     open_package,
     read_file,
     read_number,
@@ -60,13 +61,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a Word file."""
     package, main = open_package(source.content, ".docx")
     omissions = Omissions()
-    styles, numbering = (next(iter(package.trees(main, name)), None) for name in ("styles", "numbering"))
-    notes = [root for name in ("footnotes", "endnotes") for root in package.trees(main, name)]
     document = package.tree(main)
     check_length(sum(len(text.text or "") for text in document.iter(_TEXT)), settings)
-    for root in (document, *notes):
-        unwrap_alternatives(root)
-    markup = _Writer(styles, numbering, notes, omissions).write_document(document)
+    markup = _Writer(package, main, omissions).write_document(document)
     blocks = read_fragment(markup, omissions, page=False)
     for purpose, kind in _AROUND_THE_TEXT.items():
         for root in package.trees(main, purpose):
@@ -78,18 +75,14 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 class _Writer:
     """Write a document as HTML; notes and text boxes follow the paragraph or table that they belong to."""
 
-    def __init__(
-        self,
-        styles: "_Element | None",
-        numbering: "_Element | None",
-        notes: "list[_Element]",
-        omissions: Omissions,
-    ) -> None:
+    def __init__(self, package: Package, main: str, omissions: Omissions) -> None:
+        styles, numbering = (next(iter(package.trees(main, name)), None) for name in ("styles", "numbering"))
         self.styles = Styles(styles)
         self.numbering = Numbering(numbering, self.styles)
         self.notes = {
             (f"{note.tag}Reference", note.get(f"{WORD}id", "")): note
-            for part in notes
+            for name in ("footnotes", "endnotes")
+            for part in package.trees(main, name)
             for note in part.iterchildren(f"{WORD}footnote", f"{WORD}endnote")
             if note.get(f"{WORD}type", "normal") == "normal"  # others are lines between notes and text
         }
@@ -100,6 +93,8 @@ class _Writer:
 
     def write_document(self, document: "_Element") -> str:
         """Return the main part as HTML; notes that it does not refer to are counted."""
+        for root in (document, *self.notes.values()):
+            unwrap_alternatives(root)
         self.has_white_paper = document.find(f"{WORD}background") is None
         markup = self._write_children(document)
         for note in self.notes.values():

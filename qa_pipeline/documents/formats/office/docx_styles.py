@@ -17,9 +17,8 @@ _BODY_TEXT = 9  # the outline level, counted from 0, of body text (ISO 29500-1, 
 _DEEPEST = 8  # levels of a list, from 0 (ISO 29500-1, 17.9.3)
 _LONGEST_CHAIN = 50  # styles: a ring of them must end
 _ROLES = {
-    "heading": r"(?:heading|rubrik|überschrift) ?([1-9])",
+    "heading": r"(?:heading|rubrik|überschrift) ?([1-9])|(?:document ?)?title|titel|rubrik|dokumenttitel",
     "item": r"(?:list bullet|list number|aufzählungszeichen|listennummer|punktlista) ?([2-9]?)",
-    "title": r"(?:document ?)?title|titel|rubrik|dokumenttitel",
     "code": r"(?:.{0,80}(?:source ?code|code ?block|quell(?:text|code)|källkod|programkod).{0,80}|kod|listing"
     r"|code(?: text| snippet| example)?|preformatted(?: text)?|html preformatted|macro ?text)",
     "quote": r"(?:intense |starkt |intensives )?(?:quote|quotations?|citat|zitat)|block text",
@@ -102,8 +101,6 @@ def _role_by_name(style_name: str) -> Role | None:
     for role, pattern in _ROLES.items():
         if match := re.fullmatch(pattern, style_name, re.IGNORECASE):
             number = int(match[1] or 1) if match.groups() else 1
-            if role == "title":
-                return Role("heading", 1)
             return Role(role, number - 1 if role == "item" else number)
     return None
 
