@@ -50,8 +50,8 @@ _BULLETS = frozenset({_NO_BULLET, _NUMBERED, f"{DRAWING}buChar", f"{DRAWING}buBl
 _FORMS: dict[str, Style] = {"alpha": "letters", "roman": "roman"}
 _DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _SMALLEST = 100  # hundredths of a point
-_WHITES = frozenset({"FFFFFF", "bg1", "lt1"})
-_GROUNDS = (f"{SLIDES}bgPr", f"{SLIDES}pic", f"{SLIDES}graphicFrame", f"{SLIDES}style")
+_WHITES = frozenset({"FFFFFF", "ffffff", "bg1", "lt1"})
+_GROUNDS = (f"{SLIDES}bgPr", f"{SLIDES}pic", f"{SLIDES}graphicFrame", f"{SLIDES}style", f"{DRAWING}highlight")
 _FILLS = tuple(f"{DRAWING}{name}Fill" for name in ("solid", "grad", "blip", "patt", "grp"))
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
@@ -160,11 +160,10 @@ class _Reader:
             else:
                 lists.pop(level, None)
             is_listed = _role_of(shape) in _LISTED if bullet is None else bullet.tag != _NO_BULLET
-            yield (
-                f"{'<ul>' * (level + 1)}<li>{line}</li>{'</ul>' * (level + 1)}"
-                if is_listed
-                else f"<p>{line}</p>"
-            )
+            if is_listed:
+                yield f"{'<ul>' * (level + 1)}<li>{line}</li>{'</ul>' * (level + 1)}"
+            else:
+                yield f"<p>{line}</p>"
 
     def _write_line(self, element: "_Element") -> str:
         """Return the runs, fields, line breaks and formulas of a paragraph as HTML."""
@@ -216,13 +215,10 @@ class _Reader:
             return text
         if properties.get("strike", "noStrike") != "noStrike":
             return self._leave_out(run, "deleted_text")
-        colours = properties.findall(f"{DRAWING}solidFill/*")
-        has_highlight = properties.find(f"{DRAWING}highlight") is not None
-        is_white = not has_highlight and any(
-            colour.get("val") in _WHITES and not len(colour) for colour in colours
-        )
-        is_tiny = read_number(properties.get("sz"), _SMALLEST) < _SMALLEST
-        if is_tiny or (is_white and self.has_white_slide):
+        if read_number(properties.get("sz"), _SMALLEST) < _SMALLEST:
+            return self._leave_out(run, "hidden")
+        colour = properties.find(f"{DRAWING}solidFill/*")
+        if self.has_white_slide and colour is not None and colour.get("val") in _WHITES and not len(colour):
             return self._leave_out(run, "hidden")
         shift = shift_of(properties.get("baseline", "0"))
         return f"<{shift}>{text}</{shift}>" if shift and text else text
