@@ -233,12 +233,12 @@ class _Writer:
     def _write_table(self, table: "_Element") -> str:
         """Return a table; a single cell, which only lays out a page, becomes its content."""
         rows = []
-        for row in _inner(table, _ROW, _TABLE):
+        for row in _inner(table, _ROW):
             if kind := self._unseen_as(row):
                 self._leave_out(row, kind)
             else:
                 rows.append(row)
-        cells = [cell for row in rows for cell in _inner(row, _CELL, _ROW)]
+        cells = [cell for row in rows for cell in _inner(row, _CELL)]
         if len(cells) == 1:
             return self._write(cells[0])
         self.tables += 1
@@ -246,7 +246,7 @@ class _Writer:
         lines = []
         for row in rows:
             line = ""
-            for cell in _inner(row, _CELL, _ROW):
+            for cell in _inner(row, _CELL):
                 if height := heights.get(cell, 1):
                     spans = f'colspan="{_width_of(cell)}" rowspan="{height}"'
                     line += f"<td {spans}>{self._write(cell)}</td>"
@@ -262,7 +262,7 @@ def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
     merged: dict[int, _Element] = {}  # the last merged cell of each column
     for row in rows:
         column = 0
-        for cell in _inner(row, _CELL, _ROW):
+        for cell in _inner(row, _CELL):
             merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
             if merge is None:
                 merged.pop(column, None)
@@ -280,10 +280,10 @@ def _width_of(cell: "_Element") -> int:
     return max(read_number(value_of(cell, f"tcPr/{WORD}gridSpan"), 1), 1)
 
 
-def _inner(element: "_Element", tag: str, holder_tag: str) -> "Iterator[_Element]":
+def _inner(element: "_Element", tag: str) -> "Iterator[_Element]":
     """Yield the rows or cells of a table itself, without tables in its cells."""
     for part in element.iter(tag):
-        if next(part.iterancestors(holder_tag), None) is element:
+        if next(part.iterancestors(element.tag)) is element:
             yield part
 
 
