@@ -96,7 +96,7 @@ class _Writer:
         for root in (document, *self.notes.values()):
             unwrap_alternatives(root)
         self.has_white_paper = document.find(f"{WORD}background") is None
-        markup = self._write_children(document)
+        markup = self._write_children(document) + self._take_following()
         for note in self.notes.values():
             self.omissions.add("unreferenced_note", text_of(note, _TEXT))
         return markup.replace("</pre><pre>", "\n")  # each line of code is a paragraph
