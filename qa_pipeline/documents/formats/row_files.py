@@ -15,93 +15,54 @@ from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.row_files import is_too_deep
-from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import of_all
 from qa_pipeline.text.rendering import first_names
 from qa_pipeline.text.words import clean
 
 _TITLE = ("title", "headline", "heading", "subject", *of_all("fields.title"), *of_all("fields.heading"))
-_ABOUT = {
-    "title": _TITLE,
-    "source_uri": ("source_uri", "source_url", "url", "uri", "canonical_url", "link", "source"),
-    "licence": ("licence", "license", *of_all("fields.licence")),
-    "language": ("language", "lang", *of_all("fields.language")),
-}
-"""Names of fields about a document, the best first."""
+"""Names of fields with the title of a row, the best first."""
 _BODY = (
     "text", "content", "body", "document", "markdown", "md", "html", "article", "page_content", "passage",
     "context", "raw_content", *of_all("fields.content"),
 )  # fmt: skip
 _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
-_NO_CHARACTER = re.compile("[\ud800-\udfff]")
 _DEEPEST = 40  # levels of a value: each adds a name in front of the lines below it
 _ROW_LEVEL = 2  # of the heading of a row: below that of the document
-_SHOWN_PROBLEMS = 5  # of a file, in a cell of the documents table
-_ROWS_AT_ONCE = 64  # few, so that a text that is too long is noticed before all of it is in memory
+_SHOWN_LINES = 5  # of a file, in a cell of the documents table
 
 InnerFormat = Literal["text", "markdown", "html"]
 _PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}
 
-_Fields = Mapping[str, object]
-_Rows = Mapping[int, _Fields]
-"""The rows of a file by their numbers, from 1; a lone value is a field without a name."""
-
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
     """Parse a JSONL file; a broken line costs only that line."""
-    rows: dict[int, _Fields] = {}
-    problems: list[str] = []
+    rows: dict[int, Mapping[str, object]] = {}
+    broken: list[str] = []
     lost_characters = 0
-    # JSON is UTF-8 (RFC 8259); a byte that is not becomes a lone surrogate, and costs its line.
-    content = source.content.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
-    for number, line in enumerate(content.split("\n"), start=1):
+    content = source.content.removeprefix(codecs.BOM_UTF8)  # JSON is UTF-8 (RFC 8259)
+    for number, line in enumerate(content.split(b"\n"), start=1):
         if not line.strip():
             continue
-        if len(rows) + len(problems) >= limits.rows:
+        if len(rows) + len(broken) >= limits.rows:
             raise too_many_rows(limits)
-        try:
-            value = _read_value(line, settings)
-        except ValueError as problem:
-            # the message of the library may quote the document
-            reason = "is not JSON" if isinstance(problem, json.JSONDecodeError) else str(problem)
-            problems.append(f"line {number} {reason}")
-            lost_characters += visible(line)
+        try:  # numbers stay as they are written
+            value = json.loads(line.decode(), parse_int=str, parse_float=str, parse_constant=str)
+        except (ValueError, RecursionError):
+            value = None
+        if value is None or is_too_deep(value, _DEEPEST):
+            broken.append(str(number))
+            lost_characters += visible(line.decode(errors="replace"))
         else:
             name = "text" if isinstance(value, str) else ""
             rows[number] = value if isinstance(value, dict) else {name: value}
-    first_problems = first_names(problems, _SHOWN_PROBLEMS)
+    if not broken:
+        return _read_rows(rows, settings)
+    note = f"these lines are without a JSON value or nested too deep: {first_names(broken, _SHOWN_LINES)}"
     if not rows:
-        raise DocumentFailure("damaged", f"no line of the file can be read: {first_problems}")
+        raise DocumentFailure("damaged", note)
     parsed = _read_rows(rows, settings)
-    if not problems:
-        return parsed
-    note = f"lines that could not be read were left out: {first_problems}"
-    broken = LeftOut("broken_line", len(problems), lost_characters)
-    return replace(parsed, left_out=(*parsed.left_out, broken), notes=(*parsed.notes, note))
-
-
-def _read_value(line: str, settings: DocumentSettings) -> object:
-    """Return the JSON value of a line, its numbers as written; raises ValueError with the reason."""
-    if len(line) > settings.max_characters:
-        raise ValueError("is longer than documents.max_characters")
-    if not line.isascii() and _NO_CHARACTER.search(line):
-        raise ValueError("is not UTF-8")
-    try:
-        value: object = json.loads(
-            line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_to_fields
-        )
-    except RecursionError as error:
-        raise ValueError("is nested too deep") from error
-    if is_too_deep(value, _DEEPEST):
-        raise ValueError("is nested too deep")
-    return value
-
-
-def _to_fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        raise ValueError("has two values of one name")
-    return fields
+    left_out = (*parsed.left_out, LeftOut("broken_line", len(broken), lost_characters))
+    return replace(parsed, left_out=left_out, notes=(*parsed.notes, note))
 
 
 def parse_parquet(
@@ -111,8 +72,6 @@ def parse_parquet(
     import pyarrow
     from pyarrow.parquet import ParquetFile
 
-    rows: dict[int, _Fields] = {}
-    length = 0
     try:
         file = ParquetFile(io.BytesIO(source.content))
         if file.metadata.num_rows > limits.rows:
@@ -122,11 +81,7 @@ def parse_parquet(
         if size > limits.decompressed_bytes:
             detail = f"{size} bytes decompressed, more than {limits.decompressed_bytes}"
             raise DocumentFailure("archive_bomb", detail)
-        for group in file.iter_batches(batch_size=_ROWS_AT_ONCE):
-            for fields in group.to_pylist():
-                length += sum(len(value) for value in fields.values() if isinstance(value, str))
-                rows[len(rows) + 1] = fields
-            check_length(length, settings)
+        rows = dict(enumerate(file.read().to_pylist(), start=1))
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
     if rows and is_too_deep(rows[1], _DEEPEST):
@@ -134,45 +89,20 @@ def parse_parquet(
     return _read_rows(rows, settings)
 
 
-def _read_rows(rows: _Rows, settings: DocumentSettings) -> ParsedFile:
-    """Write each row as a section; a title, origin, licence or language of all rows is the document's."""
-    first_row = next(iter(rows.values()), {})
-    shared = {about: _shared_field(rows, names) for about, names in _ABOUT.items()}
-    values = {about: str(first_row[name]).strip() for about, name in shared.items() if name is not None}
-    if len(rows) == 1:
-        shared["title"] = None  # the heading of the row
+def _read_rows(rows: Mapping[int, Mapping[str, object]], settings: DocumentSettings) -> ParsedFile:
+    """Write each row as a section; `rows` has them by number, from 1."""
     omissions = Omissions()
     blocks: list[Block] = []
     length = 0
     for number, row in rows.items():
-        fields = dict(row)
-        for name in filter(None, shared.values()):
-            omissions.add("metadata", str(fields.pop(name)))
-        section = _section(number, fields, omissions, settings)
+        section = _section(number, dict(row), omissions, settings)
         length += sum(len(block.text) for block in section)
         check_length(length, settings)
         blocks += section
-    return ParsedFile(
-        blocks=tuple(blocks),
-        title=values.get("title"),
-        language=declared_language(values.get("language")),
-        source_uri=values.get("source_uri"),
-        licence=values.get("licence"),
-        left_out=omissions.record(),
-        notes=omissions.notes(),
-    )
+    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), notes=omissions.notes())
 
 
-def _shared_field(rows: _Rows, names: Sequence[str]) -> str | None:
-    """Return the first field of `names` with the same text in every row."""
-    first_row = next(iter(rows.values()), {})
-    for name in _filled_fields(first_row, names):
-        if all(row.get(name) == first_row[name] for row in rows.values()):
-            return name
-    return None
-
-
-def _filled_fields(fields: _Fields, names: Sequence[str]) -> list[str]:
+def _filled_fields(fields: Mapping[str, object], names: Sequence[str]) -> list[str]:
     """Return the fields of `names` with a text, as they are written, in the order of `names`."""
     texts = (name for name, value in fields.items() if isinstance(value, str) and value.strip())
     written = {name.strip().lower(): name for name in texts}
@@ -201,10 +131,7 @@ def _read_body(name: str, content: str, omissions: Omissions, settings: Document
         kind = "html"
     elif name.strip().lower() in ("markdown", "md") or _MARKDOWN.search(content):
         kind = "markdown"
-    try:
-        parsed = read_inner(content, kind, settings)
-    except DocumentFailure:
-        parsed = read_inner(content, "text", settings)
+    parsed = read_inner(content, kind, settings)
     omissions.update(parsed.left_out)
     return lower_headings(parsed.blocks, by=_ROW_LEVEL)
 

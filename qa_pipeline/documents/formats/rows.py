@@ -3,8 +3,7 @@
 import re
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import groupby, starmap, zip_longest
-from statistics import median
+from itertools import starmap, zip_longest
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.text.doubt import SIGNS
@@ -68,7 +67,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
             used.update(column for column, _ in filled)
             titles = [name.rstrip(": ") for name in names]
             texts = [(column, cell.text) for column, cell in filled]
-            lines.append(write_row(texts, titles, keyed=first_cell.header))
+            lines.append(_write_row(texts, titles, keyed=first_cell.header))
         elif is_caption:
             lines.append(first_cell.text)
         elif heads and not used:  # a second row of names
@@ -85,13 +84,9 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
 
 def _find_unused(heads: Sequence[Sequence[Cell]], used: Set[int]) -> list[str]:
     """Return the names of columns without a value."""
-    unused: list[str] = []
-    for row in heads if used else ():
-        for _, group in groupby(enumerate(row), key=lambda numbered: id(numbered[1])):
-            columns, cells = zip(*group, strict=True)  # the columns of a spanning cell
-            if cells[0].text and used.isdisjoint(columns):
-                unused.append(cells[0].text)
-    return unused
+    filled = {id(row[column]) for row in heads for column in used if column < len(row)}
+    names = {id(cell): cell.text for row in heads for cell in row if cell.text and id(cell) not in filled}
+    return list(names.values()) if used else []
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
@@ -123,7 +118,7 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     return grid
 
 
-def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed: bool = False) -> str:
+def _write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed: bool = False) -> str:
     """Return the filled cells of a row as a line, each with the name of its column.
 
     A row with cells beyond the last name is in doubt. Without names a first cell that is a key names the
@@ -146,10 +141,7 @@ SAMPLE_ROWS = 200
 """Rows from which the form and the header of a table are judged."""
 _LONGEST_NAME = 100  # characters of the name of a column; a longer text is a value
 _MOSTLY = 0.8  # of the cells of a column: some are blank, or a word such as "none"
-_LONG_VALUE = 40  # characters: longer than names of columns, so that a column of texts is told from its name
-_LONGER_THAN_NAME = 4  # times as long as the name: the same, for columns of short values
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
-_IDENTIFIER = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
 _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
 _COMMON_NAMES = frozenset(of_all("layout.columns"))
 
@@ -157,9 +149,9 @@ _COMMON_NAMES = frozenset(of_all("layout.columns"))
 def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_be_keys: bool = False) -> bool:
     """Return True if `first` contains the names of the columns, judged by the rows below it.
 
-    Names are short, different, fill most columns and do not return below. They also head figures, are common
-    names, are written like identifiers over other values, or are short over long values. Where the first
-    column `may_be_keys`, only figures and common names of both columns count.
+    Names are short, different, fill most columns and do not return below. They also head figures, or are
+    mostly common names. Where the first column `may_be_keys`, only figures and common names of both columns
+    count.
     """
     columns = {
         name: [row[column] for row in below if column < len(row) and row[column]]
@@ -178,18 +170,7 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     common_names = [word for word in words if {word, word.replace(" ", "_")} & _COMMON_NAMES]
     if may_be_keys:
         return len(common_names) == name_count and len(below) > 1
-    if 2 * len(common_names) >= name_count:
-        return True
-    is_over_other_values = any(
-        values and _share_of(values, _is_identifier) < 1 - _MOSTLY for values in columns.values()
-    )
-    if is_over_other_values and all(map(_is_identifier, columns)):
-        return True
-    is_over_long_values = any(
-        values and median(map(len, values)) >= max(_LONG_VALUE, _LONGER_THAN_NAME * len(name))
-        for name, values in columns.items()
-    )
-    return is_over_long_values and max(map(len, columns)) <= _LONG_VALUE
+    return 2 * len(common_names) >= name_count
 
 
 def _could_name(name: str, column: Sequence[str]) -> bool:
@@ -211,10 +192,6 @@ def _is_figure(text: str) -> bool:
     """Return True if a cell is a number, date, amount or code: half of it digits, signs aside."""
     bare = text.translate(_BETWEEN_DIGITS)
     return bool(bare) and 2 * sum(map(str.isdigit, bare)) >= len(bare)
-
-
-def _is_identifier(text: str) -> bool:
-    return _IDENTIFIER.fullmatch(text) is not None and (text[0].islower() or "_" in text)
 
 
 _BORDER = re.compile(r"\+(?:[-=:]+\+)+")

@@ -8,9 +8,9 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, pairwise
-from typing import Any
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits, too_many_rows
@@ -25,14 +25,12 @@ from qa_pipeline.documents.formats.rows import (
 from qa_pipeline.documents.formats.workbooks import Sheet, read_sheets
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.doubt import SIGNS
 
 _Row = list[Cell]
 _BLANK = Cell("")
 _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
 """The names that programs give the only sheet of a new file, in English, German and Swedish."""
 _VALUE = re.compile(r"(?!(?:19|20)\d\d\b)\W?\d|#[A-Z/0!?]+$")  # a year may be the name of a column
-_DIGITS = str.maketrans("0123456789", "abcdefghij")
 _PREAMBLE_FROM = 3  # columns: in a table of two, a row with one cell may be a row
 _TALLEST = 10_000  # rows that a merged cell may name
 _MOST_CELLS = 20_000_000  # rows times columns of a table, each of which takes memory
@@ -48,9 +46,13 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     visible = [sheet for sheet in sheets if not sheet.is_hidden]
     for sheet in sheets:
         if sheet.is_hidden:
-            omissions.add("hidden", "".join(text for row in sheet.rows.values() for text in row.values()))
+            omissions.add(
+                "hidden", "".join(cell.text for row in sheet.rows.values() for cell in row.values())
+            )
             continue
-        tables = [block for table in _find_tables(sheet) for block in write_table(table, settings, omissions)]
+        tables = [
+            block for table in _find_tables(sheet) for block in _write_table(table, settings, omissions)
+        ]
         if tables and not (len(visible) == 1 and _UNNAMED.fullmatch(sheet.name)):
             blocks.append(Block("heading", sheet.name, 2))
         blocks += tables
@@ -60,7 +62,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
     """Yield the tables of a sheet, which blank rows part."""
-    grid = _fill_merged(sheet)
+    _fill_merged(sheet)
     tables: list[list[int]] = []
     for number in sorted(sheet.rows):
         gap = range(tables[-1][-1] + 1, number) if tables else ()
@@ -72,135 +74,104 @@ def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
         columns = sorted({column for number in numbers for column in sheet.rows[number]})
         if len(columns) * len(numbers) > _MOST_CELLS:
             raise DocumentFailure("too_long", f"a table reaches over more than {_MOST_CELLS} cells")
-        yield [[grid[number].get(column, _BLANK) for column in columns] for number in numbers]
+        yield [[sheet.rows[number].get(column, _BLANK) for column in columns] for number in numbers]
 
 
-def _fill_merged(sheet: Sheet) -> dict[int, dict[int, Cell]]:
-    """Return the cells by row and column, with merged cells repeated below and to the right."""
-    grid = {
-        number: {column: Cell(text) for column, text in row.items()} for number, row in sheet.rows.items()
-    }
+def _fill_merged(sheet: Sheet) -> None:
+    """Repeat merged cells below and to the right."""
     end = max(sheet.rows, default=0)
     for top, left, bottom, right in sheet.merged:
-        cell = grid.get(top, {}).get(left)
+        cell = sheet.rows.get(top, {}).get(left)
         if cell is None or len(cell.text) > LONGEST_REPEATED:
             continue
         for number in range(top, min(bottom, end, top + _TALLEST) + 1):
             if number not in sheet.hidden_rows:
-                sheet.rows.setdefault(number, {}).setdefault(left, cell.text)
-                grid.setdefault(number, {}).setdefault(left, cell)
-        grid[top] |= {column: cell for column in range(left, right + 1) if column not in grid[top]}
-    return grid
+                sheet.rows.setdefault(number, {}).setdefault(left, cell)
+        first_row = sheet.rows[top]
+        first_row |= {column: cell for column in range(left, right + 1) if column not in first_row}
 
 
-def write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Omissions) -> Iterator[Block]:
+def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: Omissions) -> Iterator[Block]:
     """Yield a table as lines; single cells above it, such as its caption, are paragraphs."""
-    sample = table[: 2 * SAMPLE_ROWS]
-    # merged cells are repeated in `filled`, and have a text only in their first column in `once`
-    filled = [[cell.text for cell in row] for row in sample]
-    once = [
-        ["" if cell is before else cell.text for before, cell in pairwise([_BLANK, *row])] for row in sample
-    ]
-    # a cell merged from the first column is a caption; a merged head leaves that column blank
-    body_start = _first_row(
-        [row if row[0] else filled_row for row, filled_row in zip(once, filled, strict=True)]
-    )
-    for texts in once[:body_start]:
-        yield Block("paragraph", " ".join(filter(None, texts)))
-    head_rows = _count_head_rows(once[body_start:], filled[body_start:])
+    body_start = 0
+    if max(map(len, table), default=0) >= _PREAMBLE_FROM:
+        # a merged cell is the same object in its columns, and a merged head leaves the first column blank
+        starts = (
+            number
+            for number, row in enumerate(table[: 2 * SAMPLE_ROWS])
+            if not _is_single(row) or (not row[0].text and _has_merged(row))
+        )
+        body_start = next(starts, 0)
+    for row in table[:body_start]:
+        yield Block("paragraph", next(cell.text for cell in row if cell.text))
+    body = table[body_start:]
+    head_rows = _count_head_rows(body)
     cells: list[_Row] = []
     length = 0
-    for number, row in enumerate(table[body_start:]):
+    for number, row in enumerate(body):
         is_caption = len(row) > 1 and all(cell is row[0] for cell in row)
-        cells.append(_as_heads(row) if number < head_rows or is_caption else row)
+        is_head = number < head_rows or is_caption
+        heads = {id(cell): replace(cell, header=True) for cell in row} if is_head else {}
+        cells.append([heads.get(id(cell), cell) for cell in row])  # a merged cell stays the same object
         if head_rows:  # each value is written after the name of its column
-            names = zip(filled[body_start], row, strict=False)
-            length += sum(len(name) for name, cell in names if cell.text)
+            length += sum(len(name.text) for name, cell in zip(body[0], row, strict=False) if cell.text)
             check_length(length, settings)
     for line in counted_lines(cells, omissions):
         yield Block("table_row", line)
 
 
-def _as_heads(row: _Row) -> _Row:
-    """Return a row of header cells; a merged cell stays the same object in its columns."""
-    heads = {id(cell): replace(cell, header=True) for cell in row}
-    return [heads[id(cell)] for cell in row]
+def _is_single(row: _Row) -> bool:
+    return len({id(cell) for cell in row if cell.text}) == 1
 
 
-def _first_row(rows: Sequence[Sequence[str]]) -> int:
-    """Return the index of the first row with several cells."""
-    if max(map(len, rows), default=0) < _PREAMBLE_FROM:
-        return 0
-    return next((number for number, row in enumerate(rows) if sum(map(bool, row)) > 1), 0)
+def _has_merged(row: _Row) -> bool:
+    return any(cell.text and cell is following for cell, following in pairwise(row))
 
 
-def _count_head_rows(once: Sequence[Sequence[str]], filled: Sequence[Sequence[str]]) -> int:
+def _count_head_rows(rows: Sequence[_Row]) -> int:
     """Return how many rows name the columns: two if the first has merged cells, as in `2023` over `Sales`."""
-    has_merged_head = len(once) > 2 and filled[0] != once[0]
-    if has_merged_head and not any(map(_VALUE.match, once[1])):
-        # digits as letters, so that years over names do not look like figures
-        names = [
-            f"{upper} {lower}".translate(_DIGITS) for upper, lower in zip(filled[0], once[1], strict=True)
-        ]
-        if names_columns(names, once[2 : SAMPLE_ROWS + 2]):
-            return 2
-    has_names = len(once) > 1 and names_columns(once[0], once[1 : SAMPLE_ROWS + 1])
-    return 1 if has_names else 0
+    texts = [[cell.text for cell in row] for row in rows[: SAMPLE_ROWS + 2]]
+    if len(rows) > 2 and _has_merged(rows[0]) and not _is_single(rows[0]):
+        return 0 if any(map(_VALUE.match, texts[1])) else 2
+    return 1 if len(rows) > 1 and names_columns(texts[0], texts[1:]) else 0
 
 
 _DELIMITERS = "\t;|,"  # a comma comes last, as it may be decimal
 _LEAST_SHARE = 0.5  # of the rows: a delimiter gives at least as many the same width
 _SAMPLE = 500_000  # characters from which the delimiter is chosen
-_EXCEL_HINT = re.compile(r"sep=(.)\n", re.IGNORECASE)
 _NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which does not occur in texts
 
 
 def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
     """Parse a CSV or TSV file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
-    hint = _EXCEL_HINT.match(text)  # the line that names the delimiter to spreadsheets
-    text = text[hint.end() :] if hint else text
-    csv.field_size_limit(
-        max(csv.field_size_limit(), len(text))
-    )  # it applies to the process, so it is only raised
-    delimiter = hint[1] if hint else _choose_delimiter(text[:_SAMPLE])
+    # it applies to the process, so it is only raised
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+    delimiter = _choose_delimiter(text[:_SAMPLE])
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
+    cells: list[_Row] = []
     try:
-        rows = list(_records(text, delimiter, limits, strict=True))
-        has_open_quote = False
-    except csv.Error:  # quotes that do not pair up may be inches
-        rows = list(_records(text, delimiter, limits, quoting=csv.QUOTE_NONE))
-        has_open_quote = True
-    cells = [[Cell(cell.strip()) for cell in row] for row in rows if any(map(str.strip, row))]
+        for number, row in enumerate(reader):
+            if number >= limits.rows:
+                raise too_many_rows(limits)
+            if any(map(str.strip, row)):
+                cells.append([Cell(cell.strip()) for cell in row])
+    except csv.Error as error:
+        detail = f"quotes do not pair up at line {reader.line_num}; inside a cell a quote is written twice"
+        raise DocumentFailure("damaged", detail) from error
     omissions = Omissions()
-    blocks = tuple(write_table(cells, settings, omissions))
-    notes = []
-    if has_open_quote:
-        notes.append("quotes in the table do not pair up and were read as plain characters")
-    if wider := sum(SIGNS["table"] in block.text for block in blocks):
-        notes.append(f"{wider} rows hold more cells than the table has columns")
-    return ParsedFile(blocks=blocks, left_out=omissions.record(), notes=tuple(notes))
+    blocks = tuple(_write_table(cells, settings, omissions))
+    return ParsedFile(blocks=blocks, left_out=omissions.record())
 
 
 def _choose_delimiter(sample: str) -> str:
     """Return the delimiter that gives most of the first rows the same number of cells."""
-    shares = {}
+    shares = dict.fromkeys(_DELIMITERS, 0.0)
     for delimiter in _DELIMITERS:
-        reader = csv.reader(io.StringIO(sample), delimiter=delimiter)
-        widths = Counter(len(row) for row in islice(reader, SAMPLE_ROWS) if row)
-        ((width, count),) = widths.most_common(1) or [(0, 0)]
-        shares[delimiter] = count / widths.total() if width > 1 else 0.0
+        reader = csv.reader(io.StringIO(sample), delimiter=delimiter, skipinitialspace=True, strict=True)
+        with suppress(csv.Error):  # its quotes do not pair up
+            widths = Counter(len(row) for row in islice(reader, SAMPLE_ROWS) if row)
+            ((width, count),) = widths.most_common(1) or [(0, 0)]
+            shares[delimiter] = count / widths.total() if width > 1 else 0.0
     best = max(_DELIMITERS, key=shares.__getitem__)
     return best if shares[best] >= _LEAST_SHARE else _NO_DELIMITER
-
-
-def _records(
-    text: str, delimiter: str, limits: ReaderLimits, *, quoting: Any = csv.QUOTE_MINIMAL, strict: bool = False
-) -> Iterator[list[str]]:
-    """Yield the records of a CSV file; raises csv.Error for an open quote if `strict`."""
-    reader = csv.reader(
-        io.StringIO(text), delimiter=delimiter, quoting=quoting, skipinitialspace=True, strict=strict
-    )
-    for number, row in enumerate(reader):
-        if number >= limits.rows:
-            raise too_many_rows(limits)
-        yield row

@@ -1,50 +1,47 @@
-"""Sheets of XLSX and ODS files as a person sees them; hidden cells are counted."""
+"""Sheets of XLSX and ODS files as a person sees them, with numbers and dates as their format shows them."""
 
 import io
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure, ReaderLimits, too_many_rows
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, SCRIPTS, STRUCK, settle, shift_of
-from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, read_trees
 from qa_pipeline.documents.formats.office.package import library_failures, open_package, read_number
+from qa_pipeline.documents.formats.rows import Cell
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-    from openpyxl.cell.cell import Cell
-    from openpyxl.styles.colors import Color
+    from openpyxl.cell.cell import Cell as WorkbookCell
     from openpyxl.worksheet.worksheet import Worksheet
 
-_FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 _MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
 _LAST_COLUMN = 16_384  # of an XLSX sheet
-_SIGNS = {"sup": RAISED, "sub": LOWERED, "deleted_text": STRUCK}
-_ODS_BLANKS = frozenset({f"{TEXT}s", f"{TEXT}tab", f"{TEXT}line-break"})
+_SHIFTS = {"sup": RAISED, "sub": LOWERED, "": None}
+_ODS_BLANKS = (f"{TEXT}s", f"{TEXT}tab", f"{TEXT}line-break")
 _HIDING = frozenset({"collapse", "filter"})
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
-_COLOURS = {
-    "theme": {0: "FFFFFF", 1: "000000"},
-    "indexed": {0: "000000", 1: "FFFFFF", 8: "000000", 9: "FFFFFF", 64: "000000"},
-}
+_WHITES = (("theme", 0), ("indexed", 1), ("indexed", 9), ("rgb", "FFFFFFFF"), ("rgb", "00FFFFFF"))
 
 
 @dataclass
 class Sheet:
-    """The text of the visible cells by row and column, the merged ranges, and the hidden rows.
+    """The visible cells by row and column, the merged ranges, and the hidden rows.
 
     A merged range is its first row, first column, last row and last column.
     """
 
     name: str
     is_hidden: bool
-    rows: dict[int, dict[int, str]] = field(default_factory=dict)
+    rows: dict[int, dict[int, Cell]] = field(default_factory=dict)
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
     hidden_rows: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
@@ -63,12 +60,12 @@ def read_sheets(
     archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
         root = read_trees(archive)[0]
-        effects = {style.get(f"{STYLE}name", ""): _effect_of(style) for style in root.iter(f"{STYLE}style")}
+        styles = {style.get(f"{STYLE}name", ""): style for style in root.iter(f"{STYLE}style")}
         tables = root.iterfind(f"{OFFICE}body/{OFFICE}spreadsheet/{TABLE}table")
-        return [_read_ods_table(table, effects, settings, omissions) for table in tables]
+        return [_read_ods_table(table, styles, settings, omissions) for table in tables]
     from openpyxl import load_workbook
 
-    package, main = open_package(content, "Excel", limits)
+    package, main = open_package(content, ".xlsx", limits)
     parts = package.linked(main, "worksheet")  # their rows are counted before openpyxl reads them all
     if sum(package.archive.read(part).count(b"</row>") for part in parts) > limits.rows:
         raise too_many_rows(limits)
@@ -100,27 +97,19 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
             continue
         sheet.count(str(cell.value), settings)
         text = _show(cell, omissions)
-        ground = _colour(cell.fill.fgColor) if cell.fill.fill_type == "solid" else "FFFFFF"
-        is_blended = has_plain_ground and ground != "" and _colour(cell.font.color) == ground
+        colour = cell.font.color
+        is_white = colour is not None and not colour.tint and (colour.type, colour.value) in _WHITES
+        is_blended = is_white and has_plain_ground and cell.fill.fill_type is None
         if not text or is_blended or row in sheet.hidden_rows or column in sheet.hidden_columns:
             omissions.add("hidden", text or str(cell.value))
         elif cell.font.strike:
             omissions.add("deleted_text", text)
         else:
-            sheet.rows.setdefault(row, {})[column] = text
+            sheet.rows.setdefault(row, {})[column] = Cell(text)
     return sheet
 
 
-def _colour(colour: "Color | None") -> str:
-    """Return the digits of a colour, such as `FF0000`; "" if it is unknown."""
-    if colour is None:
-        return "000000"
-    if colour.type == "rgb":
-        return str(colour.value)[-6:].upper()
-    return "" if colour.tint else _COLOURS.get(colour.type, {}).get(colour.value, "")
-
-
-def _show(cell: "Cell", omissions: Omissions) -> str:
+def _show(cell: "WorkbookCell", omissions: Omissions) -> str:
     """Return the text of a cell; "" if its format hides it."""
     value, form = cell.value, cell.number_format
     if form == ";;;":
@@ -143,96 +132,162 @@ def _show(cell: "Cell", omissions: Omissions) -> str:
     return settle(" ".join("".join(parts).split()), omissions)
 
 
-def _effect_of(style: "_Element") -> str:
-    """Return the effect of an ODS style: hidden, deleted_text, sup, sub or an empty text."""
-    table, ground, text = (
-        style.find(f"{STYLE}{name}-properties") for name in ("table", "table-cell", "text")
-    )
-    if table is not None and table.get(f"{TABLE}display") == "false":
-        return "hidden"
-    if text is None:
-        return ""
-    colour = None if ground is None else ground.get(f"{_FO}background-color")
-    ground_colour = "#ffffff" if colour in (None, "transparent") else colour
-    if text.get(f"{_FO}color") == ground_colour:
-        return "hidden"
-    if text.get(f"{STYLE}text-line-through-style", "none") != "none":
-        return "deleted_text"
-    return shift_of(text.get(f"{STYLE}text-position", ""))
-
-
 def _read_ods_table(
-    table: "_Element", effects: dict[str, str], settings: DocumentSettings, omissions: Omissions
+    table: "_Element", styles: "Mapping[str, _Element]", settings: DocumentSettings, omissions: Omissions
 ) -> Sheet:
-    """Return a sheet of an ODS file; comments, hidden and struck cells are counted."""
-    is_hidden = effects.get(table.get(f"{TABLE}style-name", "")) == "hidden"
-    sheet = Sheet(table.get(f"{TABLE}name", ""), is_hidden)
-    first_column = 0
-    for column in table.iter(f"{TABLE}table-column"):
-        after = first_column + _number(column, "columns-repeated")
-        if column.get(f"{TABLE}visibility") in _HIDING:
-            sheet.hidden_columns.update(range(first_column, min(after, _LAST_COLUMN)))
-        first_column = after
+    """Return a sheet of an ODS file; comments, hidden cells and struck text are counted."""
+    style = styles.get(table.get(f"{TABLE}style-name", ""))
+    properties = None if style is None else style.find(f"{STYLE}table-properties")
+    is_hidden = properties is not None and properties.get(f"{TABLE}display") == "false"
+    sheet = Sheet(table.get(f"{TABLE}name", ""), is_hidden, hidden_columns=_hidden_ods_columns(table))
     for comment in table.iter(f"{OFFICE}annotation"):
         omissions.add("comment", "".join(map(str, comment.itertext())))
+    signs = {name: _sign_of(style) for name, style in styles.items()}
     first_row = 0
     for row in table.iter(f"{TABLE}table-row"):
         repeats = _number(row, "rows-repeated")
         numbers = range(first_row, first_row + min(repeats, _MOST_REPEATED))
-        is_row_hidden = row.get(f"{TABLE}visibility") in _HIDING
-        if is_row_hidden:
+        if row.get(f"{TABLE}visibility") in _HIDING:
             sheet.hidden_rows.update(numbers)
-        texts: dict[int, str] = {}
-        for cell, column_number, text in _ods_cells(row, first_row, sheet, effects):
-            sheet.count(text * len(numbers), settings)
-            is_cell_hidden = is_row_hidden or column_number in sheet.hidden_columns
-            is_cell_hidden = is_cell_hidden or cell.tag == f"{TABLE}covered-table-cell"
-            effect = "hidden" if is_cell_hidden else effects.get(cell.get(f"{TABLE}style-name", ""), "")
-            if effect in ("hidden", "deleted_text"):
-                omissions.add(effect, text)
-            elif shown_text := settle(text, omissions).strip():
-                texts[column_number] = shown_text
-        sheet.rows.update((number, dict(texts)) for number in numbers if texts)
+        first_column = 0
+        for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
+            bottom = first_row + _number(cell, "rows-spanned") - 1
+            right = first_column + _number(cell, "columns-spanned") - 1
+            if bottom > first_row or right > first_column:
+                sheet.merged.append((first_row, first_column, bottom, right))
+            text = settle(_ods_text(cell, signs), omissions).strip()
+            width = _number(cell, "columns-repeated")
+            for column_number in (
+                range(first_column, first_column + min(width, _MOST_REPEATED)) if text else ()
+            ):
+                sheet.count(text * len(numbers), settings)
+                is_covered = cell.tag == f"{TABLE}covered-table-cell"
+                if is_covered or first_row in sheet.hidden_rows or column_number in sheet.hidden_columns:
+                    omissions.add("hidden", text)
+                    continue
+                for number in numbers:
+                    sheet.rows.setdefault(number, {})[column_number] = Cell(text)
+            first_column += width
         first_row += repeats
     return sheet
 
 
-def _ods_cells(
-    row: "_Element", row_number: int, sheet: Sheet, effects: dict[str, str]
-) -> "Iterator[tuple[_Element, int, str]]":
-    """Yield the filled cells of a row with their columns and texts, and add merged ranges to the sheet."""
-    first_column = 0
-    for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
-        rows, columns = _number(cell, "rows-spanned"), _number(cell, "columns-spanned")
-        if rows > 1 or columns > 1:
-            area = (row_number, first_column, row_number + rows - 1, first_column + columns - 1)
-            sheet.merged.append(area)
-        text, repeats = _ods_text(cell, effects), _number(cell, "columns-repeated")
-        if text:
-            for column in range(first_column, first_column + min(repeats, _MOST_REPEATED)):
-                yield cell, column, text
-        first_column += repeats
+def _hidden_ods_columns(table: "_Element") -> set[int]:
+    hidden: set[int] = set()
+    first = 0
+    for column in table.iter(f"{TABLE}table-column"):
+        after = first + _number(column, "columns-repeated")
+        if column.get(f"{TABLE}visibility") in _HIDING:
+            hidden.update(range(first, min(after, _LAST_COLUMN)))
+        first = after
+    return hidden
 
 
 def _number(element: "_Element", name: str) -> int:
     return read_number(element.get(f"{TABLE}number-{name}"), 1)
 
 
-def _ods_text(cell: "_Element", effects: dict[str, str]) -> str:
+def _ods_text(cell: "_Element", signs: Mapping[str, str | None]) -> str:
     """Return the text of a cell, with signs around raised, lowered and struck text (see `settle`)."""
-    lines = (_ods_line(line, effects) for line in cell.iterchildren(f"{TEXT}p"))
+    lines = (_ods_line(line, signs) for line in cell.iterchildren(f"{TEXT}p"))
     text = " ".join(" ".join(lines).split())
-    is_negative = cell.get(f"{OFFICE}value", "").startswith("-")
-    # the colour alone may show a minus
-    shows_sign = any(sign in text for sign in "-−(") or not any(digit in text for digit in "123456789")
-    return f"-{text}" if is_negative and not shows_sign else text
+    sign = signs.get(cell.get(f"{TABLE}style-name", ""))
+    return f"{sign}{text}{LEVEL}" if text and sign == STRUCK else text
 
 
-def _ods_line(element: "_Element", effects: dict[str, str]) -> str:
+def _ods_line(element: "_Element", signs: Mapping[str, str | None]) -> str:
     """Return the text of a paragraph or span, which may hold further spans."""
     parts = [element.text or ""]
     for child in element:
-        inside = " " if child.tag in _ODS_BLANKS else _ods_line(child, effects)
-        sign = _SIGNS.get(effects.get(child.get(f"{TEXT}style-name", ""), ""))
+        inside = " " if child.tag in _ODS_BLANKS else _ods_line(child, signs)
+        sign = signs.get(child.get(f"{TEXT}style-name", ""))
         parts += [f"{sign}{inside}{LEVEL}" if sign else inside, child.tail or ""]
     return "".join(parts)
+
+
+def _sign_of(style: "_Element") -> str | None:
+    """Return the sign of struck, raised or lowered text for an ODS style."""
+    text = style.find(f"{STYLE}text-properties")
+    if text is None:
+        return None
+    if text.get(f"{STYLE}text-line-through-style", "none") != "none":
+        return STRUCK
+    return _SHIFTS[shift_of(text.get(f"{STYLE}text-position", ""))]
+
+
+_LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\[\]-]*)[^\[\]]*\]|[_*].|\[[^\[\]]*\]', re.DOTALL)
+"""Quoted text, an escaped character, a currency such as `[$€-407]`, and widths and colours, never shown."""
+_SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*)(?:;|$)')
+_SHAPE = re.compile(r"[^0#?.,eE@/]*(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]+))?[^0#?.,eE@/]*")
+"""The digits of a section without literals, such as `#,##0.00`; fractions and exponents do not match."""
+_LONGEST = 200  # characters of a format: longer texts are no format, and slow for each cell
+_LARGEST = 1e21
+
+
+def show_number(value: float, form: str) -> str:
+    """Return a number as its format shows it, or plain for an unknown format.
+
+    An empty text is hidden by the format. Signs are those of English; colours and widths are ignored.
+    Examples: 0.05 in `0.0%` is `5.0%`, 99.5 in `[$€-407] #,##0.00` is `€ 99.50`.
+    """
+    plain = str(int(value)) if abs(value) < 1e15 and value == int(value) else f"{value:.15g}"
+    has_condition = re.search(r"\[[<>=]", form) is not None
+    if form in ("", "General") or len(form) > _LONGEST or abs(value) > _LARGEST or has_condition:
+        return plain
+    positive, *others = _SECTION.findall(form)[:-1]  # the last match is the empty end
+    section = positive
+    if value < 0 and others:
+        section = others[0]
+    elif value == 0 and len(others) > 1:
+        section = others[1]
+    text = _fill(value, section)
+    if text is None:
+        return plain
+    has_own_sign = section is not positive and text != _fill(value, positive)
+    is_negative = value < 0 and any(digit in text for digit in "123456789")
+    return f"-{text}" if is_negative and not has_own_sign else text
+
+
+def _fill(value: float, section: str) -> str | None:
+    """Return the digits of a number between the texts of a section; None for an unknown section."""
+    # blanks keep the offsets of the digits
+    without_literals = _LITERAL.sub(lambda literal: " " * len(literal[0]), section)
+    shape = _SHAPE.fullmatch(without_literals)
+    if shape is None:
+        return None
+    whole, decimals = shape["whole"] or "", shape["decimals"] or ""
+    if not whole and not decimals:
+        return _unquote(section)
+    try:
+        number = abs(Decimal(repr(value))).scaleb(2 * without_literals.count("%"))
+        rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
+    except InvalidOperation:  # more digits than any program shows
+        return None
+    digits, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
+    least = len(decimals.rstrip("#?"))  # digits that are shown even if they are 0
+    fraction = fraction[:least] + fraction[least:].rstrip("0")
+    digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
+    start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point
+    end = shape.end("decimals") if decimals else shape.end("whole")
+    before, after = _unquote(section[:start]), _unquote(section[end:].removeprefix("."))
+    return " ".join(f"{before}{digits}{'.' if fraction else ''}{fraction}{after}".split())
+
+
+def _unquote(text: str) -> str:
+    return _LITERAL.sub(lambda literal: literal[1] or literal[2] or literal[3] or "", text)
+
+
+def show_moment(moment: date | time | timedelta, form: str) -> str:
+    """Return a date, time or duration in the order of ISO 8601, as far as its format shows it."""
+    if isinstance(moment, timedelta):
+        minutes, seconds = divmod(int(moment.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    letters = set(_LITERAL.sub("", form).lower())
+    clock = f"{moment:%H:%M:%S}" if isinstance(moment, datetime | time) else ""
+    if isinstance(moment, time) or (isinstance(moment, datetime) and letters and letters.isdisjoint("yd")):
+        return clock
+    day = moment.isoformat()[:10]
+    if "y" in letters and "d" not in letters:  # `mmm yyyy` shows no day
+        day = day[:7] if "m" in letters else day[:4]
+    shows_clock = "h" in letters or (not letters and clock != "00:00:00")
+    return f"{day} {clock}" if clock and shows_clock else day

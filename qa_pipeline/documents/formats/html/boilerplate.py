@@ -269,7 +269,9 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
     default_ink, default_paper = ("", "") if has_linked_sheet else ("black", "white")
     blended = []
     for node in coloured.values():
-        has_coloured_part = any(part.mem_id in coloured for part in node.css("*") if part != node)
+        has_coloured_part = any(
+            part.mem_id in coloured for part in node.css("*") if part.mem_id != node.mem_id
+        )
         ink = inks.get(_nearest(node, inks), default_ink)
         paper = papers.get(_nearest(node, papers), default_paper)
         if not has_coloured_part and looks_alike(ink, paper):

@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.assembly import Style, numeral
@@ -15,11 +14,11 @@ if TYPE_CHECKING:
 VALUE = f"{WORD}val"
 _FALSE = frozenset({"0", "false", "off", "none"})
 _BODY_TEXT = 9  # the outline level, counted from 0, of body text (ISO 29500-1, 17.3.1.20)
+_DEEPEST = 8  # levels of a list, from 0 (ISO 29500-1, 17.9.3)
 _LONGEST_CHAIN = 50  # styles: a ring of them must end
 _ROLES = {
-    "heading": r"(?:heading|rubrik|überschrift|overskrift|titre|título|kop) ?([1-9])",
+    "heading": r"(?:heading|rubrik|überschrift) ?([1-9])|(?:document ?)?title|titel|rubrik|dokumenttitel",
     "item": r"(?:list bullet|list number|aufzählungszeichen|listennummer|punktlista) ?([2-9]?)",
-    "title": r"(?:document ?)?title|titel|rubrik|dokumenttitel",
     "code": r"(?:.{0,80}(?:source ?code|code ?block|quell(?:text|code)|källkod|programkod).{0,80}|kod|listing"
     r"|code(?: text| snippet| example)?|preformatted(?: text)?|html preformatted|macro ?text)",
     "quote": r"(?:intense |starkt |intensives )?(?:quote|quotations?|citat|zitat)|block text",
@@ -30,7 +29,7 @@ _ROLES = {
 
 
 class Role(NamedTuple):
-    """Name the kind of a paragraph; `level` counts from 0 for titles and list items, from 1 for headings."""
+    """Name the kind of a paragraph; `level` counts from 0 for list items, from 1 for headings."""
 
     name: str = "p"
     level: int = 0
@@ -55,15 +54,12 @@ class Styles:
         self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
         self._looks: dict[tuple[str, str], dict[str, _Element]] = {}
         self._roles: dict[str, Role] = {}
-
-    @cached_property
-    def default(self) -> str:
-        """Return the id of the default paragraph style."""
-        for style_id, style in self._styles.items():
-            is_default = style.get(f"{WORD}default", "0") not in _FALSE
-            if is_default and style.get(f"{WORD}type") == "paragraph":
-                return style_id
-        return ""
+        defaults = (
+            style_id
+            for style_id, style in self._styles.items()
+            if style.get(f"{WORD}default", "0") not in _FALSE and style.get(f"{WORD}type") == "paragraph"
+        )
+        self.default = next(defaults, "")
 
     def chain(self, style_id: str) -> Iterator["_Element"]:
         """Yield a style and its ancestors."""
@@ -81,7 +77,9 @@ class Styles:
             look: dict[str, _Element] = {}
             for style_id in (paragraph_style, run_style):
                 for style in reversed(list(self.chain(style_id))):
-                    look |= {str(child.tag): child for child in style.iterfind(f"{WORD}rPr/*")}
+                    # the shading of a paragraph is the ground of its runs
+                    own = (*style.iterfind(f"{WORD}pPr/{WORD}shd"), *style.iterfind(f"{WORD}rPr/*"))
+                    look |= {str(child.tag): child for child in own}
             self._looks[paragraph_style, run_style] = look
         look = self._looks[paragraph_style, run_style]
         return look if properties is None else look | {str(child.tag): child for child in properties}
@@ -97,18 +95,12 @@ class Styles:
             self._roles[style_id] = next(filter(None, map(_role_by_name, names)), by_outline)
         return self._roles[style_id]
 
-    def shade(self, properties: "_Element | None", style_id: str) -> "_Element | None":
-        """Return the shading of a paragraph: its own, or that of its style."""
-        holders = [properties, *(style.find(f"{WORD}pPr") for style in self.chain(style_id))]
-        shades = (holder.find(f"{WORD}shd") for holder in holders if holder is not None)
-        return next((shade for shade in shades if shade is not None), None)
-
 
 def _role_by_name(style_name: str) -> Role | None:
     """Return the kind that the name of a style states, such as `Heading 2`."""
     for role, pattern in _ROLES.items():
         if match := re.fullmatch(pattern, style_name, re.IGNORECASE):
-            number = int(match[1] or 1) if match.groups() else 0
+            number = int(match[1] or 1) if match.groups() else 1
             return Role(role, number - 1 if role == "item" else number)
     return None
 
@@ -124,7 +116,6 @@ class _List(NamedTuple):
     counted_with: str
     levels: "Mapping[int, _Element]"
     starts: Mapping[int, int]
-    level_of_style: Mapping[str, int]
 
     def start_of(self, level: int) -> int:
         """Return the first number of a level."""
@@ -147,34 +138,30 @@ class Numbering:
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
         self._begun: set[tuple[str, int]] = set()  # lists and levels with a paragraph
 
-    def find_level(self, properties: "_Element | None", style_id: str) -> tuple[str, int] | None:
-        """Return the list and level of a paragraph; None outside lists, and on a level without a mark."""
+    def take_next(self, properties: "_Element | None", style_id: str) -> tuple[int, str] | None:
+        """Return the level of a paragraph and its number as Word shows it, such as `2.1`; "" for a bullet.
+
+        Paragraphs outside lists, or on a level without a mark, give None.
+        """
         own = None if properties is None else properties.find(f"{WORD}numPr")
         by_style = (style.find(f"{WORD}pPr/{WORD}numPr") for style in self._styles.chain(style_id))
         inherited = next((part for part in by_style if value_of(part, "numId")), None)
         list_id = value_of(own, "numId") or value_of(inherited, "numId")
         if list_id in ("", "0"):  # 0 takes a paragraph out of the list of its style
             return None
-        numbered_list = self._lists.get(list_id)
-        level = read_number(value_of(own, "ilvl") or value_of(inherited, "ilvl"), 0)
-        if numbered_list is not None and style_id and not value_of(own, "ilvl"):  # a style has its own level
-            level = numbered_list.level_of_style.get(style_id, level)
-        definition = numbered_list.levels.get(level) if numbered_list else None
-        has_mark = value_of(definition, "numFmt") != "none" or value_of(definition, "lvlText").strip()
-        return (list_id, level) if definition is None or has_mark else None
-
-    def count(self, list_id: str, level: int) -> str:
-        """Return the next number of a list and level as Word shows it, such as `2.1`; "" for a bullet."""
+        level = min(read_number(value_of(own, "ilvl") or value_of(inherited, "ilvl"), 0), _DEEPEST)
         numbered_list = self._lists.get(list_id)
         definition = numbered_list.levels.get(level) if numbered_list else None
         if numbered_list is None or definition is None or value_of(definition, "numFmt") == "bullet":
-            return ""
+            return level, ""
+        text = value_of(definition, "lvlText")
+        if value_of(definition, "numFmt") == "none" and not text.strip():
+            return None
         counts = self._counts[numbered_list.counted_with]
         restarts = level in numbered_list.starts and (list_id, level) not in self._begun
-        if restarts or level not in counts:
-            counts[level] = numbered_list.start_of(level)
-        else:
-            counts[level] += 1
+        counts[level] = (
+            numbered_list.start_of(level) if restarts or level not in counts else counts[level] + 1
+        )
         self._begun.add((list_id, level))
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
@@ -184,9 +171,9 @@ class Numbering:
             other = int(sign[1]) - 1
             number = counts.get(other, numbered_list.start_of(other))
             form = value_of(numbered_list.levels.get(other), "numFmt", "decimal")
-            return format_number(number, "decimal" if shows_digits else form)
+            return _format_number(number, "decimal" if shows_digits else form)
 
-        return " ".join(_LEVEL_SIGN.sub(write_level, value_of(definition, "lvlText")).split())
+        return level, " ".join(_LEVEL_SIGN.sub(write_level, text).split())
 
 
 def _read_list(
@@ -208,11 +195,10 @@ def _read_list(
         for override in overrides
         if value_of(override, "startOverride")
     }
-    level_of_style = {value_of(definition, "pStyle"): level for level, definition in levels.items()}
-    return _List(abstract_id, levels, starts, level_of_style)
+    return _List(abstract_id, levels, starts)
 
 
-def format_number(value: int, form: str) -> str:
+def _format_number(value: int, form: str) -> str:
     """Return a number in a format of Word, in digits for an unknown format."""
     if form == "decimalZero":
         return f"{value:02}"

@@ -1,10 +1,9 @@
 """Read Office files as containers of XML parts (Open Packaging, ISO 29500-2)."""
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from qa_pipeline.documents.assembly import Omissions
@@ -38,8 +37,6 @@ def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
     return root
 
 
-Kind = Literal["Word", "PowerPoint", "Excel"]
-
 WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 SLIDES = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -50,25 +47,14 @@ MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _TEXTS = (f"{DRAWING}t", f"{WORD}t", f"{MATH}t")
 _LINKS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
-_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+_LANGUAGE = "{http://purl.org/dc/elements/1.1/}language"
 
-_ROOTS: dict[Kind, str] = {
-    "Word": f"{WORD}document",
-    "PowerPoint": f"{SLIDES}presentation",
-    "Excel": "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}workbook",
-}
-_SUFFIXES: dict[Kind, str] = {"Word": ".docx", "PowerPoint": ".pptx", "Excel": ".xlsx"}
+_ROOTS = {".docx": "document", ".pptx": "presentation", ".xlsx": "workbook"}
+"""The roots of main parts."""
 _OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _LARGEST_TREE = 50_000_000  # bytes
 """A tree takes some ten times the bytes of its XML."""
-
-_NO_TITLE = re.compile(
-    r"(?:untitled|document|dokument|presentation|präsentation|word document|microsoft word|"
-    r"powerpoint[ -]pr[eä]sentation|slide|folie|bild)[ -]?\d*|"
-    r"microsoft \w+ - .*|.*\.(?:doc|dot|ppt|pot)[xm]?",
-    re.IGNORECASE,
-)
 
 
 class Package:
@@ -115,42 +101,29 @@ def library_failures() -> Iterator[None]:
         raise DocumentFailure("damaged", f"its library refuses it with {type(error).__name__}") from error
 
 
-def open_package(content: bytes, expected_kind: Kind, limits: ReaderLimits = LIMITS) -> tuple[Package, str]:
+def open_package(content: bytes, suffix: str, limits: ReaderLimits = LIMITS) -> tuple[Package, str]:
     """Open an Office file; returns it and the name of its main part. Raises a DocumentFailure."""
-    suffix = _SUFFIXES[expected_kind]
     if content.startswith(_OLE_START) and _OLE_ENCRYPTED in content:
         raise DocumentFailure("encrypted", "the file is protected by a password")
-    if content.startswith((_OLE_START, b"{\\rtf")):
-        kind = f"an old {expected_kind}" if content.startswith(_OLE_START) else "an RTF"
-        raise DocumentFailure("unsupported_format", f"{kind} file, whatever its suffix; save it as {suffix}")
     if not content.startswith(ZIP_START):
-        raise DocumentFailure("damaged", f"the file lacks the signature of a {expected_kind} file")
+        is_old = content.startswith((_OLE_START, b"{\\rtf"))  # such as an old Word file
+        detail = f"the file is not of the format {suffix}; save it as {suffix}"
+        raise DocumentFailure("unsupported_format" if is_old else "damaged", detail)
     package = Package(content, limits)
     main = next(iter(package.linked("", "officeDocument")), None)
-    if main is None:
-        detail = f"the ZIP container holds no document, so it is not a {expected_kind} file"
-        raise DocumentFailure("damaged", detail)
-    if package.tree(main).tag != _ROOTS[expected_kind]:
-        raise DocumentFailure("damaged", f"the main part is not one of a {expected_kind} file")
+    if main is None or package.tree(main).tag.rpartition("}")[2] != _ROOTS[suffix]:
+        raise DocumentFailure("damaged", f"the ZIP container has no main part of a {suffix} file")
     return package, main
 
 
 def read_file(about: "Iterable[_Element]", blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
-    """Return a parsed file, with its declared language, and its title unless the text has a title."""
-    holders = list(about)
-    title = _first_text(holders, f"{_DUBLIN_CORE}title")
-    has_title = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
+    """Return a parsed file with the language that its properties declare."""
+    languages = (holder.findtext(_LANGUAGE) for holder in about)
     return ParsedFile(
         blocks=tuple(blocks),
-        title=None if has_title or _NO_TITLE.fullmatch(title or "") else title,
-        language=declared_language(_first_text(holders, f"{_DUBLIN_CORE}language")),
+        language=declared_language(next(filter(None, languages), None)),
         left_out=omissions.record(),
     )
-
-
-def _first_text(holders: "Iterable[_Element]", name: str) -> str | None:
-    texts = (" ".join((holder.findtext(name) or "").split()) for holder in holders)
-    return next(filter(None, texts), None)
 
 
 def read_number(written: str | None, otherwise: int) -> int:

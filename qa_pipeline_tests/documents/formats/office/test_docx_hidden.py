@@ -15,8 +15,6 @@ HIDDEN = {
     "vanish": ("<w:vanish/>", ""),
     "white": (WHITE, ""),
     "tiny": ('<w:sz w:val="1"/>', ""),
-    "black on a solid black run": ('<w:color w:val="000000"/><w:shd w:val="solid" w:color="000000"/>', ""),
-    "black on a black paragraph": ('<w:color w:val="000000"/>', BLACK),
     "automatic on a black highlight": ('<w:highlight w:val="black"/>', ""),
     "white by a style of signs": ('<w:rStyle w:val="WhiteSigns"/>', ""),
     "tiny by a style of paragraphs": ("", '<w:pStyle w:val="Tiny"/>'),
@@ -26,6 +24,7 @@ SEEN = {
     "white on a black run": (f"{WHITE}{BLACK}", ""),
     "white on a black paragraph": (WHITE, BLACK),
     "automatic on black": (BLACK, ""),
+    "white on a solid black run": (f'{WHITE}<w:shd w:val="solid" w:color="000000"/>', ""),
     "white on a black highlight": (f'{WHITE}<w:highlight w:val="black"/>', ""),
     "shown again": ('<w:rStyle w:val="WhiteSigns"/><w:color w:val="202020"/>', ""),
 }

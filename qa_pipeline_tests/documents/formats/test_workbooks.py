@@ -1,6 +1,6 @@
 import pytest
 
-from qa_pipeline.documents.formats.number_formats import show_number
+from qa_pipeline.documents.formats.workbooks import show_number
 
 
 @pytest.mark.parametrize(
