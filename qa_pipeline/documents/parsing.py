@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from qa_pipeline.documents.assembly import Assembled, assemble, check_length, lay_out
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.registry import PARSERS, SUFFIXES, suffix_of
+from qa_pipeline.documents.formats.registry import PARSERS
 from qa_pipeline.documents.masking.masking import bare_mask, text_mask
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
@@ -73,7 +73,6 @@ _COLUMNS_READER = TypeAdapter(ContentRow)
 ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
 """Settings that never change the text of a document."""
 
-_MISNAMED = ("damaged", "binary_content")
 _LONGEST_TITLE = 300  # characters, as of a heading
 _LONGEST_NOTE = 2000  # characters of an address, which browsers take up to, or of a licence
 _LONGEST_LOOKED_AT = 10_000  # characters that are masked before they are cut
@@ -109,14 +108,7 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
     """Parse a file, masked as the settings ask; raises a DocumentFailure."""
     if not request.source.content.strip():
         raise DocumentFailure("empty_file", "the file holds nothing")
-    try:
-        parsed = PARSERS[request.format](request.source, settings)
-    except DocumentFailure as failure:
-        suffix = suffix_of(request.source.content)
-        if failure.reason in _MISNAMED and suffix is not None and SUFFIXES[suffix] != request.format:
-            detail = f"the content is that of a {suffix} file; give it that suffix"
-            raise DocumentFailure(failure.reason, detail) from failure
-        raise
+    parsed = PARSERS[request.format](request.source, settings)
     check_length(sum(len(block.text) for block in parsed.blocks), settings)
     text = assemble(parsed.blocks, text_mask(settings.masking))
     if not text.text:

@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.parsing import ContentRow, ParseRequest, parse_file, read_columns
 from qa_pipeline_tests.documents.builders import SETTINGS, source
 
@@ -41,20 +40,3 @@ def test_columns_of_a_document_come_back_as_they_were() -> None:
 def test_columns_that_do_not_fit_the_table_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"ContentRow|order|large"):
         replied(row(**changes))
-
-
-@pytest.mark.parametrize(
-    ("content", "reader", "suffix"),
-    [
-        (b"PK\x03\x04 word/document.xml", "pdf", ".docx"),
-        (b"%PDF-1.7 \x00", "docx", ".pdf"),
-        (b"%PDF-1.7 \x00\x01", "text", ".pdf"),
-        (b"<!DOCTYPE html><p>Text.", "pdf", ".html"),
-    ],
-)
-def test_a_file_with_another_suffix_than_its_content_is_named_as_what_it_is(
-    content: bytes, reader: str, suffix: str
-) -> None:
-    with pytest.raises(DocumentFailure) as caught:
-        parse_file(ParseRequest(source(content), reader), SETTINGS)
-    assert suffix in caught.value.detail

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
-from qa_pipeline.documents.corpus.archives import ZIP_START
 from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, spreadsheet, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.office import docx, pptx
@@ -49,16 +48,6 @@ SAVE_AS = {
     **dict.fromkeys((".ps", ".djvu", ".xps"), ".pdf"),
 }
 """Unsupported formats, and the suffix to save them as."""
-_LOOKED_AT = 1024
-_PARTS = {
-    b"word/document.xml": ".docx",
-    b"xl/workbook.xml": ".xlsx",
-    b"ppt/presentation.xml": ".pptx",
-    b"META-INF/container.xml": ".epub",
-    b"opendocument.text": ".odt",
-    b"opendocument.spreadsheet": ".ods",
-}
-"""Names of members of an archive that tell its format."""
 ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
 """Formats whose headings name rows or sheets, never the document."""
 
@@ -66,14 +55,3 @@ ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
 def format_of(path: str, readers: Mapping[str, str] = {}) -> str | None:
     """Return the format of a file's suffix, or None; `readers` are formats of further suffixes."""
     return {**SUFFIXES, **readers}.get(PurePosixPath(path).suffix.lower())
-
-
-def suffix_of(content: bytes) -> str | None:
-    """Return the suffix that a file should have by its bytes, or None."""
-    start = content[:_LOOKED_AT]
-    if b"%PDF-" in start:
-        return ".pdf"
-    if start.startswith(ZIP_START):
-        return next((suffix for part, suffix in _PARTS.items() if part in content), None)
-    is_page = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html"))
-    return ".html" if is_page else None
