@@ -163,8 +163,7 @@ _ROWS = frozenset(
 """Elements whose parts are written one after another; other elements with parts have no form on a line."""
 _LOOSE = "=≈≠<>≤≥+-−±×·*,;"
 """Signs that bind less than a fraction, so that it needs no brackets beside them."""
-_MEETING = re.compile(r"(?:[^\W\d_]{2}|[\^_/].*\w|\d(?=\0\d)|\w(?=\0[^\W\d_]{2}))\0(?=\w)")
-"""Two texts, with a zero byte between them, that would be read as a single name, number or exponent."""
+_LONG_NAME = r"[^\W\d_]{2,}"  # such as sin; letters of a product are names of their own
 _BRACKETS = re.compile(r"[(\[{][)\]}]")
 _INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
 
@@ -255,10 +254,17 @@ def _join(parts: Sequence[str]) -> str:
                 text = f" {part}"  # a number such as 1 1/2
             elif before[-1:] not in _LOOSE or after[:1] not in _LOOSE:
                 text = f"({part})"
-        elif written[-1:].isalnum() and _MEETING.search(f"{before}\0{part}"):
+        elif written[-1:].isalnum() and part[0].isalnum() and _needs_blank(before, part):
             text = f" {part}"
         written += text
     return written
+
+
+def _needs_blank(before: str, part: str) -> bool:
+    """Return True if two texts that meet would be read as a name, a number or an exponent."""
+    are_numbers = before[-1].isdigit() and part[0].isdigit()
+    has_long_name = re.search(rf"{_LONG_NAME}\Z", before) or re.match(_LONG_NAME, part)
+    return are_numbers or has_long_name is not None or any(sign in before for sign in "^_/")
 
 
 def _scripts(base: str, below: str = "", above: str = "") -> str:

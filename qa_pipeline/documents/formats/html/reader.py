@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from lxml.html import fragment_fromstring
 
@@ -18,9 +18,6 @@ from qa_pipeline.records import Block
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-
-Role = Literal["text", "block", "inline", "unseen"]
-"""`block` ends the text before it, and `inline` does not."""
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
@@ -36,13 +33,9 @@ _ENDS = {"q": "”", "sup": LEVEL, "sub": LEVEL}
 
 
 @lru_cache(maxsize=1024)
-def role_of(tag: str) -> Role:
-    """Return the role of an element in the text; custom elements have a hyphen and are blocks."""
-    if tag == "-text":
-        return "text"
-    if tag.startswith(("-", "_", "!")):  # comments and the like
-        return "unseen"
-    return "block" if tag in BREAKING or tag in HEADINGS or "-" in tag else "inline"
+def _is_block(tag: str) -> bool:
+    """Return True if an element ends the text before it, as custom elements (`x-note`) do."""
+    return tag in BREAKING or tag in HEADINGS or "-" in tag
 
 
 _LAYOUT = "table table, table h1, table h2, table h3, table section, table article"
@@ -95,7 +88,7 @@ class Reader:
 
     def open(self, tag: str, node: "LexborNode") -> None:
         """Begin an element that means something for the text."""
-        if role_of(tag) == "block":
+        if _is_block(tag):
             self.flush()
             self._enter(tag, node)
         elif tag in _STARTS:
@@ -103,7 +96,7 @@ class Reader:
 
     def close(self, tag: str) -> None:
         """End an element that was opened."""
-        if role_of(tag) == "block":
+        if _is_block(tag):
             self.flush()
             self._leave(tag)
         elif tag in _ENDS:
@@ -253,16 +246,15 @@ def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> lis
     node = root.first_child
     while node is not None:
         tag = node.tag or ""
-        role = role_of(tag)
         child = None
-        if role == "text":
+        if tag == "-text":
             reader.text(node.text_content or "")
         elif tag == "math":
             formula = fragment_fromstring(node.html or "")
             reader.text(write_formula(formula, omissions, node.text()))
         elif tag == "table" and (depth or not _is_layout(node)):
             reader.table(_read_table(node, omissions, depth))
-        elif role != "unseen":
+        elif not tag.startswith(("-", "_", "!")):  # comments and the like
             reader.open(tag, node)
             child = node.first_child
             if child is None:
