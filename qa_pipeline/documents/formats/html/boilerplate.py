@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 _BOXES = "div, section, ul, ol, p"
 _PROSE = "p, pre, table, dl, blockquote"
 _HEADINGS_WITHOUT_LINK = ":is(h1, h2, h3, h4, h5, h6):not(:has(a[href]))"
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]- \t\r\n\f\xa0"))
 _LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has more
 _LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
-_LANGUAGE_CODE = 3  # letters of a lone link behind a label, such as "en" in a choice of languages
 _LONGEST_LABEL = 100  # characters
 _MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: boxes around a box with more are content
 
@@ -78,10 +76,8 @@ def _is_navigation(
     for link in links:
         label = label.replace(link.text(), "", 1)
     label = " ".join(label.translate(dict.fromkeys(_SEPARATORS, " ")).split())
-    if not label:
-        return len(links) > 1
-    is_label = label.endswith(":") and len(label.split()) <= _LABEL_WORDS
-    return is_label and (len(links) > 1 or linked <= _LANGUAGE_CODE)
+    is_label = label == "" or (label.endswith(":") and len(label.split()) <= _LABEL_WORDS)
+    return is_label and len(links) > 1
 
 
 _KINDS = {
