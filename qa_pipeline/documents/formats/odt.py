@@ -48,12 +48,13 @@ class _Markup:
         self.styles = {
             style.get(f"{STYLE}name", ""): style for tree in trees for style in tree.iter(f"{STYLE}style")
         }
-        self.levels: dict[tuple[str, int], _Element] = {}  # by style of the list, and level from 1
+        self.levels: dict[tuple[str, int], dict[str, str]] = {}  # by style of the list, and level from 1
         lists = (part for tree in trees for part in tree.iter(f"{TEXT}list-style", f"{TEXT}outline-style"))
         for part in lists:
             name = _OUTLINE if part.tag == f"{TEXT}outline-style" else part.get(f"{STYLE}name", "")
-            self.levels |= {(name, read_number(level.get(f"{TEXT}level"), 0)): level for level in part}
-        self.looks: dict[str, tuple[str, str]] = {}
+            for level in part:
+                properties = {str(key): str(value) for key, value in level.items()}
+                self.levels[name, read_number(level.get(f"{TEXT}level"), 0)] = properties
         self.open_lists: list[str] = []  # their styles
         self.counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
         self.number = ""  # of the next paragraph
@@ -74,13 +75,7 @@ class _Markup:
     def _look_of(self, element: "_Element") -> tuple[str, str]:
         """Return the HTML element of a style, "" for a plain one, and the CSS of it and its parents."""
         names = (element.get(f"{space}style-name") for space in (TEXT, TABLE, _DRAW))
-        name = next(filter(None, names), "")
-        if name not in self.looks:
-            self.looks[name] = self._resolve(name)
-        return self.looks[name]
-
-    def _resolve(self, name: str) -> tuple[str, str]:
-        style_names = [name]  # the style, then its parents, whose properties it overrides
+        style_names = [next(filter(None, names), "")]  # the style, then its parents, which it overrides
         properties: dict[str, str] = {}
         while style_names[-1] in self.styles and len(style_names) < _MOST_REPEATED:
             style = self.styles[style_names[-1]]

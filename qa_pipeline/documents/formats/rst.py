@@ -201,7 +201,7 @@ class _CommaTable(tables.CSVTable):
         for name in ("header-rows", "stub-columns", "header", "keepspace", "delim", "quote", "escape")
     })  # fmt: skip
 
-    def run(self) -> list[nodes.Node]:
+    def run(self) -> list[Any]:
         if "file" in self.options or "url" in self.options:
             return [_left_out("include", "\n".join([*self.arguments, *self.content]))]
         return list(super().run())
