@@ -187,17 +187,16 @@ _LARGEST = {"letters": 26**3, "roman": 3999}
 
 @dataclass(slots=True)
 class OrderedList:
-    """A list while it is read: the number of the next item, and the step to the following item."""
+    """A list while it is read: the number of the next item."""
 
     following: int = 1
     style: Style = "digits"
     upper: bool = False
-    step: int = 1
 
     def number(self, own_value: int | None = None) -> str:
         """Return the number of the next item as `6.`, `b)` or `iv)`, since `A. ` may begin a name."""
         value = self.following if own_value is None else own_value
-        self.following = value + self.step
+        self.following = value + 1
         written = numeral(value, self.style, upper=self.upper)
         return f"{written}." if written[-1].isdigit() else f"{written})"
 

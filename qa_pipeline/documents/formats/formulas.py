@@ -6,7 +6,7 @@ Readers put raised, lowered and struck-out text between the signs `RAISED`, `LOW
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.text.doubt import SIGNS
@@ -95,19 +95,19 @@ def is_mark(text: str) -> bool:
 def write_script(raised: str, before: str, after: str) -> str:
     """Return raised text as written between two texts, empty for the mark of a note."""
     base = before.split()[-1] if before.strip() else ""
-    is_exponent = _EXPONENT.fullmatch(raised) is not None
-    exponent = raised if is_exponent else _bracketed(raised)
     if base[-1:] in _STARTS:
         if raised.isdigit() and _ISOTOPE.match(after):
-            return f"^{exponent}"
+            return f"^{raised}"
         return "" if is_mark(raised) else raised
     if raised in ("®", "™", "©", "℠") or _is_ending(base, raised):
         return raised
     if is_mark(raised) and not _is_power(raised, base, before, after):
         return ""
-    if not is_exponent and _WORD.search(base) and not _is_term(base, before, raised):
+    is_exponent = _EXPONENT.fullmatch(raised) is not None
+    word = _WORD.search(base)
+    if word and len(word[0]) > 1 and not is_exponent and not raised.isdigit():
         return f" {raised}"
-    return f"^{exponent}{_gap(after)}"
+    return f"^{raised if is_exponent else _bracketed(raised)}{_gap(after)}"
 
 
 def _write_lowered(inside: str, before: str, after: str) -> str:
@@ -115,9 +115,7 @@ def _write_lowered(inside: str, before: str, after: str) -> str:
     base = before.split()[-1] if before.strip() else ""
     if base[-1:] in _STARTS or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside)):
         return inside
-    if " " in inside:
-        return f" {inside}"
-    return f"_{_bracketed_index(inside)}{_gap(after)}"
+    return f" {inside}" if " " in inside else f"_{_bracketed_index(inside)}{_gap(after)}"
 
 
 def _gap(after: str) -> str:
@@ -131,41 +129,31 @@ def _is_ending(base: str, inside: str) -> bool:
     return len(base) == 1 and inside in ("th", "st", "nd", "rd")
 
 
-def _is_power(inside: str, base: str, before: str, after: str) -> bool:
+def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     """Return True if a raised number or letter is an exponent rather than the mark of a note.
 
     Exponents follow 10 or 2, small numbers, variables, units, functions or bracketed terms, or meet an
     operator.
     """
-    if inside == "1" or not inside.isalnum():
+    if raised == "1" or not raised.isalnum():
         return False
-    if _OPERATOR_AFTER.match(after) or (base[-1].isalnum() and _OPERATOR_BEFORE.search(before)):
-        return inside.isdigit() or _is_term(base, before)
-    if number := _NUMBER.search(base):
-        common = number[0] in ("2", "10")
-        return common or (inside.isdigit() and number[0].isdigit() and len(number[0]) < 3)
-    word = _WORD.search(base)
-    if word and word[0] in _RAISABLE:
-        return inside.isdigit()
-    return _is_term(base, before)
-
-
-def _is_term(base: str, before: str, inside: str = "") -> bool:
-    """Return True if a text may have a power: a number, variable, product or bracket around a term."""
-    if inside.isdigit():
-        return True
     if base[-1] in ")]}":
         opening = max(before.rfind(sign) for sign in "([{")
         return _TERM.fullmatch(before[max(opening, 0) :].strip()) is not None
-    word = _WORD.search(base)
-    if word is None:
-        return base[-1].isalnum() or base[-1] == "."
-    return len(word[0]) == 1 or (len(word[0]) < 4 and _OPERATOR_BEFORE.search(base) is not None)
+    meets_operator = (_OPERATOR_AFTER.match(after) or _OPERATOR_BEFORE.search(before)) is not None
+    if number := _NUMBER.search(base):
+        is_small = len(number[0]) < 3 and number[0].isdigit()
+        return number[0] in ("2", "10") or meets_operator or (is_small and raised.isdigit())
+    if (word := _WORD.search(base)) is None:
+        return base[-1].isalnum()
+    is_variable = len(word[0]) == 1 and word[0] not in _RAISABLE
+    return is_variable or (raised.isdigit() and (word[0] in _RAISABLE or meets_operator))
 
 
 _DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call of its own
 _SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|\s+|.", re.DOTALL)
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
+_BASE = re.compile(r"[^\W_]+(?:[.,]\d+)*|.")
 _LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
 _SKIPPED = re.compile(r"annotation(?:-xml)?|mphantom|phant|none|\w*Pr|argSz")
 _ROWS = frozenset(
@@ -173,15 +161,11 @@ _ROWS = frozenset(
      "r", "e", "num", "den", "deg", "sub", "sup", "fName", "func", "d"}
 )  # fmt: skip
 """Elements whose parts are written one after another; other elements with parts have no form on a line."""
+_LOOSE = "=≈≠<>≤≥+-−±×·*,;"
+"""Signs that bind less than a fraction, so that it needs no brackets beside them."""
+_LONG_NAME = r"[^\W\d_]{2,}"  # such as sin; letters of a product are names of their own
+_BRACKETS = re.compile(r"[(\[{][)\]}]")
 _INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
-
-
-class _Part(NamedTuple):
-    text: str
-    kind: Literal["number", "name", "sign", "fraction", "script", "row"] = "row"
-
-
-_NONE = _Part("", "sign")
 
 
 class _UnwritableError(Exception):
@@ -194,20 +178,20 @@ def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") ->
     A formula without such a form is counted by its `signs`, and replaced by the sign of a doubt.
     """
     try:
-        text = _INVISIBLE_TIMES.sub("·", _write(formula, 0).text)
+        text = _INVISIBLE_TIMES.sub("·", _write(formula, 0))
     except _UnwritableError:
         omissions.add("formula", signs or "".join(map(str, formula.itertext())))
         return SIGNS["formula"]
     return text.translate({0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None})
 
 
-def _write(element: "_Element", depth: int) -> _Part:
+def _write(element: "_Element", depth: int) -> str:
     """Return an element and its children on a line; raises an _UnwritableError."""
     name = _name_of(element)
     if depth > _DEEPEST or "strike" in element.get("notation", ""):
         raise _UnwritableError
     if name in _LEAVES:
-        return _join([_token(text) for text in _TOKEN.findall("".join(map(str, element.itertext())))])
+        return _join(_TOKEN.findall("".join(map(str, element.itertext()))))
     texts_between = (element.text, *(child.tail for child in element))
     if any(text and text.strip() for text in texts_between):  # it belongs to no part of the formula
         raise _UnwritableError
@@ -217,26 +201,26 @@ def _write(element: "_Element", depth: int) -> _Part:
     return _compose(name, element, [_write(child, depth + 1) for child in children])
 
 
-def _compose(name: str, element: "_Element", parts: list[_Part]) -> _Part:
+def _compose(name: str, element: "_Element", parts: list[str]) -> str:
     """Return an element of MathML (`mfrac`) or OMML (`f`) from its written parts."""
     match name, parts:
         case "msub" | "munder" | "sSub", [base, below]:
-            return _scripts(base, below=below.text)
+            return _scripts(base, below=below)
         case "msup" | "sSup", [base, above]:
-            return _scripts(base, above=above.text)
+            return _scripts(base, above=above)
         case "msubsup" | "munderover" | "sSubSup", [base, below, above]:
-            return _scripts(base, below.text, above.text)
-        case "mfrac" | "f", [above, below] if above.text and below.text and not _lacks_bar(element):
-            return _Part(f"{_bracketed(above.text)}/{_bracketed(below.text)}", "fraction")
-        case ("mroot", [inside, degree]) | ("rad", [degree, inside]) if degree.text:
-            return _Part(f"{_bracketed(inside.text)}^(1/{_bracketed(degree.text)})", "script")
+            return _scripts(base, below, above)
+        case "mfrac" | "f", [above, below] if above and below and not _lacks_bar(element):
+            return f"{_bracketed(above)}/{_bracketed(below)}"
+        case ("mroot", [inside, degree]) | ("rad", [degree, inside]) if degree:
+            return f"{_bracketed(inside)}^(1/{_bracketed(degree)})"
         case ("msqrt", _) | ("rad", [_, _]):
-            return _Part(f"sqrt({_join(parts).text})")
+            return f"sqrt({_join(parts)})"
     if name not in _ROWS:
         raise _UnwritableError
     if name == "d":  # the brackets of OMML
         start, end = _property(element, "begChr") or "(", _property(element, "endChr") or ")"
-        return _Part(f"{start}{'|'.join(part.text for part in parts)}{end}")
+        return f"{start}{'|'.join(parts)}{end}"
     return _join(parts)
 
 
@@ -257,59 +241,41 @@ def _property(element: "_Element", name: str) -> str | None:
     return values[0] if values else None
 
 
-def _token(text: str) -> _Part:
-    if text.isspace():
-        return _Part("")
-    if text[0].isdigit():
-        return _Part(text, "number")
-    return _Part(text, "name" if text[0].isalpha() else "sign")
-
-
-def _join(parts: Sequence[_Part]) -> _Part:
+def _join(parts: Sequence[str]) -> str:
     """Return parts in a row, with brackets around a fraction that touches an operand."""
-    parts = [part for part in parts if part.text]
+    parts = [part for part in parts if part]
     if len(parts) == 1:
         return parts[0]
     written = ""
-    for before, part, after in zip([_NONE, *parts], parts, [*parts[1:], _NONE], strict=False):
-        text = part.text
-        has_slash = part.kind == "row" and "/" in text and not _is_enclosed(text)
-        if part.kind == "fraction" or has_slash:
-            if before.text.isdigit() and text.replace("/", "").isdigit():
-                text = f" {text}"  # a number such as 1 1/2
-            elif _is_operand(before, ")]}!/÷:^") or _is_operand(after, "([{!^\u2062"):
-                text = f"({text})"
-        elif _needs_blank(before, part, written):
-            text = f" {text}"
+    for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
+        text = part
+        if "/" in _empty_brackets(part)[1:]:
+            if before.isdigit() and part.replace("/", "").isdigit():
+                text = f" {part}"  # a number such as 1 1/2
+            elif before[-1:] not in _LOOSE or after[:1] not in _LOOSE:
+                text = f"({part})"
+        elif written[-1:].isalnum() and part[0].isalnum() and _needs_blank(before, part):
+            text = f" {part}"
         written += text
-    return _Part(written)
+    return written
 
 
-def _is_operand(part: _Part, binding_signs: str) -> bool:
-    """Return True if a fraction next to a part needs brackets."""
-    return part.kind != "sign" or (part.text != "" and part.text in binding_signs)
+def _needs_blank(before: str, part: str) -> bool:
+    """Return True if two texts that meet would be read as a name, a number or an exponent."""
+    are_numbers = before[-1].isdigit() and part[0].isdigit()
+    has_long_name = re.search(rf"{_LONG_NAME}\Z", before) or re.match(_LONG_NAME, part)
+    return are_numbers or has_long_name is not None or any(sign in before for sign in "^_/")
 
 
-def _needs_blank(before: _Part, part: _Part, written: str) -> bool:
-    """Return True if two letters or digits would meet and be read as a name, a number or an exponent."""
-    if not (written and written[-1].isalnum() and part.text[0].isalnum()):
-        return False
-    has_long_name = any(near.kind == "name" and len(near.text) > 1 for near in (before, part))
-    are_numbers = before.kind == part.kind == "number"
-    return has_long_name or are_numbers or before.kind in ("fraction", "script")
-
-
-def _scripts(base: _Part, below: str = "", above: str = "") -> _Part:
+def _scripts(base: str, below: str = "", above: str = "") -> str:
     """Return a base with its index and exponent, such as `x_1^2`; primes are written as they are."""
-    is_simple = base.kind != "script" and re.fullmatch(r"[\w.,]+", base.text) is not None
-    needs_brackets = not (is_simple or base.kind == "sign" or _is_enclosed(base.text))
-    written = f"({base.text})" if needs_brackets else base.text
+    written = base if _BASE.fullmatch(base) or _is_enclosed(base) else f"({base})"
     if below:
         written += f"_{_bracketed_index(below)}"
     if above:
         is_prime = not above.strip("′'″‴°∘")
         written += above if is_prime else f"^{_bracketed(above)}"
-    return _Part(written, "script")
+    return written
 
 
 def _bracketed(text: str) -> str:
@@ -323,14 +289,16 @@ def _bracketed_index(text: str) -> str:
 
 def _is_enclosed(text: str) -> bool:
     """Return True if the bracket that begins a text ends with it."""
-    if text[:1] not in ("(", "[", "{"):
-        return False
+    return _BRACKETS.fullmatch(_empty_brackets(text)) is not None
+
+
+def _empty_brackets(text: str) -> str:
+    """Return a text without the content of its brackets: `()/c` for `(a+b)/c`."""
+    outside = ""
     depth = 0
-    for index, sign in enumerate(text):
-        if sign in "([{":
-            depth += 1
-        elif sign in ")]}":
-            depth -= 1
-        if depth == 0:
-            return index == len(text) - 1
-    return False
+    for sign in text:
+        depth -= sign in ")]}"
+        if depth <= 0:
+            outside += sign
+        depth += sign in "([{"
+    return outside

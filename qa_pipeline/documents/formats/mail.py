@@ -93,9 +93,6 @@ class _Reader:
         elif kind == "multipart/alternative" and (version := self._choose_version(part)) is not None:
             yield from self._read_text(version, level)
         elif children:
-            for text in (part.preamble, part.epilogue):  # which mail programs do not show
-                if text and text.strip():
-                    self.omissions.add("beside_parts", text)
             for child in children:
                 yield from self._read_part(child, level)
         elif _is_text(part):

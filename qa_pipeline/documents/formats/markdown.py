@@ -115,16 +115,16 @@ def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> boo
 def _clean_inline(state: "StateCore") -> None:
     """Take out of paragraphs the marks and names that readers of the rendered page do not see."""
     omissions: Omissions = state.env["omissions"]
-    previous: list[str] = ["", ""]  # the types of the two tokens before
+    previous_type = ""
     for token in state.tokens:
         if token.type in ("footnote_reference_open", "footnote_reference_close"):
             token.tag = "div"
         elif token.type == "inline":
             text = token.content
-            if previous == ["blockquote_open", "paragraph_open"] and (alert := _ALERT.match(text)):
+            if alert := _ALERT.match(text):
                 omissions.add("box_kind", alert[0])
                 text = text[alert.end() :]
-            if previous[1] == "paragraph_open" and _MODULE.fullmatch(text):
+            if previous_type == "paragraph_open" and _MODULE.fullmatch(text):
                 omissions.add("script", text)
                 text = ""
             for comment in _JSX_COMMENT.findall(text):
@@ -133,7 +133,7 @@ def _clean_inline(state: "StateCore") -> None:
             if includes:
                 omissions.add("include", pieces=includes)
             token.content = _ATTRIBUTES.sub("", text)
-        previous = [previous[1], token.type]
+        previous_type = token.type
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

@@ -1,7 +1,7 @@
 """Read reStructuredText: docutils parses it and writes HTML, and the HTML reader reads that.
 
 Directives and roles are looked up here: docutils would report unknown ones as errors, and read files for
-others. Text of unknown directives is kept and their names are counted.
+others. Text of unknown directives is kept in a box, and they are counted.
 """
 
 import re
@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import asdict
 from functools import cache
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 from docutils import frontend, nodes, utils
 from docutils.parsers.rst import Directive, Parser, directives, roles, states, tableparser
@@ -46,28 +46,23 @@ _LEVELS = {
 }  # fmt: skip
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000  # characters
-_MOST_INNER = 20  # names of substitutions in substitutions: with each the text may double
 _LABELS = {
     "seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
-    "deprecated": "Deprecated since version",
-} | {
-    name: name.capitalize()
-    for name in ("attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning")
+    "deprecated": "Deprecated since version", "attention": "Attention", "caution": "Caution",
+    "danger": "Danger", "error": "Error", "hint": "Hint", "important": "Important", "note": "Note",
+    "tip": "Tip", "warning": "Warning",
 }  # fmt: skip
-_TITLED = frozenset({"admonition", "topic", "sidebar", "rubric", "tab", "tab-item", "dropdown"})
+_TITLED = frozenset({"admonition", "topic", "sidebar", "rubric", "table", "tab", "tab-item", "dropdown"})
 """Boxes whose argument is their title."""
 _FRAMES = frozenset({"class", "compound", "container", "epigraph", "highlights", "only", "pull-quote"})
 """Boxes without a title; their argument is a name of a look or a condition."""
-_CODE = frozenset({"code", "code-block", "sourcecode"})
-"""Their argument is a language."""
-_VERBATIM = frozenset({"parsed-literal", "math", "doctest", "productionlist"})
-_OMITTED = {
-    **dict.fromkeys(("contents", "toctree", "index"), "navigation"),
-    **dict.fromkeys(("header", "footer"), "running_head"),
-    **dict.fromkeys(("highlight", "meta", "title", "role", "default-role"), "metadata"),
-    "raw": "raw",
-}
-"""Directives without text of the document, and how their text is counted."""
+_VERBATIM = frozenset(
+    {"code", "code-block", "sourcecode", "parsed-literal", "math", "doctest", "productionlist"}
+)
+_OMITTED = frozenset(
+    {"contents", "toctree", "index", "header", "footer", "highlight", "meta", "title", "role", "raw"}
+)
+"""Directives without text of the document."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -80,20 +75,16 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     try:
         with _own_directives_and_roles():
             Parser(rfc2822=has_headers).parse(text, document)
-        unread = _replace_messages(document, text.split("\n"))
+        _replace_messages(document, text.split("\n"), omissions)
         PropagateTargets(document).apply()
         _substitute(document, omissions)
-        fields = _read_first_fields(document)
-        translator = _Translator(document, omissions, _take_title(fields))
+        translator = _Translator(document, omissions)
         document.walkabout(translator)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     blocks = read_fragment("".join(translator.body), omissions, page=False)
-    about = known_fields({name: " ".join(body.astext().split()) for name, body in fields.items()})
-    notes = list(omissions.notes())
-    if unread:
-        notes.append(f"markup that could not be read and was kept as written: {unread}")
-    return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=tuple(notes))
+    about = known_fields(_read_first_fields(document))
+    return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=omissions.notes())
 
 
 @cache
@@ -108,7 +99,7 @@ def _load_settings() -> Any:
 def _own_directives_and_roles() -> Iterator[None]:
     """Make docutils take directives, roles and simple tables from here; look-ups also return messages."""
     own: list[tuple[Any, str, Any]] = [
-        (directives, "directive", lambda name, *_: (_TABLES.get(name.lower(), _Directive), [])),
+        (directives, "directive", lambda name, *_: (_KINDS.get(name.lower(), _Directive), [])),
         (roles, "role", lambda *_: (_role, [])),
         (tableparser, "SimpleTableParser", _SimpleTable),
     ]
@@ -139,52 +130,46 @@ class _Options(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         return directives.unchanged
 
-    def __bool__(self) -> bool:
-        return True
-
 
 class _Directive(Directive):
-    """Any directive except tables. An unknown directive is a box that its name heads."""
+    """Any directive except tables of data. An unknown directive is a box that its name heads."""
 
     has_content = True
-    option_spec = _Options()
+    option_spec = _Options(caption=directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
         """Return the nodes of a directive such as `.. note:: argument`, with a body of lines below."""
-        if isinstance(self.state, states.SubstitutionDef):
-            # A picture, a date or an unknown directive, which have no text of their own.
+        if isinstance(self.state, states.SubstitutionDef):  # a picture or a date, without text of its own
             return [nodes.image(alt=self.options.get("alt", ""))]
         name = self.name.lower()
-        if name in _OMITTED:
-            is_include = not {"file", "url"}.isdisjoint(self.options)
-            if is_include:  # raw text of another file
-                return [_left_out("include")]
-            return [_left_out(_OMITTED[name], "\n".join([*self.content, *self.options.values()]))]
-        caption = StringList([self.options.pop("caption", "")], "document")
-        content = [*self._read(caption), *self._read_kind(name)]
-        rest = " ".join(self.options.values()).strip()  # of the options that are no text
-        return [*content, _left_out("option", rest)] if rest else content
-
-    def _read_kind(self, name: str) -> list[nodes.Node]:
-        """Return the nodes of argument and body, by the name of the directive; `alt` leaves the options."""
         argument, body = self._split_content()
-        if name in ("include", "literalinclude") or name.startswith("auto"):  # text of another file
-            return [_left_out("include", argument), *self._read(body)]
-        if name in _CODE or name in _VERBATIM:  # a language is no text, but a first formula is
-            text = "\n".join(body if name in _CODE else self.content).strip("\n")
-            return [nodes.literal_block(text, text)] if text.strip() else []
-        if name in ("image", "figure"):
-            return [nodes.image(alt=self.options.pop("alt", "")), *self._read(body)]
-        if name in _FRAMES:
-            option = [_left_out("option", argument)] if argument else []
-            return [*option, *self._read(body)]
-        if name in _TITLED:
-            return [nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body))]
-        # a box that its name heads, with the argument as its first line; an unknown name is counted
-        label = _LABELS.get(name)
-        unknown = [_left_out(f"directive_{re.sub(r'[^a-z0-9]+', '_', name)}"[:40])] if label is None else []
-        title = nodes.title("", label or re.sub(r"[-_:]", " ", name).capitalize())
-        return [*unknown, nodes.admonition("", title, *self._read(self.content))]
+        is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")
+        caption = self.options.pop("caption", "")
+        content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
+        what, unread = "directive", list(self.options.values())
+        if is_of_file or name in ("include", "literalinclude"):
+            what, unread = "include", [*unread, argument]
+            content += self._read(body)
+        elif name in _OMITTED:
+            unread = [*unread, *self.content]
+        elif name in _VERBATIM:  # the argument is a language of code, but a first formula
+            text = "\n".join(body if "code" in name else self.content).strip("\n")
+            content += [nodes.literal_block(text, text)] if text.strip() else []
+        elif name in ("image", "figure"):
+            what = "image"
+            content += self._read(body)
+        elif name in _FRAMES:
+            unread.append(argument)
+            content += self._read(body)
+        elif name in _TITLED:
+            content.append(nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body)))
+        else:  # a box that its name heads, with the argument as its first line
+            label = _LABELS.get(name)
+            what = what if label else "unknown_directive"
+            title = nodes.title("", label or re.sub(r"[-_:]", " ", name).capitalize())
+            content.append(nodes.admonition("", title, *self._read(self.content)))
+        is_counted = what != "directive" or "".join(unread).strip()
+        return [*content, _left_out(what, "\n".join(unread))] if is_counted else content
 
     def _split_content(self) -> tuple[str, StringList]:
         """Return the text after `::`, and the lines below."""
@@ -200,24 +185,32 @@ class _Directive(Directive):
         return list(inside.children)
 
 
-class _Table(Directive):
-    """Tables in lists and comma-separated lines, by docutils, with the options that mark headers."""
+class _ListTable(tables.ListTable):
+    """A table of nested lists, with the options that mark headers."""
 
-    def run(self) -> list[nodes.Node]:
+    option_spec = _Options(
+        {name: tables.ListTable.option_spec[name] for name in ("header-rows", "stub-columns")}
+    )
+
+
+class _CommaTable(tables.CSVTable):
+    """A table of lines with commas, which never reads another file."""
+
+    option_spec = _Options({
+        name: tables.CSVTable.option_spec[name]
+        for name in ("header-rows", "stub-columns", "header", "keepspace", "delim", "quote", "escape")
+    })  # fmt: skip
+
+    def run(self) -> list[Any]:
         if "file" in self.options or "url" in self.options:
-            title = [nodes.paragraph("", " ".join(self.arguments))] if self.arguments else []
-            return [*title, _left_out("include")]
-        self.options = {name: value for name, value in self.options.items() if name in _TABLE_OPTIONS}
+            return [_left_out("include", "\n".join([*self.arguments, *self.content]))]
         return list(super().run())
 
 
-_TABLE_OPTIONS = ("header-rows", "stub-columns", "header", "keepspace", "delim", "quote", "escape")
-_TABLES: dict[str, type[Directive]] = {"replace": misc.Replace, "unicode": misc.Unicode}
-for _name, _kind in {
-    "csv-table": tables.CSVTable, "list-table": tables.ListTable, "table": tables.RSTTable,
-}.items():  # fmt: skip
-    _known = {name: _kind.option_spec[name] for name in _TABLE_OPTIONS if name in _kind.option_spec}
-    _TABLES[_name] = type(_kind.__name__, (_Table, _kind), {"option_spec": _Options(_known)})
+_KINDS: dict[str, type[Directive]] = {
+    "csv-table": _CommaTable, "list-table": _ListTable, "replace": misc.Replace, "unicode": misc.Unicode,
+}  # fmt: skip
+"""Directives of docutils; all others are read by `_Directive`."""
 
 
 def _left_out(what: str, text: str = "") -> nodes.Node:
@@ -231,7 +224,7 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     link = None if name in _PLAIN_ROLES else _LINK.match(text)
     node: nodes.Node
     if name == "raw":
-        node = _left_out("raw", text)
+        node = _left_out("directive", text)
     elif name in _LEVELS:
         node = _LEVELS[name]("", text)
     elif name in ("strike", "del", "line-through"):
@@ -241,109 +234,68 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     elif name in ("pep", "rfc"):
         node = nodes.inline("", f"{name.upper()} {text.partition('#')[0].strip()}")
     else:
-        label = " ".join(text.lower().split()) if name == "ref" else ""  # of a section
+        label = text.lower() if name == "ref" else ""  # of a section
         # `~` and `!` only say how Sphinx links the name
         node = nodes.inline("", re.sub(r"^[~!]\.?", "", text), label=label)
     return [node], []
 
 
-def _replace_messages(document: nodes.document, lines: list[str]) -> int:
-    """Replace error messages by the markup that they quote, and return the number of unread markups."""
-    unread = 0
+def _replace_messages(document: nodes.document, lines: list[str], omissions: Omissions) -> None:
+    """Replace error messages by the markup that they quote; markup without a quote is counted."""
     for message in list(document.findall(nodes.system_message)):
         quoted = next(iter(message.findall(nodes.literal_block)), None)
-        title = _ADORNED.match(quoted.astext()) if quoted is not None else None
-        if quoted is None:
-            unread += _drop_message(message, lines)
-        elif title:
-            is_in_section = isinstance(message.parent, nodes.section | nodes.document)
-            message.replace_self((nodes.rubric if is_in_section else nodes.paragraph)("", title["text"]))
-        else:
-            message.replace_self(quoted)
-            unread += 1
-    return unread
-
-
-def _drop_message(message: nodes.system_message, lines: list[str]) -> int:
-    """Drop a message without a quote, and return the number of markups it is about.
-
-    After a malformed target or substitution, docutils takes the last line of it for a comment.
-    """
-    previous = message.parent[max(message.parent.index(message) - 1, 0)]
-    message.parent.remove(message)
-    if not isinstance(previous, nodes.comment) or "malformed" not in message.astext():
-        return 0
-    end = message["line"]  # the last line of the markup, which began with `..`
-    starts = [number for number in range(end) if lines[number].lstrip().startswith("..")]
-    written = "\n".join(map(str.strip, lines[starts[-1] if starts else 0 : end]))
-    previous.replace_self(nodes.literal_block(written, written))
-    return 1
+        if quoted is not None:
+            title = _ADORNED.match(quoted.astext())
+            is_heading = title and isinstance(message.parent, nodes.section | nodes.document)
+            message.replace_self(nodes.rubric("", title["text"]) if title and is_heading else quoted)
+            continue
+        message.parent.remove(message)
+        if "malformed" in message.astext():  # docutils drops the lines before the last
+            end = message["line"]
+            starts = [number for number in range(end) if lines[number].lstrip().startswith("..")]
+            omissions.add("malformed", "\n".join(lines[starts[-1] if starts else 0 : end]))
 
 
 def _substitute(document: nodes.document, omissions: Omissions) -> None:
-    """Resolve substitutions; many nested substitutions are kept as written, as their text may explode."""
-    names = document.substitution_names
+    """Resolve substitutions; substitutions in substitutions stay as written, as their text may explode."""
     definitions = list(document.findall(nodes.substitution_definition))
-    used = {node["refname"].lower() for node in document.findall(nodes.substitution_reference)}
-    nested = [node for each in definitions for node in each.findall(nodes.substitution_reference)]
-    for node in nested:
-        if len(nested) > _MOST_INNER or node["refname"].lower() not in names:
-            node.replace_self(nodes.Text(node.rawsource))
+    references = list(document.findall(nodes.substitution_reference))
+    used = {reference["refname"].lower() for reference in references}
     for definition in definitions:
+        for nested in list(definition.findall(nodes.substitution_reference)):
+            nested.replace_self(nodes.Text(nested.rawsource))
         if used.isdisjoint(name.lower() for name in definition["names"]):
             omissions.add("substitution", definition.astext())
     document.settings.line_length_limit = _LONGEST_SUBSTITUTION
     Substitutions(document).apply()
 
 
-def _read_first_fields(document: nodes.document) -> dict[str, nodes.Element]:
-    """Return the fields at the start of a file or under its title: the value of each by its name."""
+def _read_first_fields(document: nodes.document) -> dict[str, object]:
+    """Return the fields at the start of a file or under its title."""
     may_precede = nodes.document | nodes.section | nodes.title | nodes.Invisible | nodes.Text
     first = next((node for node in document.findall() if not isinstance(node, may_precede)), None)
     fields = first.children if isinstance(first, nodes.field_list) else []
-    return {
-        field[0].astext().strip().lower(): field[1]
-        for field in fields
-        if isinstance(field, nodes.field) and len(field) == 2 and isinstance(field[1], nodes.Element)
-    }
-
-
-def _take_title(fields: dict[str, nodes.Element]) -> nodes.Element | None:
-    """Remove the title from the headers of a Python Enhancement Proposal and return it."""
-    title = fields.get("title")
-    if title is None or not title.astext().strip():
-        return None
-    field = title.parent
-    if "rfc2822" not in field.parent["classes"]:
-        return None
-    field.parent.remove(field)
-    return title
+    texts = [[part.astext() for part in field.children] for field in fields]
+    return {text[0].strip().lower(): " ".join(text[-1].split()) for text in texts if len(text) == 2}
 
 
 class _Translator(html5_polyglot.HTMLTranslator):
     """Write HTML; comments, images and targets are counted."""
 
-    attribution_formats: ClassVar = {"dash": ("— ", "")}
-
-    def __init__(self, document: nodes.document, omissions: Omissions, title: nodes.Element | None) -> None:
+    def __init__(self, document: nodes.document, omissions: Omissions) -> None:
         super().__init__(document)
         self.omissions = omissions
-        if title is not None:
-            self.body.append(f"<h1>{self._inner(title)}</h1>")
-            self.initial_header_level = 2
-
-    def _inner(self, node: nodes.Element) -> str:
-        """Return the HTML inside a node, which is not added to the body."""
-        body, self.body = self.body, []
-        for child in node.children:
-            child.walkabout(self)
-        inner, self.body = "".join(self.body), body
-        return inner
 
     def _skip(self, what: str, text: str) -> None:
-        """Count a node as left out, and leave it."""
         self.omissions.add(what, text)
         raise nodes.SkipNode
+
+    def visit_field(self, node: Any) -> None:
+        """Write the title of a Python Enhancement Proposal as the heading of all."""
+        if "rfc2822" in node.parent["classes"] and node[0].astext().lower() == "title":
+            self.body.insert(0, f"<h1>{self.encode(node[-1].astext())}</h1>")
+            self.initial_header_level = 2
+            raise nodes.SkipNode
 
     def visit_comment(self, node: Any, sub: Any = None) -> None:
         self._skip(node.get("what", "comment"), node.astext())
@@ -366,61 +318,46 @@ class _Translator(html5_polyglot.HTMLTranslator):
             self.omissions.add("link_target", target)
 
     def visit_inline(self, node: Any) -> None:
-        """Visit a role; a reference to the label of a section is written as its title."""
+        """Write a role; a reference to the label of a section is written as its title."""
         section = self.document.ids.get(self.document.nameids.get(node.get("label", "")) or "")
         if isinstance(section, nodes.section):
             self.body.append(self.encode(section[0].astext()))
             self._skip("link_target", node.astext())
 
-    def visit_citation(self, node: Any) -> None:
-        self.body.append("<div>")
-
-    def depart_citation(self, node: Any) -> None:
-        self.body.append("</div>")
-
-    def visit_footnote(self, node: Any) -> None:
-        label = "".join(child.astext() for child in node.children if isinstance(child, nodes.label))
-        mark = label or "#" + "".join(node["names"])  # `#` numbers by itself
-        self.omissions.add("footnote_mark", f"[{mark}]")
-        self.visit_citation(node)
-
-    depart_footnote = depart_citation
+    def visit_rubric(self, node: Any) -> None:
+        """Write a title out of order; a rubric of the writer is a box by then."""
+        level = min(self.section_level + self.initial_header_level, 6)
+        self.body.append(f"<h{level}>{self.encode(node.astext())}</h{level}>")
+        raise nodes.SkipNode
 
     def visit_label(self, node: Any) -> None:
-        if isinstance(node.parent, nodes.citation):
-            self.body.append(f'<p class="admonition-title">[{self.encode(node.astext())}]:</p>')
+        if isinstance(node.parent, nodes.footnote):
+            self._skip("footnote_mark", f"[{node.astext()}]")
+        self.body.append(f'<p class="admonition-title">[{self.encode(node.astext())}]:</p>')
         raise nodes.SkipNode
 
     def visit_citation_reference(self, node: Any) -> None:
         self.body.append(f"[{self.encode(node.astext())}]")
         raise nodes.SkipNode
 
-    def visit_rubric(self, node: Any) -> None:
-        """Visit a title out of order; a rubric of the writer is a paragraph by then."""
-        level = min(self.section_level + self.initial_header_level, 6)
-        self.body.append(f"<h{level}>{self._inner(node)}</h{level}>")
-        raise nodes.SkipNode
+    def visit_enumerated_list(self, node: Any) -> None:
+        kind = _LIST_TYPES.get(node.get("enumtype", ""), "1")
+        self.body.append(f'<ol type="{kind}" start="{node.get("start", 1)}">')
 
     def visit_classifier(self, node: Any) -> None:
         self.body.append(" (")
 
     def depart_classifier(self, node: Any) -> None:
         self.body.append(")")
-        self.depart_term(node)
 
     def visit_line_block(self, node: Any) -> None:
-        """Visit a verse or address; blocks inside only indent their lines."""
-        if not isinstance(node.parent, nodes.line_block):
-            lines = "<br>".join(self._inner(line) for line in node.findall(nodes.line))
-            self.body.append(f"<p>{lines}</p>")
-            raise nodes.SkipNode
+        self.body.append("<p>")
 
-    def visit_enumerated_list(self, node: Any) -> None:
-        kind = _LIST_TYPES.get(node.get("enumtype", ""), "1")
-        self.body.append(f'<ol type="{kind}" start="{node.get("start", 1)}">')
+    def depart_line(self, node: Any) -> None:
+        self.body.append("<br>")
 
     def _nothing(self, node: Any) -> None:
         pass
 
-    depart_target = depart_reference = depart_inline = _nothing
+    depart_target = depart_reference = depart_inline = visit_line = depart_line_block = _nothing
     visit_problematic = depart_problematic = visit_pending = depart_pending = _nothing

@@ -1,7 +1,6 @@
 """Read plain text by its layout, and the front matter of text files."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -117,8 +116,6 @@ _SUCCESSORS = ("superseded_by", "replaced_by", "obsoleted_by")
 _FLAGS = ("draft", "deprecated", "obsolete", "repealed", "superseded", "withdrawn")
 _TRUE = frozenset({"true", "yes", "1"})
 _LONGEST = 50_000
-_LONGEST_TOML = 10_000  # tomllib takes 6.5 s for 20,000 dotted names
-_MOST_BITS = 1000  # Python refuses to write out integers of more than 4,300 digits
 _NO_TEXT = frozenset({"", "~", "null", "true", "false"})
 _FRONT = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?P<fields>.*?)^\1[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
@@ -138,16 +135,14 @@ class FrontMatter:
 def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     """Return a file's front matter as written, its fields, and the rest of the file.
 
-    It is YAML between `---` or TOML between `+++`.
+    Of front matter between `---` the YAML is read, and TOML between `+++` is only set apart.
     """
     match = _FRONT.match(text)
     if match is None or not (_FIELD.match(match["fields"]) or not match["fields"].strip()):
         return "", FrontMatter(), text
     written, loaded = match["fields"], None
-    with suppress(yaml.YAMLError, ValueError, RecursionError):
-        if match[1] == "+++":
-            loaded = tomllib.loads(written) if len(written) <= _LONGEST_TOML else None
-        elif len(written) <= _LONGEST:
+    if match[1] == "---" and len(written) <= _LONGEST:
+        with suppress(yaml.YAMLError, ValueError, RecursionError):
             # as strings: 1.10 may be a title, and `no` a language
             loaded = read_yaml(written, StringLoader)
     values = loaded.items() if isinstance(loaded, dict) else ()
@@ -173,11 +168,7 @@ def _status(fields: Mapping[str, object]) -> str | None:
 
 
 def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
-    """Return the first field with a text or number."""
-    for name in names:
-        value = fields.get(name)
-        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
-            continue
-        if isinstance(value, str | int | float) and str(value).strip().lower() not in _NO_TEXT:
-            return str(value).strip()
-    return None
+    """Return the first field with a text."""
+    values = (fields.get(name) for name in names)
+    texts = (value.strip() for value in values if isinstance(value, str))
+    return next((text for text in texts if text.lower() not in _NO_TEXT), None)

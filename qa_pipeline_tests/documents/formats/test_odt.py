@@ -195,11 +195,3 @@ def test_raised_lowered_and_struck_out_text_is_read_by_its_style() -> None:
     assert {what: count for what, (_, count) in left_out(parsed).items()} == {
         "deleted_text": 5, "footnote_mark": 1,
     }  # fmt: skip
-
-
-def test_formulas_in_and_beside_the_text_are_read() -> None:
-    ratio = "<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac>"
-    maths = f'<math xmlns="http://www.w3.org/1998/Math/MathML">{ratio}</math>'
-    link = 'xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="./Object 1"'
-    body = f"<text:p>In <draw:object>{maths}</draw:object>, beside <draw:object {link}/>.</text:p>"
-    assert text_of(read(body, **{"Object 1/content.xml": maths})) == "In (a+b)/c, beside (a+b)/c."

@@ -1,16 +1,18 @@
-"""Find the parts of a page around its content: hidden text, furniture and navigation."""
+"""Find the parts of a page around its content: hidden text, furniture and navigation.
 
-import math
+Widgets become the text that they show: icons, check boxes, drop-downs and tabs.
+"""
+
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
+from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, is_mark
-from qa_pipeline.documents.formats.html.widgets import write_widgets
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -18,48 +20,27 @@ if TYPE_CHECKING:
 _BOXES = "div, section, ul, ol, p"
 _PROSE = "p, pre, table, dl, blockquote"
 _HEADINGS_WITHOUT_LINK = ":is(h1, h2, h3, h4, h5, h6):not(:has(a[href]))"
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_LONE_LISTS = ", ".join(
-    f"h{level} + :is(ul, ol):is(:last-child, :has(+ :is({', '.join(_HEADINGS[:level])})))"
-    for level in range(2, 7)
-)
-"""Lists between a heading and the next heading of its level, with no other text in their section."""
 _SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]- \t\r\n\f\xa0"))
 _LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has more
 _LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
-_LANGUAGE_CODE = 3  # letters of a lone link behind a label, such as "en" in a choice of languages
 _LONGEST_LABEL = 100  # characters
 _MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: boxes around a box with more are content
 
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
     """Remove boxes below `root` that contain only navigation, inner boxes first."""
-    lone_lists = {node.mem_id for node in root.css(_LONE_LISTS)}
-    around_links: set[int] = set()
     around_content = {root.mem_id}
-    for link in root.css("a[href]"):
-        _add_ancestors(around_links, link)
-    for box in reversed(root.css(_BOXES) if around_links else []):
-        if box.mem_id not in around_links or box.mem_id in around_content:
+    for box in reversed(root.css(_BOXES)):
+        links = [] if box.mem_id in around_content else box.css("a[href]")
+        if not links:
             continue
-        links = box.css("a[href]")
         linked = _count_letters(links)
         plain = _count_letters([box]) - linked - _count_letters(box.css(_HEADINGS_WITHOUT_LINK))
         has_prose = any(part.text().strip() for part in box.css(_PROSE) if part.mem_id != box.mem_id)
-        if links and plain <= 0 and box.mem_id in lone_lists:
-            remove([box, _heading_above(box)], omissions, "navigation")
-        elif links and _is_navigation(box, links, linked, plain, has_prose):
+        if _is_navigation(box, links, linked, plain, has_prose):
             remove([box], omissions, "navigation")
         elif has_prose or plain > _MOST_PLAIN or len(links) > _MOST_LINKS:
             _add_ancestors(around_content, box)
-
-
-def _heading_above(node: "LexborNode") -> "LexborNode":
-    """Return the nearest heading before a node with the same parent, or the node."""
-    before = node.prev
-    while before is not None and before.tag not in _HEADINGS:
-        before = before.prev
-    return before or node
 
 
 def _add_ancestors(ids: set[int], node: "LexborNode") -> None:
@@ -95,10 +76,8 @@ def _is_navigation(
     for link in links:
         label = label.replace(link.text(), "", 1)
     label = " ".join(label.translate(dict.fromkeys(_SEPARATORS, " ")).split())
-    if not label:
-        return len(links) > 1
-    is_label = label.endswith(":") and len(label.split()) <= _LABEL_WORDS
-    return is_label and (len(links) > 1 or linked <= _LANGUAGE_CODE)
+    is_label = label == "" or (label.endswith(":") and len(label.split()) <= _LABEL_WORDS)
+    return is_label and len(links) > 1
 
 
 _KINDS = {
@@ -140,9 +119,6 @@ _RELEVANT = re.compile(
     re.IGNORECASE,
 )
 _COLOUR = re.compile(r"(?<![\w-])(background(?:-color|-image)?|color)\s*:([^;]*)", re.IGNORECASE)
-_STATE = re.compile(r"(?<!:):{1,2}[\w-]+(?:\([^()]*\))?")
-"""A state such as `:hover`, or a part such as `::before`."""
-_NAME = re.compile(r"[\w-]+")
 _NOTE_MARKS = (
     "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
     "a[role=doc-noteref], a[role=doc-backlink], a.footnote-back, a.footnote-backref"
@@ -160,13 +136,13 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         # It keeps its text in a tree apart, where elements around it do not see it.
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
-    write_widgets(tree, omissions)
+    _write_widgets(tree)
     sheet_styles, shown = _apply_sheets(tree)
     inline_styles = _inline_styles(tree)
     styles = [*sheet_styles, *inline_styles]
     hidden = [node for node, style in sheet_styles if _HIDING.search(style) and node.mem_id not in shown]
     hidden += [node for node, style in inline_styles if _HIDING.search(style)]
-    hidden = _without_shown_by_script(tree, [*hidden, *_find_blended(tree, styles)])
+    hidden += _find_blended(tree, styles)
     _mark_shifted(styles)
     remove([node for node, style in styles if "line-through" in style.lower()], omissions, "deleted_text")
     remove(hidden, omissions, "hidden")
@@ -191,7 +167,7 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
 def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str]], set[int]]":
     """Return the elements that style sheets of the page select, with their styles, and the ids of shown ones.
 
-    An element that a rule shows, perhaps in a state such as `:hover`, is visible to readers.
+    States such as `:hover` select nothing.
     """
     from selectolax.lexbor import SelectolaxError
 
@@ -206,17 +182,11 @@ def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str
     styles: list[tuple[LexborNode, str]] = []
     shown: set[int] = set()
     for selector, style in islice(relevant, _MOST_RULES):
-        without_state = _STATE.sub("", selector)
-        has_state = without_state != selector
-        shows = _SHOWING.search(_HIDING.sub("", style)) is not None
-        if not without_state.strip() or (has_state and not shows):
-            continue
         with suppress(SelectolaxError):  # browsers ignore a wrong selector, too
-            nodes = tree.css(without_state)
-            if shows:
+            nodes = tree.css(selector)
+            styles += [(node, style) for node in nodes]
+            if _SHOWING.search(_HIDING.sub("", style)):
                 shown.update(node.mem_id for node in nodes)
-            if not has_state:
-                styles += [(node, style) for node in nodes]
     return styles, shown
 
 
@@ -225,26 +195,6 @@ def _inline_styles(tree: "LexborHTMLParser") -> "list[tuple[LexborNode, str]]":
     for attribute, name in _ATTRIBUTES.items():
         styles += [(node, f"{name}:{node.attributes[attribute]}") for node in tree.css(f"[{attribute}]")]
     return styles
-
-
-def _without_shown_by_script(tree: "LexborHTMLParser", hidden: "list[LexborNode]") -> "list[LexborNode]":
-    """Return the hidden elements, except elements that a script names, since it may show them."""
-    scripts = [script.text() for script in tree.css("script")] if hidden else []
-    scripts += [node.attributes["onclick"] or "" for node in tree.css("[onclick]")]
-    names = _names_in(" ".join(scripts))
-    # A larger element is the page itself, which shows once its script has run.
-    most = len(tree.body.text()) / 2 if scripts and tree.body else math.inf
-    return [
-        node
-        for node in hidden
-        if names.isdisjoint(_names_in(f"{node.id or ''} {node.attributes.get('class') or ''}"))
-        and len(node.text()) <= most
-    ]
-
-
-def _names_in(text: str) -> set[str]:
-    """Return the names in a script or attribute, without the numbers at their ends."""
-    return {name.rstrip("0123456789") or name for name in _NAME.findall(text)}
 
 
 def _mark_shifted(styles: "list[tuple[LexborNode, str]]") -> None:
@@ -311,3 +261,65 @@ def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) 
         text = node.comment_content or "" if node.tag == "-comment" else "?xml"
         if not text.startswith("?xml"):
             omissions.add("unclosed_comment" if text and end.endswith(text) else "comment", text)
+
+
+_ICONS = "img, svg, i, [aria-label], [title]"
+_LABELLED = "tabitem[label], tab[label], tab[title], card[title], accordion[title], step[title]"
+"""Components of Markdown dialects whose label heads their content."""
+
+_ASIDES = (
+    ".admonition, .alert, .callout, .caution, .danger, .example, .hint, .important, .info, .note, .notice,"
+    ".tip, .warning"
+)
+_BOX_HEADINGS = f":is(div, section, blockquote, aside):is({_ASIDES}) :is(h1, h2, h3, h4, h5, h6)"
+"""Headings that label a box and open no section of the page."""
+
+
+def _write_widgets(tree: "LexborHTMLParser") -> None:
+    """Replace drawn widgets by text."""
+    for node in tree.css(":is(input[type=checkbox], input[type=radio]):not(.tabbed-set > *)"):
+        following = node.next.text_content if node.next is not None else None
+        gap = "" if following and following[0].isspace() else " "
+        node.replace_with(f"{'☒' if 'checked' in node.attributes else '☐'}{gap}")
+    for node in tree.css("select:has(option[selected])"):
+        node.replace_with(", ".join(option.text().strip() for option in node.css("option[selected]")))
+    for cell in tree.css("td:has(img, svg, i, [aria-label]), th:has(img, svg, i, [aria-label])"):
+        if not cell.text(deep=True).strip() or cell.css_first("svg title") is not None:
+            _write_icons(cell)
+    for heading in tree.css(_BOX_HEADINGS):
+        heading.attrs["class"] = "admonition-title"
+    labelled = [
+        (node.attributes.get("label") or node.attributes.get("title") or "", node)
+        for node in tree.css(_LABELLED)
+    ]
+    for label, panel in [*_tabs(tree), *labelled]:
+        panel.inner_html = f'<p class="admonition-title">{escape(label)}</p>{panel.inner_html or ""}'
+        for name in ("hidden", "style"):
+            if name in panel.attributes:
+                del panel.attrs[name]
+
+
+def _write_icons(cell: "LexborNode") -> None:
+    """Replace the content of a cell by the names of its icons, such as `yes`."""
+    names = []
+    for icon in cell.css(_ICONS):
+        title = icon.css_first("title")
+        attributes = icon.attributes
+        name = attributes.get("alt") or attributes.get("aria-label") or attributes.get("title")
+        names.append(" ".join((name or (title.text() if title is not None else "")).split()))
+    if any(names):
+        cell.inner_html = escape(", ".join(dict.fromkeys(filter(None, names))))
+
+
+def _tabs(tree: "LexborHTMLParser") -> Iterator[tuple[str, "LexborNode"]]:
+    """Yield each panel of tabs with the label of its tab, which is taken out of the page."""
+    for selector, label, panel in (
+        ("[role=tablist]", "[role=tab]", "[role=tabpanel]"),
+        (".tabbed-labels", "label", ".tabbed-block"),
+    ):
+        for row in tree.css(selector):
+            labels = [node.text().strip() for node in row.css(label)]
+            panels = [] if row.parent is None else row.parent.css(panel)
+            if labels and len(labels) == len(panels):
+                row.decompose()
+                yield from zip(labels, panels, strict=True)

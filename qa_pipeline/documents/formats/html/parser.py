@@ -110,8 +110,6 @@ def _attribute_of(tree: "LexborHTMLParser", selector: str, name: str) -> str | N
 
 def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]:
     """Return the blocks of the main content of a page; the text around it is counted."""
-    from selectolax.lexbor import LexborHTMLParser
-
     body = tree.body
     if body is None:
         return []
@@ -124,11 +122,5 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if main is not body:
         around = visible(text) - visible(main.text())
         omissions.count("outside_main", 1 if around else 0, around)
-    inside, with_links = Omissions(), main.html or ""
-    remove_navigation(main, inside)
-    if blocks := read_blocks(main, inside):
-        omissions.update(inside.record())
-        return blocks
-    # The page has links alone, so they are its content.
-    body = LexborHTMLParser(with_links).body
-    return read_blocks(body, omissions) if body is not None else []
+    remove_navigation(main, omissions)
+    return read_blocks(main, omissions)

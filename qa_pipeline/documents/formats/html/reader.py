@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from lxml.html import fragment_fromstring
 
-from qa_pipeline.documents.assembly import Omissions, OrderedList, Style, visible
+from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle, write_formula
 from qa_pipeline.documents.formats.rows import SAMPLE_ROWS, Cell, counted_lines, inside_cell, names_columns
 from qa_pipeline.records import Block
@@ -19,12 +19,8 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 
-Role = Literal["text", "block", "inline", "unseen"]
-"""`block` ends the text before it, and `inline` does not."""
-
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
-CODE = frozenset({"code", "tt", "samp", "kbd"})
 BREAKING = frozenset({
     "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div",
     "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "legend", "li",
@@ -37,26 +33,16 @@ _ENDS = {"q": "”", "sup": LEVEL, "sub": LEVEL}
 
 
 @lru_cache(maxsize=1024)
-def role_of(tag: str) -> Role:
-    """Return the role of an element in the text; custom elements have a hyphen and are blocks."""
-    if tag == "-text":
-        return "text"
-    if tag.startswith(("-", "_", "!")):  # comments and the like
-        return "unseen"
-    return "block" if tag in BREAKING or tag in HEADINGS or "-" in tag else "inline"
+def _is_block(tag: str) -> bool:
+    """Return True if an element ends the text before it, as custom elements (`x-note`) do."""
+    return tag in BREAKING or tag in HEADINGS or "-" in tag
 
 
 _LAYOUT = "table table, table h1, table h2, table h3, table section, table article"
 """Parts that show that a table without names of columns lays out a page."""
 _DEEPEST_TABLE = 10  # tables in tables; deeper tables are read without their rows
-# Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
-_CODE_BLANKS = re.compile(r"[ \t\r]+")
-_CODE_EDGES = re.compile(r"[ \t]{0,200}\n[ \t]*")
+_CODE_BLANKS = re.compile(r"[ \t\r]+")  # of the markup; only non-breaking spaces indent
 _NUMBER = re.compile(r"\s*(-?[0-9]{1,9})")
-_BULLETS = ("none", "disc", "circle", "square")
-_BULLET_STYLE = re.compile(
-    rf"list-style(?:-type)?\s*:[^;]{{0,200}}\b(?:{'|'.join(_BULLETS)})\b", re.IGNORECASE
-)
 _STYLES: dict[str, Style] = {"a": "letters", "i": "roman"}
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -102,7 +88,7 @@ class Reader:
 
     def open(self, tag: str, node: "LexborNode") -> None:
         """Begin an element that means something for the text."""
-        if role_of(tag) == "block":
+        if _is_block(tag):
             self.flush()
             self._enter(tag, node)
         elif tag in _STARTS:
@@ -110,7 +96,7 @@ class Reader:
 
     def close(self, tag: str) -> None:
         """End an element that was opened."""
-        if role_of(tag) == "block":
+        if _is_block(tag):
             self.flush()
             self._leave(tag)
         elif tag in _ENDS:
@@ -154,7 +140,8 @@ class Reader:
             self._write_first_block(text)
         elif is_code:
             self._write_label()
-            self.blocks.append(Block("code", _CODE_EDGES.sub("\n", _CODE_BLANKS.sub(" ", text))))
+            lines = _CODE_BLANKS.sub(" ", text).split("\n")
+            self.blocks.append(Block("code", "\n".join(line.strip(" ") for line in lines)))
         else:
             if self.label:
                 colon = "" if self.label.endswith((".", ":", "!", "?")) else ":"
@@ -199,7 +186,8 @@ class Reader:
 
     def _enter(self, tag: str, node: "LexborNode") -> None:
         """Record the block that an element begins: a heading, a list item, code or a quote."""
-        self.is_code = tag in ("p", "div") and _is_code(node)
+        code = node.css_first("code") if tag == "p" else None
+        self.is_code = code is not None and code.text().strip() == node.text().strip()
         if tag == "p" or tag in HEADINGS:
             self.is_label = not LABELS.isdisjoint((node.attributes.get("class") or "").split())
             self.level = 0 if self.is_label else HEADINGS.get(tag, self.level)
@@ -258,16 +246,15 @@ def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> lis
     node = root.first_child
     while node is not None:
         tag = node.tag or ""
-        role = role_of(tag)
         child = None
-        if role == "text":
+        if tag == "-text":
             reader.text(node.text_content or "")
         elif tag == "math":
             formula = fragment_fromstring(node.html or "")
             reader.text(write_formula(formula, omissions, node.text()))
         elif tag == "table" and (depth or not _is_layout(node)):
             reader.table(_read_table(node, omissions, depth))
-        elif role != "unseen":
+        elif not tag.startswith(("-", "_", "!")):  # comments and the like
             reader.open(tag, node)
             child = node.first_child
             if child is None:
@@ -296,7 +283,7 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
         if part.tag == "thead":
             rows = [[replace(cell, header=True) for cell in row] for row in rows]
             head_count = len(rows)
-    if _has_unmarked_names(table, rows):
+    if _has_unmarked_names(rows):
         rows[0] = [replace(cell, header=True) for cell in rows[0]]
     lines = counted_lines(_mark_heads(rows, head_count), omissions)
     return [*blocks, *(Block("table_row", line) for line in lines)]
@@ -331,19 +318,12 @@ def _is_further_head(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bo
     return not any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
 
 
-def _has_unmarked_names(table: "LexborNode", rows: Sequence[Sequence[Cell]]) -> bool:
-    """Return True if a table lacks header cells, and its first row is bold or reads like names."""
+def _has_unmarked_names(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Return True if a table lacks header cells, and its first row reads like names."""
     if len(rows) < 2 or len(rows[0]) < 2 or any(cell.header for row in rows for cell in row):
         return False
-    if [_is_bold(row) for row in table.css("tr")[:2]] == [True, False]:
-        return True
     first, *below = [[cell.text for cell in row] for row in rows[: SAMPLE_ROWS + 1]]
     return names_columns(first, below, may_be_keys=len(first) == 2)
-
-
-def _is_bold(row: "LexborNode") -> bool:
-    bold_letters = sum(visible(part.text()) for part in row.css("b, strong"))
-    return 0 < bold_letters == visible(row.text())
 
 
 def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
@@ -370,22 +350,11 @@ def _is_layout(table: "LexborNode") -> bool:
     return not has_names and table.css_first(_LAYOUT) is not None
 
 
-def _is_code(node: "LexborNode") -> bool:
-    """Return True if all children of an element are code, but for blanks."""
-    children = [
-        child
-        for child in node.iter(include_text=True)
-        if child.tag != "-text" or (child.text_content or "").strip()
-    ]
-    return children != [] and all(child.tag in CODE for child in children)
-
-
 def _start_list(node: "LexborNode") -> OrderedList | None:
-    """Return an `ol` with its numbers, or None if it has bullets or counts down."""
+    """Return an `ol` with its numbers, or None if it counts down."""
     attributes = node.attributes
     kind = attributes.get("type") or "1"
-    is_unnumbered = kind in _BULLETS or _BULLET_STYLE.search(attributes.get("style") or "") is not None
-    if is_unnumbered or "reversed" in attributes:
+    if "reversed" in attributes:
         return None
     start = _read_integer(attributes.get("start"))
     return OrderedList(1 if start is None else start, _STYLES.get(kind.lower(), "digits"), kind.isupper())
