@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePosixPath
 
-from qa_pipeline.storage.table_schema import CitationStruct, DraftedPairRow
+from qa_pipeline.storage.table_schema import CitationStruct, DraftedPairRow, QuoteStruct
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import (
     NUMBER_MARK,
@@ -30,29 +30,13 @@ _SECTION_NOT_FOUND = "section_not_found"
 
 
 @dataclass(frozen=True, slots=True)
-class QuoteCheck:
-    """A quote cited for a claim, and its position in the batch. Offsets are within the chunk.
-
-    `kind` is "exact", "spelling" or "ellipsis" if the quote is in a chunk that its citation names. It is
-    "misplaced" if the quote is in another chunk of the cited documents. It is "missing", without a chunk, if
-    they do not contain the quote.
-    """
-
-    quote: str
-    kind: str
-    chunk_id: str | None = None
-    start: int = 0
-    end: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class ClaimCitations:
     """Citation status and reason of a claim (as in the claims table), its chunks and its quotes."""
 
     status: str
     reason: str | None
     chunk_ids: tuple[str, ...]
-    checks: tuple[QuoteCheck, ...] = ()
+    checks: tuple[QuoteStruct, ...] = ()
 
 
 def cite_claims(
@@ -135,8 +119,11 @@ def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | N
 
 def _check(
     quote: str, own_ids: Sequence[str], cited: Sequence[str], sources: Sources, texts: Mapping[str, str]
-) -> QuoteCheck:
-    """Look for a quote in the chunks of its citation, then in the other cited chunks and their documents."""
+) -> QuoteStruct:
+    """Look for a quote in the chunks of its citation, then in the other cited chunks and their documents.
+
+    The kind is "misplaced" in a chunk that its citation does not name, and else the kind of the match.
+    """
     own_ids = [chunk_id for chunk_id in own_ids if chunk_id in texts]
     documents = dict.fromkeys(sources.chunk(chunk_id).document_id or "" for chunk_id in (*own_ids, *cited))
     document_chunk_ids = chain.from_iterable(sources.chunks_of(document_id) for document_id in documents)
@@ -144,12 +131,12 @@ def _check(
         span = locate_quote(quote, texts[chunk_id])
         if span is not None:
             kind = span.kind if chunk_id in own_ids else "misplaced"
-            return QuoteCheck(quote, kind, chunk_id, span.start, span.end)
-    return QuoteCheck(quote, "missing")
+            return {"given": quote, "kind": kind}
+    return {"given": quote, "kind": "missing"}
 
 
 def _status(
-    resolutions: Sequence[Resolution], chunk_ids: tuple[str, ...], checks: tuple[QuoteCheck, ...]
+    resolutions: Sequence[Resolution], chunk_ids: tuple[str, ...], checks: tuple[QuoteStruct, ...]
 ) -> ClaimCitations:
     """Return the citation status of a claim: the first problem of its citations and quotes, if any."""
     unresolved = [resolution for resolution in resolutions if not resolution.resolved]
@@ -157,7 +144,7 @@ def _status(
         return ClaimCitations("unresolved", _REASONS[unresolved[0].kind], chunk_ids, checks)
     if not chunk_ids:
         return ClaimCitations("uncited", None, chunk_ids, checks)
-    quote_kinds = {check.kind for check in checks}
+    quote_kinds = {check["kind"] for check in checks}
     if "missing" in quote_kinds:
         return ClaimCitations("quote_not_found", None, chunk_ids, checks)
     status = "quote_repaired" if "misplaced" in quote_kinds else "resolved"

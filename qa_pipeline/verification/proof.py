@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
 
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
@@ -18,8 +17,6 @@ from qa_pipeline.text.words import reads_otherwise
 from qa_pipeline.verification.quotation import (
     Denial,
     QuestionContext,
-    cell_in,
-    fragment_in,
     is_polar,
     one_slot_denial,
     only_scope,
@@ -212,7 +209,6 @@ def _depth(text: str, span: tuple[int, int]) -> int | None:
     return None if item is None else len(item[0]) - len(item[0].lstrip())
 
 
-Kind = Literal["quotation", "fragment", "cell"]
 LONGEST_READ = 2000
 """Maximum characters of a claim. A longer claim is left to a model, since these rules read sentences."""
 _MOST_TRIED = 8
@@ -224,7 +220,6 @@ class Proof:
     """The result of a comparison. The claim is proved if there is a unit without doubts or denial."""
 
     unit: Unit | None = None
-    kind: Kind | None = None
     doubts: tuple[str, ...] = ()
     denial: Denial | None = None
 
@@ -266,32 +261,15 @@ def prove(
         if not reading.tokens or denies == affirms:  # no statement to compare, or "Yes, it does not …"
             return Proof(doubts=("yes and no are for a model",))
     doubted: list[Proof] = []
-    for proof in _proofs(reading, is_fragment, context, index, chunk_ids):
+    for unit in index.equal_to(reading, chunk_ids)[:_MOST_TRIED]:
+        is_bound = context.is_bound or is_fragment
+        proof = Proof(unit, tuple(_doubts(unit, context, index, is_bound=is_bound)))
         if proof.is_proved:
             return proof
         doubted.append(proof)
     if doubted:
         return doubted[0]
     return _denied(reading, index, chunk_ids) or Proof(doubts=(_NOT_VERBATIM,))
-
-
-def _proofs(
-    claim: Reading, is_fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
-) -> Iterator[Proof]:
-    """Yield equal units, then table cells and fragments of units, each with its doubts."""
-    for unit in index.equal_to(claim, chunk_ids)[:_MOST_TRIED]:
-        is_bound = context.is_bound or is_fragment
-        yield Proof(unit, "quotation", tuple(_doubts(unit, context, index, is_bound=is_bound)))
-    if not context.question.tokens:
-        return
-    for chunk_id in chunk_ids:
-        headings = read("\n".join(index.sources[chunk_id].headings), context.question.language)
-        units = index.units(chunk_id)
-        for unit in units:
-            if unit.is_row and cell_in(claim, unit, context.question, headings, units):
-                yield Proof(unit, "cell", tuple(_doubts(unit, context, index, is_bound=False)))
-            elif is_fragment and fragment_in(claim, unit, context.question, headings):
-                yield Proof(unit, "fragment", tuple(_doubts(unit, context, index, is_bound=True)))
 
 
 def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool) -> Iterator[str]:

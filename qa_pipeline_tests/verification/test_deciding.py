@@ -58,7 +58,7 @@ PROVED = ("supported", "quotation", None)
             ("unsupported", "citation", "fabricated_citation"),
         ),
         (
-            {"citation_status": "unresolved", "citation_reason": "unknown_number", "proved_by": "cell"},
+            {"citation_status": "unresolved", "citation_reason": "unknown_number", "proved_by": "quotation"},
             ("unsupported", "citation", "unknown_number"),
         ),
         (
@@ -80,7 +80,7 @@ PROVED = ("supported", "quotation", None)
         ({"evidence_doubt": "order"}, OPEN),
         ({"denied": ["date_mismatch: 1", "x_mismatch: 2"]}, ("contradicted", "quotation", "date_mismatch")),
         ({"proved_by_chunk_id": "other"}, ("unsupported", "quotation", "wrong_citation")),
-        ({"fragment": True, "proved_by": "fragment"}, PROVED),
+        ({"fragment": True, "proved_by": "quotation"}, PROVED),
     ],
 )
 def test_the_first_rule_that_applies_decides(fields: dict[str, Any], outcome: tuple[Any, ...]) -> None:
@@ -94,7 +94,7 @@ random_claims = st.fixed_dictionaries(
         "token_recall": scores,
         "chunk_similarity": scores,
         "fragment": st.booleans(),
-        "proved_by": st.none() | st.sampled_from(["quotation", "fragment", "cell"]),
+        "proved_by": st.none() | st.just("quotation"),
         "denied": st.sampled_from([[], ["number_mismatch: x"]]),
         "citation_status": st.sampled_from(["resolved", "quote_repaired", "uncited", "quote_not_found"]),
     }
