@@ -1,6 +1,5 @@
 """The order in which the lines of a PDF page are read."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
@@ -29,7 +28,7 @@ def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     """
     gutter = _find_gutter(lines) if depth < _DEEPEST else None
     if gutter is None:
-        return [order_lines(lines)]
+        return [[part for row in rows_of(lines) for part in row]]
     stretches: list[list[Line]] = []
     for left_column, right_column, across in _split_bands(_cut(lines, gutter), gutter):
         for column in (left_column, right_column):
@@ -38,16 +37,6 @@ def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
         if across:
             stretches.append(across)
     return stretches
-
-
-def order_lines(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines from top to bottom; in the order of the file if no line is above an earlier line."""
-    lowest_top = math.inf
-    for line in lines:
-        if line.middle > lowest_top:
-            return [part for row in rows_of(lines) for part in row]
-        lowest_top = min(lowest_top, line.top)
-    return list(lines)
 
 
 def _find_gutter(lines: Sequence[Line]) -> float | None:

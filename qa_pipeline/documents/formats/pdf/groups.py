@@ -62,14 +62,8 @@ class Shape:
         return self.ends[column] if column >= 0 else self.right
 
 
-@dataclass(frozen=True, slots=True)
-class Aside:
-    """Lines that are read apart: turned lines, or lines in a frame."""
-
-    lines: tuple[Line, ...]
-
-
-Item = Line | Table | Aside
+Item = Line | Table | list[Line]
+"""A line, a table, or the lines in a frame, which are read apart."""
 
 
 @dataclass(slots=True)
@@ -143,8 +137,7 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
         if isinstance(item, Table):
             groups.append(Group("table_row", table=item))
         else:
-            own_shape = shape_of(item.lines, usual_size(item.lines))
-            groups += group_lines(item.lines, own_shape, plain=True)
+            groups += group_lines(item, shape_of(item, usual_size(item)), plain=True)
     return groups
 
 
@@ -178,7 +171,7 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if group.kind == "list_item":
         return line.left >= group.lines[0].left - 1
-    return not (_begins_statement(group, line, shape) or _is_set_in(group, line))
+    return not _begins_statement(group, line, shape)
 
 
 def _continues_elsewhere(group: Group, line: Line, shape: Shape) -> bool:
@@ -198,13 +191,6 @@ def _begins_statement(group: Group, line: Line, shape: Shape) -> bool:
     if not (is_finished and is_at_edge) or line.text[:1].islower() or last.text.endswith("-"):
         return False
     return shape.has_room(last, words_of(line)[0])
-
-
-def _is_set_in(group: Group, line: Line) -> bool:
-    """Return True if a line begins farther right than the end of a sentence above: a new paragraph."""
-    last = group.lines[-1]
-    is_set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
-    return is_set_in and last.text.endswith(SENTENCE_END)
 
 
 def _is_row(line: Line) -> bool:

@@ -12,7 +12,6 @@ from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.groups import (
     ITEM,
     SENTENCE_END,
-    Aside,
     Group,
     Item,
     Shape,
@@ -87,19 +86,19 @@ class _Draft:
         self.page = page.number
         self.height = page.height
         self.lines = page.lines
-        self.set_apart: dict[int, Table | Aside] = {}
+        self.set_apart: dict[int, Table | list[Line]] = {}
         self.stand_ins: list[Line] = []
         if len(page.drawing.across) > 1:
             tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling)
             for lines in framed:
-                self._set_apart(Aside(tuple(lines)), enclose(line.box for line in lines), lines[0].start)
+                self._set_apart(lines, enclose(line.box for line in lines), lines[0].start)
             for table in tables:
                 self._set_apart(table, table.box, table.start)
         if page.fields:  # values of a form come last on their page
             foot = Box(0.0, 0.0, 0.0, 0.0)
             self._set_apart(Table(page.fields, page.number, foot, _AFTER_TEXT), foot, _AFTER_TEXT)
 
-    def _set_apart(self, item: Table | Aside, box: Box, start: int) -> None:
+    def _set_apart(self, item: Table | list[Line], box: Box, start: int) -> None:
         stand_in = Line("", self.page, *box, size=0.0, bold=False, fixed=False, start=start)
         self.set_apart[id(stand_in)] = item
         self.stand_ins.append(stand_in)
