@@ -6,7 +6,6 @@ from itertools import chain
 from pathlib import PurePosixPath
 
 from qa_pipeline.storage.table_schema import CitationStruct, DraftedPairRow, QuoteStruct
-from qa_pipeline.text.reading import read
 from qa_pipeline.text.references import (
     NUMBER_MARK,
     Resolution,
@@ -16,7 +15,6 @@ from qa_pipeline.text.references import (
     normalise_path,
     split_reference,
 )
-from qa_pipeline.text.words import recall
 from qa_pipeline.verification.splitting import Claim
 
 _REASONS = {
@@ -45,8 +43,8 @@ def cite_claims(
     """Resolve the citations of each claim of a pair.
 
     A claim with its own source marks cites only these. Other claims cite all sources of the pair. Quotes, and
-    unresolved citations with a quote, count against the claim that shares most words with the quote.
-    Unresolved citations without a quote count against every claim without marks.
+    unresolved citations with a quote, count against every claim; unresolved citations without a quote count
+    against every claim without marks.
     """
     resolutions = [_resolution(citation, pair, sources) for citation in pair["citations"]]
     by_number = {
@@ -54,23 +52,21 @@ def cite_claims(
         for citation, resolution in zip(pair["citations"], resolutions, strict=True)
     }
     quotes = [citation["quote"] for citation in pair["citations"]]
-    owners = [_owner(quote, claims, pair["language"]) for quote in quotes]
     resolved_ids = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
     pair_ids = tuple(
         dict.fromkeys(chunk_id for chunk_id in (*resolved_ids, *pair["used_chunk_ids"]) if chunk_id in texts)
     )
     cited = []
-    for index, claim in enumerate(claims):
+    for claim in claims:
         counted = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
         is_marked = bool(counted)
         marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in counted))
         chunk_ids = tuple(marked_ids) if is_marked else pair_ids
         checks = []
-        for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True):
-            is_of_every_claim = quote is None and not is_marked
-            if owner == index or is_of_every_claim:
+        for quote, resolution in zip(quotes, resolutions, strict=True):
+            if quote is not None or not is_marked:
                 counted.append(resolution)
-            if owner == index and quote is not None:
+            if quote is not None:
                 checks.append(_check(quote, resolution.chunk_ids or chunk_ids, chunk_ids, sources, texts))
         cited.append(_status(counted, chunk_ids, tuple(checks)))
     return cited
@@ -106,15 +102,6 @@ def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
         for path in (reference, pair["generator"])
     )
     return pair["origin"] == "imported" and bool(cited) and cited == generator
-
-
-def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | None:
-    """Return the index of the claim that shares most words with a quote, the first in a tie."""
-    if quote is None or not claims:
-        return None
-    quote_stems = read(quote, language).stems
-    shares = [recall(read(claim.text, language).stems, quote_stems) or 0.0 for claim in claims]
-    return shares.index(max(shares))
 
 
 def _check(

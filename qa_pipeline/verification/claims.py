@@ -193,7 +193,7 @@ def _uncited_proof(
 def _add_cosines(
     compared: Sequence[_Compared], index: SourceIndex, embedder: Encoder, vectors: ChunkVectors
 ) -> None:
-    """Add the cosines of claims, embedded in one call, to their chunks and documents."""
+    """Add the best cosine of each claim to a chunk of the cited documents, with one call to embed claims."""
     document_chunks = []  # of each claim, all chunks of the documents that it cites
     for claim in compared:
         document_ids = dict.fromkeys(index.sources[chunk_id].document_id for chunk_id in claim.chunk_ids)
@@ -202,9 +202,8 @@ def _add_cosines(
     vectors.load(chain.from_iterable(document_chunks))
     texts = TextVectors((claim.embedded for claim in compared), embedder)
     for claim, all_chunks in zip(compared, document_chunks, strict=True):
-        vector = texts.of(claim.embedded)
-        claim.columns["similarity"] = max(vectors.cosines(vector, claim.chunk_ids), default=None)
-        claim.columns["chunk_similarity"] = max(vectors.cosines(vector, all_chunks), default=None)
+        cosines = vectors.cosines(texts.of(claim.embedded), all_chunks)
+        claim.columns["similarity"] = max(cosines, default=None)
 
 
 def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: SourceIndex) -> ClaimColumns:

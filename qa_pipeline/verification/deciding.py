@@ -108,12 +108,12 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
         detail = pl.col("unproved").list.head(_MOST_EXAMPLES).list.join("; ")
         rules = _cascade_rules(thresholds, detail)
     else:  # the mean over the pair's claims of their best cosine to a chunk of the cited documents
-        mean = pl.col("chunk_similarity").mean().over("pair_id")
+        mean = pl.col("similarity").mean().over("pair_id")
         detail = pl.format("mean similarity of the pair {}", mean.round(3))
         step = "similarity_only"
         rules = [
             *_citation_rules(),
-            (pl.col("chunk_similarity").is_null(), _outcome("failed", "no_step", "no_evidence_text")),
+            (pl.col("similarity").is_null(), _outcome("failed", "no_step", "no_evidence_text")),
             (mean >= settings.similarity_pass, _outcome("supported", step, None, detail)),
             (mean < settings.similarity_fail, _outcome("unsupported", step, "dissimilar", detail)),
         ]

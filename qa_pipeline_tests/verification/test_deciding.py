@@ -30,7 +30,6 @@ def claim(place: int = 0, **fields: Any) -> dict[str, Any]:
         "evidence_document_id": "doc",
         "evidence_quote": "Loud is the pump.",
         "similarity": 0.9,
-        "chunk_similarity": 0.9,
         "token_recall": 1.0,
         "proved_by": None,
         "denied": [],
@@ -92,7 +91,6 @@ random_claims = st.fixed_dictionaries(
     {
         "similarity": scores,
         "token_recall": scores,
-        "chunk_similarity": scores,
         "fragment": st.booleans(),
         "proved_by": st.none() | st.just("quotation"),
         "denied": st.sampled_from([[], ["number_mismatch: x"]]),
@@ -139,10 +137,10 @@ def test_similarity_only_goes_by_the_mean_of_the_pair(
     similarities: list[float], outcome: tuple[Any, ...]
 ) -> None:
     rows = [
-        claim(place, chunk_similarity=value, denied=["number_mismatch: 5"])
+        claim(place, similarity=value, denied=["number_mismatch: 5"])
         for place, value in enumerate(similarities)
     ]
-    uncited = claim(9, chunk_similarity=None, citation_status="uncited")
+    uncited = claim(9, similarity=None, citation_status="uncited")
     others = [("unsupported", "citation", "uncited")]
     assert decided(*rows, uncited, settings=SIMPLE) == [outcome] * len(rows) + others
 
