@@ -22,7 +22,8 @@ from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, cite_claims
 from qa_pipeline.verification.deciding import missing_figures
-from qa_pipeline.verification.proof import Context, Proof, prove
+from qa_pipeline.verification.proof import Proof, prove
+from qa_pipeline.verification.quotation import Context
 from qa_pipeline.verification.sources import SourceIndex, Unit, sources_of
 from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, split_claims
 

@@ -7,7 +7,7 @@ it differs from a unit in one slot, such as a number or a negation. All other cl
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from qa_pipeline.text.lexicon.languages import lexicon
@@ -15,8 +15,8 @@ from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import reads_otherwise
 from qa_pipeline.verification.quotation import (
+    Context,
     Denial,
-    QuestionContext,
     is_polar,
     one_slot_denial,
     only_scope,
@@ -77,7 +77,7 @@ def introduction_of(text: str, at: int, around: Surroundings) -> str:
 
 
 def takes_back(
-    unit: Reading, around: Surroundings, headings: Sequence[str], context: QuestionContext, status: str | None
+    unit: Reading, around: Surroundings, headings: Sequence[str], context: Context, status: str | None
 ) -> Iterator[str]:
     """Yield every reason why the context of a unit may retract it.
 
@@ -91,7 +91,7 @@ def takes_back(
     yield from _lead_in(unit, around, context)
 
 
-def _pronoun(unit: Reading, around: Surroundings, context: QuestionContext) -> Iterator[str]:
+def _pronoun(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
     """Yield a reason if the unit opens with a pronoun and its antecedent is not in the answer.
 
     "This option" is clear if a heading or the lead-in names an option.
@@ -132,9 +132,7 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
         yield f'is followed by "{around.after[:80]}"'
 
 
-def _voided(
-    unit: Reading, headings: Sequence[str], context: QuestionContext, status: str | None
-) -> Iterator[str]:
+def _voided(unit: Reading, headings: Sequence[str], context: Context, status: str | None) -> Iterator[str]:
     """Yield a reason if a heading, the title or the declared status voids the text, such as "Draft"."""
     voiding_words = lexicon(unit.language).proof.voiding
     mentioned = {*context.question.lower_tokens, *unit.lower_tokens}
@@ -144,7 +142,7 @@ def _voided(
             yield f'"{min(voiding)}" stands above it'
 
 
-def _lead_in(unit: Reading, around: Surroundings, context: QuestionContext) -> Iterator[str]:
+def _lead_in(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
     """Yield a reason if the lead-in of the list is not in the question, answer or headings.
 
     For an item that is a sentence, only lead-ins that deny, report, restrict or suppose matter.
@@ -229,18 +227,6 @@ class Proof:
         return self.unit is not None and not self.doubts and self.denial is None
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """The question and the complete answer of a claim.
-
-    If `is_bound` is False, the source need not answer the question.
-    """
-
-    question: Reading
-    answer: Reading
-    is_bound: bool = True
-
-
 def prove(
     claim: str, is_fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
 ) -> Proof:
@@ -277,15 +263,14 @@ def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool)
     source, language = index.sources[unit.chunk_id], unit.reading.language
     at = source.start + unit.start
     around = surroundings(source.document_text, language, at, at + len(unit.text))
-    question_context = QuestionContext(
-        context.question,
-        context.answer,
-        read("\n".join(source.headings), language),
-        read(introduction_of(source.document_text, at, around), language),
+    context = replace(
+        context,
+        headings=read("\n".join(source.headings), language),
+        introduction=read(introduction_of(source.document_text, at, around), language),
     )
     if is_bound:
-        yield from unbound(unit.reading, question_context)
-    yield from takes_back(unit.reading, around, source.headings, question_context, source.status)
+        yield from unbound(unit.reading, context)
+    yield from takes_back(unit.reading, around, source.headings, context, source.status)
     if doubt := source.doubt(unit.start, unit.end):
         yield f"the reader is not sure of its text: {doubt}"
 

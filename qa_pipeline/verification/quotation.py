@@ -8,16 +8,22 @@ from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, is_identifier, number_value
 from qa_pipeline.text.words import Token
 
+_NOTHING = Reading("", "en")
+
 
 @dataclass(frozen=True, slots=True)
-class QuestionContext:
-    """A question with the texts of the answer and the source that may mention its topic."""
+class Context:
+    """The question and the complete answer of a claim, and texts of its source that may mention the topic.
+
+    If `is_bound` is False, the source need not answer the question. `introduction` is the term that begins
+    the line of the unit, and the lead-ins of its lists.
+    """
 
     question: Reading
     answer: Reading
-    headings: Reading
-    introduction: Reading
-    """The term that begins the line of the unit, and the lead-ins of its lists."""
+    is_bound: bool = True
+    headings: Reading = _NOTHING
+    introduction: Reading = _NOTHING
 
 
 def is_polar(question: Reading) -> bool:
@@ -56,7 +62,7 @@ def question_words(question: Reading) -> list[Token]:
     return topics
 
 
-def unbound(unit: Reading, context: QuestionContext) -> Iterator[str]:
+def unbound(unit: Reading, context: Context) -> Iterator[str]:
     """Yield the reasons why a unit may not answer the question."""
     question = context.question
     words = question_words(question)

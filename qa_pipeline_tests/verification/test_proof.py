@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.text.reading import read
-from qa_pipeline.verification.proof import Context, Proof, prove
+from qa_pipeline.verification.proof import Proof, prove
+from qa_pipeline.verification.quotation import Context
 from qa_pipeline.verification.sources import SourceIndex, sources_of
 from qa_pipeline_tests.verification.rows import chunks, documents
 
