@@ -142,12 +142,13 @@ def test_a_ruled_table_of_one_row_is_in_doubt_and_of_two_it_is_not() -> None:
     assert doubted(parse(document)) == []
 
 
-def test_a_table_that_goes_on_over_a_page_break_with_its_header_keeps_the_names_of_its_columns() -> None:
+@pytest.mark.parametrize("repeated", [True, False])
+def test_a_table_that_goes_on_over_a_page_break_keeps_the_names_of_its_columns(repeated: bool) -> None:
     document = blank()
     document.set_auto_page_break(True, 15)
     at(document, 15, 20, prose("above", 3), width=180)
     people = [(f"Person{number}", str(number), f"Town{number}") for number in range(60)]
-    with document.table(repeat_headings=1) as table:
+    with document.table(repeat_headings=int(repeated)) as table:
         for row in (("Name", "Age", "Place"), *people):
             table.row(row)
 
