@@ -17,7 +17,7 @@ from qa_pipeline.settings.thresholds import Band, Fit, Thresholds
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.statistics import lower_bound, trials_needed
 from qa_pipeline.storage.hashes import hash_file, hash_parts
-from qa_pipeline.verification.deciding import SideName, borderline, decide_claims, fitted_thresholds
+from qa_pipeline.verification.deciding import SideName, borderline, decide_claims, side_scores
 from qa_pipeline.verification.verify import Means, Statement, verify
 
 
@@ -166,7 +166,7 @@ def rows_of_side(
     The score is null if this side cannot decide the row. It is the lowest score of the claims of an answer,
     or the highest for contradictions.
     """
-    scored = next(threshold.score for threshold in fitted_thresholds() if threshold.side == side)
+    scored = side_scores()[side]
     claims = labelled.claims
     cascade = settings.model_copy(update={"policy": "cascade"})
     verdicts = decide_claims(claims, None, cascade, thresholds=blank)

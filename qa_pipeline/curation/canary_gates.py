@@ -39,7 +39,7 @@ def canary_recall_gate(*, canaries: pl.DataFrame) -> Gate:
 
 
 def canary_accepts_gate(*, canaries: pl.DataFrame) -> Gate:
-    """Check that changed and foreign sentences are not accepted, by the lower bound of their share."""
+    """Check that changed sentences are not accepted, by the lower bound of their share."""
     return _rate_gate("canary_accepts", canaries.filter(_BY_LOCAL_STEPS & _IS_FALSE), "accepted", MAX_ACCEPTS)
 
 

@@ -148,11 +148,6 @@ class QuoteStruct(TypedDict):
     """A quote that is cited for a claim."""
 
     given: str | None
-    found: str | None
-    document_id: str | None
-    chunk_id: str | None
-    start: int | None
-    end: int | None
     kind: str | None
 
 

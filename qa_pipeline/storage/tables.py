@@ -31,7 +31,7 @@ CITATION = pl.Struct(
         "resolution": pl.String(),
     }
 )
-QUOTE = pl.Struct({**_texts("given", "found", "document_id", "chunk_id"), **SPAN, "kind": pl.String()})
+QUOTE = pl.Struct(_texts("given", "kind"))
 UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
 MESSAGE = pl.Struct(_texts("role", "content"))
 MESSAGES = pl.List(MESSAGE)
@@ -92,17 +92,16 @@ CLAIMS = Table(
         column("evidence_page", I32, "Page where the evidence starts.", nullable=True),
         column("evidence_quote", S, "Text of the evidence, verbatim.", nullable=True),
         column("evidence_doubt", S, "Kinds of doubt about the text of the evidence; null if there is no doubt.", nullable=True),
-        column("similarity", F64, "Highest cosine similarity of the claim to a cited chunk.", nullable=True),
-        column("chunk_similarity", F64, "Highest cosine similarity of the claim to a chunk of the cited documents.", nullable=True),
+        column("similarity", F64, "Highest cosine similarity of the claim to a chunk of the cited documents.", nullable=True),
         column("token_recall", F64, "Share of the claim's content words found in the evidence and its headings.", nullable=True),
-        column("proved_by", S, "How the text proves the claim: quotation (a sentence, list item or table row, word for word), fragment (a few words of it, together with the question) or cell (a table cell with its row key and column); otherwise null.", nullable=True),
+        column("proved_by", S, "quotation if a sentence, list item or table row equals the claim, word for word.", nullable=True),
         column("unproved", STRINGS, "Why the sources alone do not prove the claim, in words.", nullable=True),
         column("denied", STRINGS, "If the claim contradicts its evidence: the reason code, and the words that differ.", nullable=True),
         column("scope_differs", B, "True if the evidence and its headings lack a number or identifier of the claim.", nullable=True),
         column("proved_by_chunk_id", S, "Chunk that is not cited but states the claim word for word, if the cited chunks do not.", nullable=True),
         column("fragment", B, "True if the claim is complete only together with its question.", nullable=True),
         column("citation_reason", S, "Why the citation is unresolved, or section_not_found if the whole document is used instead; otherwise null.", nullable=True),
-        column("quotes", pl.List(QUOTE), "Quotes cited for the claim: as given, as found in the document's text, and the kind of match: exact, spelling, ellipsis, misplaced (in another passage than the cited passage) or missing.", nullable=True),
+        column("quotes", pl.List(QUOTE), "Quotes cited for the claim: as given, and the kind of match: exact, spelling, ellipsis, misplaced (in another passage than the cited passage) or missing.", nullable=True),
         column("entailment", F64, "Probability that the cited passages entail the claim; the highest over text windows.", nullable=True),
         column("contradiction", F64, "Probability that a cited passage contradicts the claim; the highest over text windows.", nullable=True),
         column("entailment_model", S, "Name and revision of the entailment model; null without a model.", nullable=True),
@@ -253,7 +252,7 @@ CANARIES = Table(
         column("canary_id", S, "Hash of kind, chunk, question and claim."),
         BATCH,
         column("asks", S, "The tested step: verifier or judge."),
-        column("kind", S, "For the verifier: edited (one detail of a sentence changed), verbatim (an unchanged sentence) or foreign (a sentence of another document). For the judge: other_answer (the answer to another question), cut (a correct answer cut short) or good (an unchanged pair)."),
+        column("kind", S, "For the verifier: edited (one detail of a sentence changed) or verbatim (an unchanged sentence). For the judge: other_answer (the answer to another question), cut (a correct answer cut short) or good (an unchanged pair)."),
         column("mechanism", S, "The changed detail (number, date, unit, name or negation), otherwise alone. Ends in joined if the sentence follows another sentence of the chunk."),
         column("expected", S, "Correct verdict: accepted or rejected."),
         column("language", S, "ISO 639-1 code of the chunk or pair."),
@@ -273,7 +272,7 @@ CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 
 # One column per line is easiest to read.
 # fmt: off

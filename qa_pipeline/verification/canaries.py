@@ -8,7 +8,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, cycle, islice, zip_longest
+from itertools import chain, islice, zip_longest
 
 import polars as pl
 
@@ -21,11 +21,11 @@ from qa_pipeline.text.injection import hold_injections, is_injection
 from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS, lexicon
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
-from qa_pipeline.text.words import recall, tokenize
+from qa_pipeline.text.words import tokenize
 from qa_pipeline.verification.falsehoods import KINDS, falsehoods
 from qa_pipeline.verification.judging import ProvedPairRow
 
-EDITED, VERBATIM, FOREIGN = "edited", "verbatim", "foreign"
+EDITED, VERBATIM = "edited", "verbatim"
 OTHER_ANSWER, CUT, GOOD = "other_answer", "cut", "good"
 ALONE, JOINED = "alone", "joined"
 """Mechanisms: a sentence by itself, or joined to another sentence of its chunk. Only a model can decide the
@@ -37,9 +37,8 @@ MODEL_CHUNKS, WRONG_OF_CHUNK = 4, 3
 JUDGED_PAIRS, JUDGED_GOOD = 8, 2
 """Pairs that a judge reads, and the number of good pairs among them. Good pairs need few extra calls, since
 the batch asks about them anyway."""
-_MOST_SHARED, _MOST_ANSWERED = 0.5, 1 / 3
-"""Largest share of content words in common: of a foreign sentence with the passage, and of a question with
-another answer. Above these shares the claim may be right."""
+_MOST_ANSWERED = 1 / 3
+"""Largest share of a question's content words in another answer. Above it the answer may be right."""
 _SEED = 0
 _FEWEST_ASKED, _FEWEST_KEPT, _TRIES = 2, 2, 30
 """Minimum content words of a question and tokens of a cut answer, and candidates tried for each canary."""
@@ -86,22 +85,15 @@ class _Sentence:
     text: str
     order: int
 
-    def put(self, kind: str, passage: Passage, mechanism: str = ALONE, claim: str = "") -> Canary:
-        """Return a canary that attributes the sentence, or a claim made from it, to a passage."""
+    def put(self, kind: str, mechanism: str = ALONE, claim: str = "") -> Canary:
+        """Return a canary that states the sentence, or a claim made from it."""
+        passage = self.passage
         return Canary(kind, mechanism, passage.language, passage.chunk_id, self.text, claim or self.text)
 
     def changed(self) -> Iterator[Canary]:
         """Yield a canary for each way to falsify the sentence."""
         for false in falsehoods(self.text, _full_text(self.passage), self.passage.language):
-            yield self.put(EDITED, self.passage, false.kind, false.text)
-
-    def is_foreign(self, passage: Passage) -> bool:
-        """Return True if a passage of another document shares few words with the sentence."""
-        if passage.document_id == self.passage.document_id or passage.language != self.passage.language:
-            return False
-        stems = read(self.text, passage.language).stem_set
-        share = recall(stems, read(_full_text(passage), passage.language).stem_set)
-        return share is not None and share <= _MOST_SHARED
+            yield self.put(EDITED, false.kind, false.text)
 
 
 def _full_text(passage: Passage) -> str:
@@ -119,17 +111,8 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary
     for canary in chain.from_iterable(sentence.changed() for sentence in candidates):
         edited_by_kind[canary.mechanism].append(canary)
     edited = chain.from_iterable(zip_longest(*edited_by_kind.values()))  # the kinds of change in turn
-    passages = list({sentence.passage.chunk_id: sentence.passage for sentence in sentences}.values())
-    foreign = (
-        sentence.put(FOREIGN, passage)
-        for sentence, passage in zip(candidates, cycle(passages), strict=False)
-        if sentence.is_foreign(passage)
-    )
-    return [
-        *_first(edited, per_kind),
-        *(sentence.put(VERBATIM, sentence.passage) for sentence in sentences[:per_kind]),
-        *_first(foreign, per_kind),
-    ]
+    verbatim = [sentence.put(VERBATIM) for sentence in sentences[:per_kind]]
+    return [*_first(edited, per_kind), *verbatim]
 
 
 def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
@@ -146,8 +129,8 @@ def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
 def draw_for_model(chunks: pl.DataFrame) -> list[Canary]:
     """Draw claims of two joined sentences for a model, from at most `MODEL_CHUNKS` chunks.
 
-    One claim of each chunk is true. The second sentence of its other claims is falsified or from another
-    document. The claims of a chunk fit into one call.
+    One claim of each chunk is true. The second sentence of its other claims is falsified. The claims of a
+    chunk fit into one call.
     """
     sentences = _sentences(chunks)
     by_chunk: dict[str, list[_Sentence]] = defaultdict(list)
@@ -158,11 +141,8 @@ def draw_for_model(chunks: pl.DataFrame) -> list[Canary]:
     suited = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
     drawn: list[Canary] = []
     for first, *others in islice(suited, MODEL_CHUNKS):
-        passage = first.passage
-        foreign = (other.put(FOREIGN, passage) for other in sentences if other.is_foreign(passage))
         changed = chain.from_iterable(other.changed() for other in others)
-        wrong = [*islice(foreign, 1), *islice(changed, WRONG_OF_CHUNK)][:WRONG_OF_CHUNK]
-        for canary in (others[0].put(VERBATIM, passage), *wrong):
+        for canary in (others[0].put(VERBATIM), *islice(changed, WRONG_OF_CHUNK)):
             mechanism = JOINED if canary.mechanism == ALONE else f"{canary.mechanism}, {JOINED}"
             claim = f"{first.text.removesuffix('.')}; {canary.claim}"
             drawn.append(replace(canary, mechanism=mechanism, claim=claim))

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePosixPath
 
-from qa_pipeline.storage.table_schema import CitationStruct, DraftedPairRow
-from qa_pipeline.text.reading import read
+from qa_pipeline.storage.table_schema import CitationStruct, DraftedPairRow, QuoteStruct
 from qa_pipeline.text.references import (
     NUMBER_MARK,
     Resolution,
@@ -16,7 +15,6 @@ from qa_pipeline.text.references import (
     normalise_path,
     split_reference,
 )
-from qa_pipeline.text.words import recall
 from qa_pipeline.verification.splitting import Claim
 
 _REASONS = {
@@ -30,29 +28,13 @@ _SECTION_NOT_FOUND = "section_not_found"
 
 
 @dataclass(frozen=True, slots=True)
-class QuoteCheck:
-    """A quote cited for a claim, and its position in the batch. Offsets are within the chunk.
-
-    `kind` is "exact", "spelling" or "ellipsis" if the quote is in a chunk that its citation names. It is
-    "misplaced" if the quote is in another chunk of the cited documents. It is "missing", without a chunk, if
-    they do not contain the quote.
-    """
-
-    quote: str
-    kind: str
-    chunk_id: str | None = None
-    start: int = 0
-    end: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class ClaimCitations:
     """Citation status and reason of a claim (as in the claims table), its chunks and its quotes."""
 
     status: str
     reason: str | None
     chunk_ids: tuple[str, ...]
-    checks: tuple[QuoteCheck, ...] = ()
+    checks: tuple[QuoteStruct, ...] = ()
 
 
 def cite_claims(
@@ -61,8 +43,8 @@ def cite_claims(
     """Resolve the citations of each claim of a pair.
 
     A claim with its own source marks cites only these. Other claims cite all sources of the pair. Quotes, and
-    unresolved citations with a quote, count against the claim that shares most words with the quote.
-    Unresolved citations without a quote count against every claim without marks.
+    unresolved citations with a quote, count against every claim; unresolved citations without a quote count
+    against every claim without marks.
     """
     resolutions = [_resolution(citation, pair, sources) for citation in pair["citations"]]
     by_number = {
@@ -70,23 +52,21 @@ def cite_claims(
         for citation, resolution in zip(pair["citations"], resolutions, strict=True)
     }
     quotes = [citation["quote"] for citation in pair["citations"]]
-    owners = [_owner(quote, claims, pair["language"]) for quote in quotes]
     resolved_ids = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
     pair_ids = tuple(
         dict.fromkeys(chunk_id for chunk_id in (*resolved_ids, *pair["used_chunk_ids"]) if chunk_id in texts)
     )
     cited = []
-    for index, claim in enumerate(claims):
+    for claim in claims:
         counted = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
         is_marked = bool(counted)
         marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in counted))
         chunk_ids = tuple(marked_ids) if is_marked else pair_ids
         checks = []
-        for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True):
-            is_of_every_claim = quote is None and not is_marked
-            if owner == index or is_of_every_claim:
+        for quote, resolution in zip(quotes, resolutions, strict=True):
+            if quote is not None or not is_marked:
                 counted.append(resolution)
-            if owner == index and quote is not None:
+            if quote is not None:
                 checks.append(_check(quote, resolution.chunk_ids or chunk_ids, chunk_ids, sources, texts))
         cited.append(_status(counted, chunk_ids, tuple(checks)))
     return cited
@@ -124,19 +104,13 @@ def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
     return pair["origin"] == "imported" and bool(cited) and cited == generator
 
 
-def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | None:
-    """Return the index of the claim that shares most words with a quote, the first in a tie."""
-    if quote is None or not claims:
-        return None
-    quote_stems = read(quote, language).stems
-    shares = [recall(read(claim.text, language).stems, quote_stems) or 0.0 for claim in claims]
-    return shares.index(max(shares))
-
-
 def _check(
     quote: str, own_ids: Sequence[str], cited: Sequence[str], sources: Sources, texts: Mapping[str, str]
-) -> QuoteCheck:
-    """Look for a quote in the chunks of its citation, then in the other cited chunks and their documents."""
+) -> QuoteStruct:
+    """Look for a quote in the chunks of its citation, then in the other cited chunks and their documents.
+
+    The kind is "misplaced" in a chunk that its citation does not name, and else the kind of the match.
+    """
     own_ids = [chunk_id for chunk_id in own_ids if chunk_id in texts]
     documents = dict.fromkeys(sources.chunk(chunk_id).document_id or "" for chunk_id in (*own_ids, *cited))
     document_chunk_ids = chain.from_iterable(sources.chunks_of(document_id) for document_id in documents)
@@ -144,12 +118,12 @@ def _check(
         span = locate_quote(quote, texts[chunk_id])
         if span is not None:
             kind = span.kind if chunk_id in own_ids else "misplaced"
-            return QuoteCheck(quote, kind, chunk_id, span.start, span.end)
-    return QuoteCheck(quote, "missing")
+            return {"given": quote, "kind": kind}
+    return {"given": quote, "kind": "missing"}
 
 
 def _status(
-    resolutions: Sequence[Resolution], chunk_ids: tuple[str, ...], checks: tuple[QuoteCheck, ...]
+    resolutions: Sequence[Resolution], chunk_ids: tuple[str, ...], checks: tuple[QuoteStruct, ...]
 ) -> ClaimCitations:
     """Return the citation status of a claim: the first problem of its citations and quotes, if any."""
     unresolved = [resolution for resolution in resolutions if not resolution.resolved]
@@ -157,7 +131,7 @@ def _status(
         return ClaimCitations("unresolved", _REASONS[unresolved[0].kind], chunk_ids, checks)
     if not chunk_ids:
         return ClaimCitations("uncited", None, chunk_ids, checks)
-    quote_kinds = {check.kind for check in checks}
+    quote_kinds = {check["kind"] for check in checks}
     if "missing" in quote_kinds:
         return ClaimCitations("quote_not_found", None, chunk_ids, checks)
     status = "quote_repaired" if "misplaced" in quote_kinds else "resolved"

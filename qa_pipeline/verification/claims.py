@@ -14,15 +14,16 @@ from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.models.vector_cache import ChunkVectors, TextVectors
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.table_schema import ClaimColumns, DraftedPairRow, QuoteStruct, typed_rows
+from qa_pipeline.storage.table_schema import ClaimColumns, DraftedPairRow, typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.words import recall
-from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
+from qa_pipeline.verification.citations import ClaimCitations, cite_claims
 from qa_pipeline.verification.deciding import missing_figures
-from qa_pipeline.verification.proof import Context, Proof, prove
+from qa_pipeline.verification.proof import Proof, prove
+from qa_pipeline.verification.quotation import Context
 from qa_pipeline.verification.sources import SourceIndex, Unit, sources_of
 from qa_pipeline.verification.splitting import AnswerRow, Claim, is_fragment, split_claims
 
@@ -32,9 +33,6 @@ _MOST_CANDIDATE_CHUNKS = 16
 """Maximum chunks stored with a claim for the steps that read whole passages. These steps read fewer still."""
 _SEARCHED_CHUNKS = 8
 """Chunks retrieved for a claim without citations, as many as the cross-encoder reads."""
-_RRF_K = 60
-"""Constant of reciprocal rank fusion, as published (Cormack, Clarke and Büttcher 2009). A model reads the
-first five chunks. A chunk near the top of both rankings should precede the leader of a single ranking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +170,7 @@ def _compare(
             "proved_by_chunk_id": _uncited_proof(stated, context, index, citations) if is_open else None,
             "citation_status": citations.status,
             "citation_reason": citations.reason,
-            "quotes": [_quote_row(check, index) for check in citations.checks],
+            "quotes": list(citations.checks),
             "candidate_chunk_ids": chunk_ids[:_MOST_CANDIDATE_CHUNKS],
         }
         needs_question = fragment and claim.self_contained is None
@@ -196,7 +194,7 @@ def _uncited_proof(
 def _add_cosines(
     compared: Sequence[_Compared], index: SourceIndex, embedder: Encoder, vectors: ChunkVectors
 ) -> None:
-    """Add the cosines of claims, embedded in one call, and rank their chunks by words and cosine."""
+    """Add the best cosine of each claim to a chunk of the cited documents, with one call to embed claims."""
     document_chunks = []  # of each claim, all chunks of the documents that it cites
     for claim in compared:
         document_ids = dict.fromkeys(index.sources[chunk_id].document_id for chunk_id in claim.chunk_ids)
@@ -205,31 +203,8 @@ def _add_cosines(
     vectors.load(chain.from_iterable(document_chunks))
     texts = TextVectors((claim.embedded for claim in compared), embedder)
     for claim, all_chunks in zip(compared, document_chunks, strict=True):
-        vector, by_words = texts.of(claim.embedded), claim.chunk_ids
-        cosines = dict(zip(by_words, vectors.cosines(vector, by_words), strict=True))
-        by_cosine = sorted(by_words, key=lambda chunk_id: -round(cosines[chunk_id], 6))
-        fused: dict[str, float] = dict.fromkeys(by_words, 0.0)
-        for ranking in (by_words, by_cosine):
-            for rank, chunk_id in enumerate(ranking, start=1):
-                fused[chunk_id] += 1 / (_RRF_K + rank)
-        best_first = sorted(by_words, key=lambda chunk_id: -fused[chunk_id])
-        claim.columns["similarity"] = max(cosines.values(), default=None)
-        claim.columns["chunk_similarity"] = max(vectors.cosines(vector, all_chunks), default=None)
-        claim.columns["candidate_chunk_ids"] = best_first[:_MOST_CANDIDATE_CHUNKS]
-
-
-def _quote_row(check: QuoteCheck, index: SourceIndex) -> QuoteStruct:
-    source = None if check.chunk_id is None else index.sources[check.chunk_id]
-    placed = {} if source is None else source.placed(check.start, check.end)
-    return {
-        "given": check.quote,
-        "found": placed.get("quote"),
-        "document_id": placed.get("document_id"),
-        "chunk_id": check.chunk_id,
-        "start": placed.get("start"),
-        "end": placed.get("end"),
-        "kind": check.kind,
-    }
+        cosines = vectors.cosines(texts.of(claim.embedded), all_chunks)
+        claim.columns["similarity"] = max(cosines, default=None)
 
 
 def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: SourceIndex) -> ClaimColumns:
@@ -242,7 +217,7 @@ def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: S
     evidence = source.placed(unit.start, unit.end)
     return {
         "token_recall": recall(stated.stem_set, unit.reading.stem_set | headings.stem_set),
-        "proved_by": proof.kind if proof.is_proved else None,
+        "proved_by": "quotation" if proof.is_proved else None,
         "unproved": list(proof.doubts),
         "denied": denied,
         "scope_differs": bool(missing_figures(stated, [unit.reading, headings])),

@@ -5,7 +5,7 @@ thresholds of entailment. Rules skip a missing score. Deciding again with other 
 """
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -83,12 +83,12 @@ def _citation_rules() -> list[Rule]:
 
 
 def _cascade_rules(thresholds: Thresholds, detail: pl.Expr) -> list[Rule]:
-    """Return the rules of the cascade. Thresholds apply only to scores of their own model."""
+    """Return the rules of the cascade."""
     missing, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
     searched = pl.col("citation_status") == FOUND_BY_SEARCH
     reason = denied.list.first().str.extract(r"^(\w+): ")
     elsewhere = pl.format("proved by another passage ({}), not by the cited one", "proved_by_chunk_id")
-    rules = [
+    return [
         *_citation_rules(),
         (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", detail)),
         (missing, _outcome("failed", "no_step", "no_evidence_text")),
@@ -98,33 +98,22 @@ def _cascade_rules(thresholds: Thresholds, detail: pl.Expr) -> list[Rule]:
             _outcome("unsupported", QUOTATION, "wrong_citation", elsewhere),
         ),
         (denied.list.len() > 0, _outcome("contradicted", QUOTATION, reason, denied.list.join("; "))),
+        *_entailment_rules(thresholds),
     ]
-    for side in fitted_thresholds():
-        fitted = getattr(thresholds.band, side.side)
-        if fitted is not None:
-            rules.append((side.meets(side.score, fitted) & _of_model(thresholds), side.outcome))
-    return rules
 
 
 def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr:
     """Return the outcome of a claim, "undecided" if all rules fail."""
     if settings.policy == "cascade":
-        doubts = pl.col("unproved")
-        scores = pl.format(
-            "similarity {}, share of words found {}",
-            pl.col("similarity").round(2),
-            pl.col("token_recall").round(2).fill_null(0.0),
-        )
-        first_doubts = doubts.list.head(_MOST_EXAMPLES).list.join("; ")
-        detail = pl.when(doubts.list.len() > 0).then(first_doubts).otherwise(scores)
+        detail = pl.col("unproved").list.head(_MOST_EXAMPLES).list.join("; ")
         rules = _cascade_rules(thresholds, detail)
     else:  # the mean over the pair's claims of their best cosine to a chunk of the cited documents
-        mean = pl.col("chunk_similarity").mean().over("pair_id")
+        mean = pl.col("similarity").mean().over("pair_id")
         detail = pl.format("mean similarity of the pair {}", mean.round(3))
         step = "similarity_only"
         rules = [
             *_citation_rules(),
-            (pl.col("chunk_similarity").is_null(), _outcome("failed", "no_step", "no_evidence_text")),
+            (pl.col("similarity").is_null(), _outcome("failed", "no_step", "no_evidence_text")),
             (mean >= settings.similarity_pass, _outcome("supported", step, None, detail)),
             (mean < settings.similarity_fail, _outcome("unsupported", step, "dissimilar", detail)),
         ]
@@ -140,18 +129,8 @@ the claim.
 Every contradiction threshold is at or above it, so that each threshold can be fitted separately."""
 
 
-@dataclass(frozen=True, slots=True)
-class FittedThreshold:
-    """A side of entailment, with the score and threshold that decide it."""
-
-    side: SideName
-    score: pl.Expr
-    meets: Callable[[pl.Expr, float], pl.Expr]
-    outcome: pl.Expr
-
-
-def fitted_thresholds() -> tuple[FittedThreshold, ...]:
-    """Return every fitted threshold, in the order of decision.
+def side_scores() -> dict[SideName, pl.Expr]:
+    """Return the score that each side of a band compares with its threshold.
 
     A claim is not accepted by a score if the evidence lacks one of its numbers or identifiers. Scores hardly
     change with these.
@@ -159,16 +138,31 @@ def fitted_thresholds() -> tuple[FittedThreshold, ...]:
     entailment, denied = pl.col("entailment"), pl.col("contradiction")
     undenied = pl.when(denied.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
     uncontested = pl.when(~pl.col("scope_differs")).then(undenied)
-    words = pl.format("entailment {}", entailment.round(3))
-    against = pl.format("contradiction {}", denied.round(3))
+    return {"contradict": denied, "accept": uncontested, "reject": undenied}
+
+
+def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
+    """Return the rules of the fitted thresholds. They apply only to scores of their own model."""
+    scores, band = side_scores(), thresholds.band
+    words = pl.format("entailment {}", pl.col("entailment").round(3))
+    against = pl.format("contradiction {}", pl.col("contradiction").round(3))
     contradicted = _outcome("contradicted", "entailment", "entailment_contradiction", against)
-    supported = _outcome("supported", "entailment", None, words)
-    unsupported = _outcome("unsupported", "entailment", "not_entailed", words)
-    return (
-        FittedThreshold("contradict", denied, operator.ge, contradicted),
-        FittedThreshold("accept", uncontested, operator.ge, supported),
-        FittedThreshold("reject", undenied, operator.le, unsupported),
-    )
+    fitted = [
+        (band.contradict, operator.ge, scores["contradict"], contradicted),
+        (band.accept, operator.ge, scores["accept"], _outcome("supported", "entailment", None, words)),
+        (
+            band.reject,
+            operator.le,
+            scores["reject"],
+            _outcome("unsupported", "entailment", "not_entailed", words),
+        ),
+    ]
+    ours = _of_model(thresholds)
+    return [
+        (meets(score, threshold) & ours, outcome)
+        for threshold, meets, score, outcome in fitted
+        if threshold is not None
+    ]
 
 
 def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> int:

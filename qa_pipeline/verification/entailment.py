@@ -29,14 +29,6 @@ _GROUP = 256
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimPassages:
-    """A claim and the passages that should prove it."""
-
-    claim: str
-    passages: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ClaimEntailment:
     """Scores of a claim. `reason` has a code if a score is unknown."""
 
@@ -46,13 +38,13 @@ class ClaimEntailment:
 
 
 def score_claims(
-    requests: Sequence[ClaimPassages],
+    requests: Sequence[tuple[str, Sequence[str]]],
     model: EntailmentModel,
     notify: ProgressCallback = no_progress,
     *,
     window_tokens: int = _WINDOW_TOKENS,
 ) -> list[ClaimEntailment]:
-    """Score claims against windows of their passages.
+    """Score claims, each with its passages, against windows of these.
 
     A claim gets its largest entailment and its largest contradiction over all windows. The scores are unknown
     with the reason `empty_claim`, `claim_too_long`, `no_passage` or `model_nan`. A single NaN makes the
@@ -61,34 +53,34 @@ def score_claims(
     results: list[ClaimEntailment] = []
     for start in range(0, len(requests), _GROUP):
         group = requests[start : start + _GROUP]
-        windows = [_inputs(request, window_tokens, model) for request in group]
+        windows = [_inputs(claim, passages, window_tokens, model) for claim, passages in group]
         scores = iter(model.probabilities([pair for pairs in windows for pair in pairs or ()]))
-        for request, pairs in zip(group, windows, strict=True):
-            results.append(_result(request, pairs, [next(scores) for _ in pairs or ()]))
+        for (claim, _), pairs in zip(group, windows, strict=True):
+            results.append(_result(claim, pairs, [next(scores) for _ in pairs or ()]))
         notify(len(results), len(requests))
     return results
 
 
 def _inputs(
-    request: ClaimPassages, window_tokens: int, model: EntailmentModel
+    claim: str, passages: Sequence[str], window_tokens: int, model: EntailmentModel
 ) -> list[tuple[str, str]] | None:
     """Return each window of the passages with the claim, unless the claim leaves too little room."""
-    room = model.room_beside(request.claim)
+    room = model.room_beside(claim)
     if room < _LEAST_ROOM * model.most_tokens:
         return None
     size = min(room, window_tokens)
     return [
-        (window, request.claim)
-        for passage in request.passages
+        (window, claim)
+        for passage in passages
         for window in model.windows(passage, size, min(_OVERLAP, size // 4))
     ]
 
 
 def _result(
-    request: ClaimPassages, inputs: Sequence[tuple[str, str]] | None, scores: Sequence[Scores]
+    claim: str, inputs: Sequence[tuple[str, str]] | None, scores: Sequence[Scores]
 ) -> ClaimEntailment:
     """Return the largest scores over the windows of a claim, or the reason why they are unknown."""
-    if not request.claim.strip():
+    if not claim.strip():
         return ClaimEntailment(reason="empty_claim")
     if inputs is None:
         return ClaimEntailment(reason="claim_too_long")
@@ -121,7 +113,7 @@ def fill_entailment(
         chunk_ids = list(dict.fromkeys([*evidence, *(row["candidate_chunk_ids"] or [])]))[:_MOST_PASSAGES]
         # a fragment is only a statement together with its question
         claim = f"{row['question'] or ''} {row['text']}".strip() if row["fragment"] else row["text"]
-        requests.append(ClaimPassages(claim, tuple(texts[i] for i in chunk_ids)))
+        requests.append((claim, [texts[i] for i in chunk_ids]))
     results = score_claims(requests, model, notify)
     scored = {
         "entailment": [result.entailment for result in results],

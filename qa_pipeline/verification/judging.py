@@ -73,7 +73,7 @@ def judge_rows(
         row["pair_id"]: _assessment(row, request, reply, model.name, passages)
         for row, request, reply in zip(judgeable, requests, replies, strict=True)
     }
-    return [judged.get(row["pair_id"]) or _without_evidence(row, passages) for row in rows]
+    return [judged.get(row["pair_id"]) or _without_evidence(row) for row in rows]
 
 
 def with_evidence(
@@ -128,14 +128,11 @@ def not_judged(pair_id: str, batch: str) -> AssessmentColumns:
     }
 
 
-def _without_evidence(pair: ProvedPairRow, passages: dict[str, Passage]) -> AssessmentColumns:
+def _without_evidence(pair: ProvedPairRow) -> AssessmentColumns:
     """Return the assessment of a pair whose evidence is missing. Scores without evidence would mislead."""
-    missing = [i for i in pair["evidence_chunk_ids"] if i not in passages]
-    reason, detail = "no_evidence", "no supported claim names a chunk as evidence"
-    if missing:
-        reason, detail = "missing_chunk", f"chunks of the evidence do not exist: {', '.join(missing)}"
+    detail = "no supported claim names chunks of the batch as evidence"
     ids: AssessmentColumns = {"pair_id": pair["pair_id"], "batch": pair["batch"]}
-    return {**ids, "status": "failed", "reason": reason, "detail": detail}
+    return {**ids, "status": "failed", "reason": "no_evidence", "detail": detail}
 
 
 def _assessment(

@@ -144,13 +144,6 @@ class _Call:
     request: Request[VerifyReply]
     probe: int
 
-    def decision_on_probe(self, reply: Reply[VerifyReply] | ModelError) -> str | None:
-        """Return the model's decision about the false claim, if any."""
-        if isinstance(reply, ModelError):
-            return None
-        decided = _by_number(reply.value).get(self.probe)
-        return None if decided is None else decided.decision
-
 
 def _passages(rows: Sequence[PairClaimRow], sources: Mapping[str, Source]) -> list[Passage]:
     """Return the passages for claims: evidence, candidates in turn, then chunks used by the pairs."""
@@ -274,7 +267,8 @@ def _verdicts(
         return
     replies = _by_number(reply.value)
     is_injected = _contains_injections(call.rows, sources)
-    rejects_probe = call.decision_on_probe(reply) == "reject"
+    probe_reply = replies.get(call.probe)
+    rejects_probe = probe_reply is not None and probe_reply.decision == "reject"
     numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
     for row, number in zip(call.rows, numbers, strict=False):
         claim_reply = replies.get(number)

@@ -35,7 +35,9 @@ def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Dat
 
 
 def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Count the citations of each pair that name a source, number, passage or quote that does not exist.
+    """Count the citations of each pair that name a source, number or passage that does not exist.
+
+    Quotes that do not exist count as one.
 
     Returns:
         pair_id and fabricated (1 or more). Pairs without such citations are absent.
@@ -44,8 +46,8 @@ def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFr
     cited = pairs.select("pair_id", pl.col("citations").list.eval(resolution).list.sum().alias("fabricated"))
     invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
     broken = (pl.col("citation_status") == "quote_not_found") | invented
-    claimed = claims.group_by("pair_id").agg(claimed=broken.cast(pl.Int64).sum())
     # a broken citation appears in the pair and in each claim that it counts against
+    claimed = claims.group_by("pair_id").agg(claimed=broken.cast(pl.Int64).max())
     most = pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed")
     return join_by_pair(cited, claimed).select("pair_id", most).filter(pl.col("fabricated") > 0)
 

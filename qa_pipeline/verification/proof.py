@@ -7,19 +7,16 @@ it differs from a unit in one slot, such as a number or a negation. All other cl
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Literal
 
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import reads_otherwise
 from qa_pipeline.verification.quotation import (
+    Context,
     Denial,
-    QuestionContext,
-    cell_in,
-    fragment_in,
     is_polar,
     one_slot_denial,
     only_scope,
@@ -80,7 +77,7 @@ def introduction_of(text: str, at: int, around: Surroundings) -> str:
 
 
 def takes_back(
-    unit: Reading, around: Surroundings, headings: Sequence[str], context: QuestionContext, status: str | None
+    unit: Reading, around: Surroundings, headings: Sequence[str], context: Context, status: str | None
 ) -> Iterator[str]:
     """Yield every reason why the context of a unit may retract it.
 
@@ -94,7 +91,7 @@ def takes_back(
     yield from _lead_in(unit, around, context)
 
 
-def _pronoun(unit: Reading, around: Surroundings, context: QuestionContext) -> Iterator[str]:
+def _pronoun(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
     """Yield a reason if the unit opens with a pronoun and its antecedent is not in the answer.
 
     "This option" is clear if a heading or the lead-in names an option.
@@ -135,9 +132,7 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
         yield f'is followed by "{around.after[:80]}"'
 
 
-def _voided(
-    unit: Reading, headings: Sequence[str], context: QuestionContext, status: str | None
-) -> Iterator[str]:
+def _voided(unit: Reading, headings: Sequence[str], context: Context, status: str | None) -> Iterator[str]:
     """Yield a reason if a heading, the title or the declared status voids the text, such as "Draft"."""
     voiding_words = lexicon(unit.language).proof.voiding
     mentioned = {*context.question.lower_tokens, *unit.lower_tokens}
@@ -147,7 +142,7 @@ def _voided(
             yield f'"{min(voiding)}" stands above it'
 
 
-def _lead_in(unit: Reading, around: Surroundings, context: QuestionContext) -> Iterator[str]:
+def _lead_in(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
     """Yield a reason if the lead-in of the list is not in the question, answer or headings.
 
     For an item that is a sentence, only lead-ins that deny, report, restrict or suppose matter.
@@ -212,7 +207,6 @@ def _depth(text: str, span: tuple[int, int]) -> int | None:
     return None if item is None else len(item[0]) - len(item[0].lstrip())
 
 
-Kind = Literal["quotation", "fragment", "cell"]
 LONGEST_READ = 2000
 """Maximum characters of a claim. A longer claim is left to a model, since these rules read sentences."""
 _MOST_TRIED = 8
@@ -224,7 +218,6 @@ class Proof:
     """The result of a comparison. The claim is proved if there is a unit without doubts or denial."""
 
     unit: Unit | None = None
-    kind: Kind | None = None
     doubts: tuple[str, ...] = ()
     denial: Denial | None = None
 
@@ -232,18 +225,6 @@ class Proof:
     def is_proved(self) -> bool:
         """Return True if the unit proves the claim."""
         return self.unit is not None and not self.doubts and self.denial is None
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """The question and the complete answer of a claim.
-
-    If `is_bound` is False, the source need not answer the question.
-    """
-
-    question: Reading
-    answer: Reading
-    is_bound: bool = True
 
 
 def prove(
@@ -266,7 +247,9 @@ def prove(
         if not reading.tokens or denies == affirms:  # no statement to compare, or "Yes, it does not …"
             return Proof(doubts=("yes and no are for a model",))
     doubted: list[Proof] = []
-    for proof in _proofs(reading, is_fragment, context, index, chunk_ids):
+    for unit in index.equal_to(reading, chunk_ids)[:_MOST_TRIED]:
+        is_bound = context.is_bound or is_fragment
+        proof = Proof(unit, tuple(_doubts(unit, context, index, is_bound=is_bound)))
         if proof.is_proved:
             return proof
         doubted.append(proof)
@@ -275,39 +258,19 @@ def prove(
     return _denied(reading, index, chunk_ids) or Proof(doubts=(_NOT_VERBATIM,))
 
 
-def _proofs(
-    claim: Reading, is_fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
-) -> Iterator[Proof]:
-    """Yield equal units, then table cells and fragments of units, each with its doubts."""
-    for unit in index.equal_to(claim, chunk_ids)[:_MOST_TRIED]:
-        is_bound = context.is_bound or is_fragment
-        yield Proof(unit, "quotation", tuple(_doubts(unit, context, index, is_bound=is_bound)))
-    if not context.question.tokens:
-        return
-    for chunk_id in chunk_ids:
-        headings = read("\n".join(index.sources[chunk_id].headings), context.question.language)
-        units = index.units(chunk_id)
-        for unit in units:
-            if unit.is_row and cell_in(claim, unit, context.question, headings, units):
-                yield Proof(unit, "cell", tuple(_doubts(unit, context, index, is_bound=False)))
-            elif is_fragment and fragment_in(claim, unit, context.question, headings):
-                yield Proof(unit, "fragment", tuple(_doubts(unit, context, index, is_bound=True)))
-
-
 def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool) -> Iterator[str]:
     """Yield reasons why a unit may not answer the question, or may be retracted by its context."""
     source, language = index.sources[unit.chunk_id], unit.reading.language
     at = source.start + unit.start
     around = surroundings(source.document_text, language, at, at + len(unit.text))
-    question_context = QuestionContext(
-        context.question,
-        context.answer,
-        read("\n".join(source.headings), language),
-        read(introduction_of(source.document_text, at, around), language),
+    context = replace(
+        context,
+        headings=read("\n".join(source.headings), language),
+        introduction=read(introduction_of(source.document_text, at, around), language),
     )
     if is_bound:
-        yield from unbound(unit.reading, question_context)
-    yield from takes_back(unit.reading, around, source.headings, question_context, source.status)
+        yield from unbound(unit.reading, context)
+    yield from takes_back(unit.reading, around, source.headings, context, source.status)
     if doubt := source.doubt(unit.start, unit.end):
         yield f"the reader is not sure of its text: {doubt}"
 

@@ -1,24 +1,29 @@
-"""Match a claim verbatim with a unit of its source, a fragment of a unit, or a table cell."""
+"""Check if a unit of a source answers the question of a claim, and where the two differ."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.reading import Reading, is_identifier, number_value, read
+from qa_pipeline.text.reading import Reading, is_identifier, number_value
 from qa_pipeline.text.words import Token
-from qa_pipeline.verification.sources import Unit
+
+_NOTHING = Reading("", "en")
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionContext:
-    """A question with the texts of the answer and the source that may mention its topic."""
+class Context:
+    """The question and the complete answer of a claim, and texts of its source that may mention the topic.
+
+    If `is_bound` is False, the source need not answer the question. `introduction` is the term that begins
+    the line of the unit, and the lead-ins of its lists.
+    """
 
     question: Reading
     answer: Reading
-    headings: Reading
-    introduction: Reading
-    """The term that begins the line of the unit, and the lead-ins of its lists."""
+    is_bound: bool = True
+    headings: Reading = _NOTHING
+    introduction: Reading = _NOTHING
 
 
 def is_polar(question: Reading) -> bool:
@@ -57,7 +62,7 @@ def question_words(question: Reading) -> list[Token]:
     return topics
 
 
-def unbound(unit: Reading, context: QuestionContext) -> Iterator[str]:
+def unbound(unit: Reading, context: Context) -> Iterator[str]:
     """Yield the reasons why a unit may not answer the question."""
     question = context.question
     words = question_words(question)
@@ -125,109 +130,6 @@ def only_scope(unit: Reading, stated: Set[str]) -> str | None:
     line = f" {' '.join(unit.lower_tokens)} "
     lacking = (phrase for phrase in sorted(scope) if f" {phrase} " in line and phrase not in stated)
     return next(lacking, None)
-
-
-_LONGEST_NAME = 120
-"""Maximum characters before the colon of a cell. Longer texts are sentences."""
-_LONGEST_FRAGMENT = 12
-"""Maximum tokens of a fragment. Longer texts are rather sentences without a full stop."""
-
-
-def fragment_in(claim: Reading, unit: Unit, question: Reading, headings: Reading) -> bool:
-    """Return True if a unit proves a few words in the context of their question.
-
-    The unit contains them once. Question or headings must contain every other content word of the unit. Words
-    of scope must be in the question, the headings or the claim.
-    """
-    if not claim.tokens or len(claim.tokens) > _LONGEST_FRAGMENT or unit.is_row:
-        return False
-    runs = _runs(claim.tokens, unit.reading.tokens)
-    if len(runs) != 1:
-        return False
-    stated = question.stem_set | headings.stem_set
-    others = [stem for stem in unit.reading.stems if stem not in claim.stem_set]
-    if not others or any(stem not in stated for stem in others):
-        return False
-    mentioned = {*question.lower_tokens, *headings.lower_tokens, *claim.lower_tokens}
-    return only_scope(unit.reading, mentioned) is None
-
-
-def cell_in(
-    claim: Reading, unit: Unit, question: Reading, headings: Reading, neighbours: Sequence[Unit]
-) -> bool:
-    """Return True if a table row proves a claim about one of its cells.
-
-    The claim must contain the cell. Together with question and headings it must name row and column. It may
-    contain only their words, and the key of the row must be unique.
-    """
-    cells = _cells(unit.text)
-    if cells is None or claim.negations or question.negations:
-        return False
-    (key_name, key), *values = cells
-    language = claim.language
-    about = question.stem_set | headings.stem_set
-    mentioned_stems = about | claim.stem_set
-    mentioned = {*claim.lower_tokens, *question.lower_tokens, *headings.lower_tokens}
-    other_rows = (_cells(other.text) for other in neighbours if other is not unit and other.is_row)
-    other_keys = [row[0][1] for row in other_rows if row]
-    key_stems = read(key, language).stem_set
-    is_unique = bool(key_stems) and key not in other_keys
-    if not is_unique or not _is_named(key, other_keys, mentioned_stems, mentioned, language):
-        return False
-    if only_scope(claim, {*unit.reading.lower_tokens, *question.lower_tokens}):
-        return False
-    columns = [column for column, _ in values]
-    for column, text in values:
-        value = read(text, language)
-        names = key_stems | read(column, language).stem_set | read(key_name, language).stem_set
-        is_only_such_cell = sum(read(other, language).tokens == value.tokens for _, other in cells) == 1
-        is_in_claim_once = len(_runs(value.tokens, claim.tokens)) == 1
-        is_asked_for = not value.stem_set <= question.stem_set
-        has_only_its_words = claim.stem_set <= about | names | value.stem_set
-        if (
-            is_only_such_cell
-            and is_in_claim_once
-            and is_asked_for
-            and has_only_its_words
-            and _is_named(column, columns, mentioned_stems, mentioned, language)
-        ):
-            return True
-    return False
-
-
-def _is_named(name: str, others: Sequence[str], stems: Set[str], mentioned: Set[str], language: str) -> bool:
-    """Return True if each word of a name is mentioned, and no longer name of the others is.
-
-    With "P 2 S" mentioned, "P 2" is not named. Words without a stem must match exactly.
-    """
-    grammar = mentioned | lexicon(language).proof.articles | lexicon(language).prepositions
-    reading = read(name, language)
-    tokens = {*reading.lower_tokens}
-    other_tokens = ({*read(other, language).lower_tokens} for other in others)
-    if any(tokens < longer <= mentioned for longer in other_tokens):
-        return False
-    return all(word.stem in stems if word.content else word.folded in grammar for word in reading.words)
-
-
-def _cells(row: str) -> list[tuple[str, str]] | None:
-    """Return the name and value of each cell of a row, key first, unless columns lack names.
-
-    A line of a key and its value is a row of two cells.
-    """
-    cells = []
-    for part in map(str.strip, row.split(" | ")):
-        name, colon, value = part.partition(": ")
-        cells.append((name, value.strip()) if colon and len(name) <= _LONGEST_NAME else ("", part))
-    if len(cells) == 1:
-        name, value = cells[0]
-        return [("", name.lstrip("-* ")), ("", value)] if name else None
-    return cells if len(cells) == 2 or all(name for name, _ in cells[1:]) else None
-
-
-def _runs(run: Sequence[str], tokens: Sequence[str]) -> list[int]:
-    """Return the positions where the tokens of `run` follow each other."""
-    count = len(run)
-    return [at for at in range(len(tokens) - count + 1) if tuple(tokens[at : at + count]) == tuple(run)]
 
 
 @dataclass(frozen=True, slots=True)

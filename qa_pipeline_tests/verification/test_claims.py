@@ -101,17 +101,7 @@ def test_a_quote_of_another_chunk_of_the_document_is_repaired() -> None:
     )
     found = claims_of({"a.md": text}, pair("The valve opens at 3 bar.", cites=[cite]))
     assert found["citation_status"].to_list() == ["quote_repaired"]
-    assert found["quotes"][0].to_list() == [
-        {
-            "given": "opens at 3 bar",
-            "found": "opens at 3 bar",
-            "document_id": "doc-a.md",
-            "chunk_id": "a.md:1",
-            "start": text.index("opens"),
-            "end": text.index("opens") + 14,
-            "kind": "misplaced",
-        }
-    ]
+    assert found["quotes"][0].to_list() == [{"given": "opens at 3 bar", "kind": "misplaced"}]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,6 @@ def claim(place: int = 0, **fields: Any) -> dict[str, Any]:
         "evidence_document_id": "doc",
         "evidence_quote": "Loud is the pump.",
         "similarity": 0.9,
-        "chunk_similarity": 0.9,
         "token_recall": 1.0,
         "proved_by": None,
         "denied": [],
@@ -58,7 +57,7 @@ PROVED = ("supported", "quotation", None)
             ("unsupported", "citation", "fabricated_citation"),
         ),
         (
-            {"citation_status": "unresolved", "citation_reason": "unknown_number", "proved_by": "cell"},
+            {"citation_status": "unresolved", "citation_reason": "unknown_number", "proved_by": "quotation"},
             ("unsupported", "citation", "unknown_number"),
         ),
         (
@@ -80,7 +79,7 @@ PROVED = ("supported", "quotation", None)
         ({"evidence_doubt": "order"}, OPEN),
         ({"denied": ["date_mismatch: 1", "x_mismatch: 2"]}, ("contradicted", "quotation", "date_mismatch")),
         ({"proved_by_chunk_id": "other"}, ("unsupported", "quotation", "wrong_citation")),
-        ({"fragment": True, "proved_by": "fragment"}, PROVED),
+        ({"fragment": True, "proved_by": "quotation"}, PROVED),
     ],
 )
 def test_the_first_rule_that_applies_decides(fields: dict[str, Any], outcome: tuple[Any, ...]) -> None:
@@ -92,9 +91,8 @@ random_claims = st.fixed_dictionaries(
     {
         "similarity": scores,
         "token_recall": scores,
-        "chunk_similarity": scores,
         "fragment": st.booleans(),
-        "proved_by": st.none() | st.sampled_from(["quotation", "fragment", "cell"]),
+        "proved_by": st.none() | st.just("quotation"),
         "denied": st.sampled_from([[], ["number_mismatch: x"]]),
         "citation_status": st.sampled_from(["resolved", "quote_repaired", "uncited", "quote_not_found"]),
     }
@@ -139,10 +137,10 @@ def test_similarity_only_goes_by_the_mean_of_the_pair(
     similarities: list[float], outcome: tuple[Any, ...]
 ) -> None:
     rows = [
-        claim(place, chunk_similarity=value, denied=["number_mismatch: 5"])
+        claim(place, similarity=value, denied=["number_mismatch: 5"])
         for place, value in enumerate(similarities)
     ]
-    uncited = claim(9, chunk_similarity=None, citation_status="uncited")
+    uncited = claim(9, similarity=None, citation_status="uncited")
     others = [("unsupported", "citation", "uncited")]
     assert decided(*rows, uncited, settings=SIMPLE) == [outcome] * len(rows) + others
 

@@ -41,7 +41,7 @@ def decided(*rows: dict[str, Any], settings: VerificationSettings = SETTINGS) ->
         ({"entailment": float("nan"), "contradiction": float("nan")}, OPEN),
         ({"entailment": 0.99, "contradiction": 0.99, "entailment_model": "other"}, OPEN),
         ({"entailment": 0.99, "evidence_doubt": "table"}, ("undecided", "entailment", "evidence_in_doubt")),
-        ({"entailment": 0.01, "proved_by": "cell"}, ("supported", "quotation", None)),
+        ({"entailment": 0.01, "proved_by": "quotation"}, ("supported", "quotation", None)),
         ({"entailment": 0.99, "citation_status": "uncited"}, ("unsupported", "citation", "uncited")),
     ],
 )

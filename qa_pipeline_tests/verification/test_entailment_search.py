@@ -4,17 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.verification import entailment
-from qa_pipeline.verification.entailment import ClaimPassages
 from qa_pipeline_tests.models.cross_encoders import WINDOW, WordModel
 
 search = partial(entailment.score_claims, window_tokens=40)
 VOCABULARY = ["pump", "valve", "runs", "no", "bar", "warm", "cold", "tank"]
 words = st.lists(st.sampled_from(VOCABULARY), max_size=120).map(" ".join)
-asked_ones = st.builds(ClaimPassages, words, st.lists(words, max_size=4).map(tuple))
+asked_ones = st.tuples(words, st.lists(words, max_size=4))
 
 
 @given(st.lists(asked_ones, max_size=5))
-def test_scores_do_not_depend_on_what_is_scored_beside(asked: list[ClaimPassages]) -> None:
+def test_scores_do_not_depend_on_what_is_scored_beside(asked: list[tuple[str, list[str]]]) -> None:
     together = search(asked, WordModel())
     alone = [search([one], WordModel())[0] for one in asked]
     assert together == alone
@@ -24,13 +23,13 @@ def test_scores_do_not_depend_on_what_is_scored_beside(asked: list[ClaimPassages
 
 def test_the_window_that_entails_most_counts_wherever_it_is() -> None:
     long = "cold tank " * 100 + "the pump runs warm " + "cold tank " * 100
-    found = search([ClaimPassages("The pump runs warm", ("cold", long))], WordModel())[0]
+    found = search([("The pump runs warm", ("cold", long))], WordModel())[0]
     assert found.entailment is not None
     assert found.entailment > 0.9
 
 
 def test_a_contradiction_in_any_window_counts() -> None:
-    found = search([ClaimPassages("pump runs", ("pump runs", "no pump"))], WordModel())[0]
+    found = search([("pump runs", ("pump runs", "no pump"))], WordModel())[0]
     assert found.contradiction is not None
     assert found.contradiction > 0.5
     assert found.entailment is not None
@@ -38,26 +37,26 @@ def test_a_contradiction_in_any_window_counts() -> None:
 
 
 def test_a_claim_that_takes_too_much_of_the_window_is_unknown() -> None:
-    found = search([ClaimPassages("pump " * 1000, ("pump runs",))], WordModel())[0]
+    found = search([("pump " * 1000, ("pump runs",))], WordModel())[0]
     assert (found.entailment, found.reason) == (None, "claim_too_long")
 
 
 def test_a_number_that_is_none_leaves_the_claim_unknown() -> None:
-    asked = [ClaimPassages("pump runs", ("pump runs", "poison")), ClaimPassages("pump runs", ("pump runs",))]
+    asked = [("pump runs", ("pump runs", "poison")), ("pump runs", ("pump runs",))]
     poisoned, sound = search(asked, WordModel())
     assert (poisoned.entailment, poisoned.reason) == (None, "model_nan")
     assert sound.entailment is not None
 
 
 def test_empty_passages_and_claims_are_distinguished() -> None:
-    found = search([ClaimPassages("pump", ("", " \n")), ClaimPassages(" ", ("pump",))], WordModel())
+    found = search([("pump", ("", " \n")), (" ", ("pump",))], WordModel())
     assert [one.reason for one in found] == ["no_passage", "empty_claim"]
 
 
 def test_a_passage_of_100000_characters_is_read_to_its_end() -> None:
     network = WordModel()
     long = "cold tank " * 10_000 + "pump runs warm"
-    found = search([ClaimPassages("pump runs warm", (long,))], network)[0]
+    found = search([("pump runs warm", (long,))], network)[0]
     assert found.entailment is not None
     assert found.entailment > 0.9
     assert len(network.seen) < 700

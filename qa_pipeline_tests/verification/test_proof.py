@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.text.reading import read
-from qa_pipeline.verification.proof import Context, Proof, prove
+from qa_pipeline.verification.proof import Proof, prove
+from qa_pipeline.verification.quotation import Context
 from qa_pipeline.verification.sources import SourceIndex, sources_of
 from qa_pipeline_tests.verification.rows import chunks, documents
 
@@ -105,68 +106,6 @@ def test_more_than_one_difference_or_a_value_stated_elsewhere_denies_nothing(cla
     proof = proved(claim, text)
     assert proof.denial is None
     assert not proof.is_proved
-
-
-OPENS_AT = "At what pressure does the valve open?"
-
-
-@pytest.mark.parametrize(
-    ("question", "text", "is_proved"),
-    [
-        (OPENS_AT, "The valve opens at a pressure of 3 bar.", True),
-        (OPENS_AT, "The valve may open at a pressure of 3 bar.", False),
-        (OPENS_AT, "The red valve opens at a pressure of 3 bar.", False),
-        (OPENS_AT, "The valve opens at 3 bar, a pressure of 3 bar.", False),
-        ("At what pressure does the tank burst?", "The valve opens at a pressure of 3 bar.", False),
-    ],
-)
-def test_a_fragment_is_proved_only_by_a_unit_of_which_the_question_says_the_rest(
-    question: str, text: str, is_proved: bool
-) -> None:
-    assert proved("3 bar", text, question, fragment=True).is_proved is is_proved
-
-
-TABLE = "Model: Fjell 4 | Fuse: 16 A | Weight: 80 kg\nModel: Fjell 6 | Fuse: 20 A | Weight: 95 kg"
-
-
-@pytest.mark.parametrize(
-    ("claim", "question", "is_proved"),
-    [
-        ("16 A", "What is the fuse of model Fjell 4?", True),
-        ("The fuse of Fjell 4 is 16 A.", "What is the fuse of Fjell 4?", True),
-        ("The weight of Fjell 6 is 95 kg.", "How heavy is Fjell 6?", True),
-        ("20 A", "What is the fuse of model Fjell 4?", False),
-        ("The weight of Fjell 4 is 95 kg.", "What is the weight of Fjell 4?", False),
-        ("80 kg", "What is the fuse of model Fjell 4?", False),
-        ("The fuse of Fjell 4 is not 16 A.", "What is the fuse of Fjell 4?", False),
-        ("The slow fuse of Fjell 4 is 16 A.", "What is the fuse of Fjell 4?", False),
-        ("At most 16 A", "What is the fuse of Fjell 4?", False),
-    ],
-)
-def test_a_row_proves_one_whole_cell_with_its_key_and_column_named(
-    claim: str, question: str, is_proved: bool
-) -> None:
-    assert proved(claim, TABLE, question, fragment=not claim.endswith(".")).is_proved is is_proved
-
-
-@pytest.mark.parametrize("asked", ["What fuse does the Fjell 4 S have?", "What is the fuse of Fjell 4 S?"])
-@pytest.mark.parametrize(
-    "table",
-    [
-        "Part: Fuse | Fjell 4: 16 A | Fjell 4 S: 20 A",
-        "Model: Fjell 4 | Fuse: 16 A\nModel: Fjell 4 S | Fuse: 20 A",
-    ],
-)
-def test_a_row_or_column_whose_name_is_part_of_another_is_not_taken_for_it(table: str, asked: str) -> None:
-    assert not proved("16 A", table, asked, fragment=True).is_proved
-    assert proved("20 A", table, asked, fragment=True).is_proved
-    assert not proved("20 A", table, asked.replace("4 S", "4"), fragment=True).is_proved
-    assert proved("16 A", table, asked.replace("4 S", "4"), fragment=True).is_proved
-
-
-@pytest.mark.parametrize("rows", ["16 A\n20 A", "Fjell 4 | 16 A | 80 kg", "Fjell 4: 16 A\nFjell 4: 20 A"])
-def test_rows_without_names_of_columns_or_with_a_key_twice_prove_no_cell(rows: str) -> None:
-    assert not proved("16 A", rows, "What is the fuse of Fjell 4?", fragment=True).is_proved
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """The order in which the lines of a PDF page are read."""
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, pairwise, takewhile
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.pdf.grids import is_prose
@@ -30,7 +28,7 @@ def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     """
     gutter = _find_gutter(lines) if depth < _DEEPEST else None
     if gutter is None:
-        return [order_lines(lines)]
+        return [[part for row in rows_of(lines) for part in row]]
     stretches: list[list[Line]] = []
     for left_column, right_column, across in _split_bands(_cut(lines, gutter), gutter):
         for column in (left_column, right_column):
@@ -39,16 +37,6 @@ def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
         if across:
             stretches.append(across)
     return stretches
-
-
-def order_lines(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines from top to bottom; in the order of the file if no line is above an earlier line."""
-    lowest_top = math.inf
-    for line in lines:
-        if line.middle > lowest_top:
-            return [part for row in rows_of(lines) for part in row]
-        lowest_top = min(lowest_top, line.top)
-    return list(lines)
 
 
 def _find_gutter(lines: Sequence[Line]) -> float | None:
@@ -154,44 +142,28 @@ _NUMBER_IN_LINE = re.compile(
 """A page number within a line; any other number that differs makes the line text."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunningLines:
-    """The lines of each page without heads and feet, and the heads and feet that stay, each once."""
-
-    pages: list[list[Line]]
-    heads: list[Line]
-    feet: list[Line]
-
-
 def remove_running_lines(
     pages: Sequence[Sequence[Line]], heights: Sequence[float], size: float, left_out: Omissions
-) -> RunningLines:
-    """Remove heads and feet: outermost rows, set apart, that return on several pages.
+) -> tuple[list[list[Line]], list[Line], list[Line]]:
+    """Remove heads and feet: outermost rows that return on several pages.
 
-    Each stays once, outside the text. Page numbers go. Large rows and rows whose numbers differ are text.
+    Returns the other lines of each page, and each head and each foot once. Page numbers go. Large rows and
+    rows whose numbers differ are text.
     """
     returning = _find_returning(pages, heights)
-    running = RunningLines([], [], [])
+    texts: list[list[Line]] = []
+    first_heads: list[Line] = []
+    first_feet: list[Line] = []
     seen: set[str] = set()
     for lines, height in zip(pages, heights, strict=True):
-        rows = list(rows_of([line for line in lines if not line.turned]))
-        head_rows = _outer_rows(rows, height, size, returning)
-        foot_rows = _outer_rows(rows[len(head_rows) :][::-1], height, size, returning)[::-1]
-        _keep_first(head_rows, "running_head", running.heads, seen, left_out)
-        _keep_first(foot_rows, "running_foot", running.feet, seen, left_out)
-        removed = {id(line) for row in (*head_rows, *foot_rows) for line in row}
-        running.pages.append([line for line in lines if id(line) not in removed])
-    return running
-
-
-def _find_returning(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> set[str]:
-    """Return the keys of rows near the edge of several pages."""
-    least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
-    counts: Counter[str] = Counter()
-    for lines, height in zip(pages, heights, strict=True):
-        near_edge = [line for line in lines if not line.turned and _is_near_edge(line, height)]
-        counts.update(set().union(*map(_keys_of, rows_of(near_edge))))
-    return {key for key, count in counts.items() if count >= least_pages}
+        rows = list(rows_of(lines))
+        heads = _running_rows(rows, height, size, returning)
+        feet = _running_rows(rows[len(heads) :][::-1], height, size, returning)[::-1]
+        running = {id(line) for row in (*heads, *feet) for line in row}
+        texts.append([line for line in lines if id(line) not in running])
+        _keep_first(heads, "running_head", first_heads, seen, left_out)
+        _keep_first(feet, "running_foot", first_feet, seen, left_out)
+    return texts, first_heads, first_feet
 
 
 def _keep_first(
@@ -209,27 +181,16 @@ def _keep_first(
             seen.add(key)
 
 
-def _is_near_edge(line: Line, height: float) -> bool:
-    return line.bottom < _EDGE * height or line.top > (1 - _EDGE) * height
-
-
-def _keys_of(row: Sequence[Line]) -> set[str]:
-    parts = (part for line in row for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
-    return {_fold_number(part.text, part.page) for part in parts}
-
-
-def _outer_rows(
+def _running_rows(
     rows: Sequence[list[Line]], height: float, size: float, returning: Set[str]
 ) -> list[list[Line]]:
     """Return the running rows at the edge of a page; `rows` begin at that edge."""
-    outer: list[list[Line]] = []
-    for row in rows:
-        is_large = any(line.size > _LARGE * size for line in row)
-        is_inside = not all(_is_near_edge(line, height) for line in row)
-        returns = _is_page_number(row) or not returning.isdisjoint(_keys_of(row))
-        if is_large or is_inside or not returns:
-            break
-        outer.append(row)
+
+    def is_running(row: Sequence[Line]) -> bool:
+        is_small = all(line.size <= _LARGE * size and _is_near_edge(line, height) for line in row)
+        return is_small and (_is_page_number(row) or not returning.isdisjoint(_keys_of(row)))
+
+    outer = list(takewhile(is_running, rows))
     # The innermost row must be set apart from the text, else it may be the head of a table.
     while outer and not (_is_page_number(outer[-1]) or _is_apart(rows[len(outer) - 1 :])):
         outer.pop()
@@ -248,6 +209,25 @@ def _is_apart(rows: Sequence[list[Line]]) -> bool:
     first_step, *next_steps = [abs(above - below) for above, below in pairwise(levels)]
     widest = _WIDEST_STEP * rows[1][0].size
     return first_step > _APART * min([*next_steps, widest])
+
+
+def _find_returning(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> set[str]:
+    """Return the keys of rows near the edge of several pages."""
+    least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
+    counts: Counter[str] = Counter()
+    for lines, height in zip(pages, heights, strict=True):
+        near_edge = [line for line in lines if _is_near_edge(line, height)]
+        counts.update(set().union(*map(_keys_of, rows_of(near_edge))))
+    return {key for key, count in counts.items() if count >= least_pages}
+
+
+def _is_near_edge(line: Line, height: float) -> bool:
+    return line.bottom < _EDGE * height or line.top > (1 - _EDGE) * height
+
+
+def _keys_of(row: Sequence[Line]) -> set[str]:
+    parts = (part for line in row for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
+    return {_fold_number(part.text, part.page) for part in parts}
 
 
 def _fold_number(text: str, page: int) -> str:

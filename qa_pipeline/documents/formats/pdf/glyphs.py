@@ -207,10 +207,7 @@ class Glyphs:
         first_box, last_box = self.box(first), self.box(last)
         box = enclose([first_box, last_box])
         is_level = first_box.bottom == last_box.bottom and first_box.top == last_box.top
-        size = self.size(first)
-        if not is_level and size != self.size(last):  # raised marks are small
-            samples = (first, (first + middle) // 2, middle, (middle + last) // 2, last)
-            size = sorted(map(self.size, samples))[2]
+        size = self.size(middle)
         if size <= 2:  # a font of size 1 that the page enlarges
             size = first_box.top - first_box.bottom
         size = round(size * 2) / 2
@@ -237,12 +234,7 @@ class Glyphs:
 
 def paper_of(page: "PdfPage") -> Box:
     """Return the visible part of a page in the coordinates of its content."""
-    from pypdfium2 import PdfiumError, raw
-
-    box = raw.FS_RECTF()
-    if not raw.FPDF_GetPageBoundingBox(page.raw, box):
-        raise PdfiumError("the page has no size")
-    return Box(box.left, box.bottom, box.right, box.top)
+    return Box(*page.get_bbox())
 
 
 def turn_box(box: Box, turn: int, page: Box) -> Box:

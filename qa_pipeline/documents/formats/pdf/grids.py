@@ -11,7 +11,7 @@ from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, part_of, words_of
 
 _NEAR = 3.0  # points: programs draw lines that meet with gaps and overlaps of about their thickness
-_NARROWEST = 12.0  # points: a lone line closer to a side is that side, as no column is narrower
+_NARROWEST = 12.0  # points: what reaches less far beyond a side is no column
 _COVERED = 0.6  # of an edge: two fields are parted by a line with small gaps, not by a stub of one
 _MOST_RULES = 400  # of one direction: comparing all crossings takes their product, and maps have thousands
 _MOST_FIELDS = 4_000  # of one grid: graph paper and drawings have more, tables that people read have not
@@ -32,16 +32,12 @@ class GridCell:
 class Grid:
     """A drawn table with cells row by row.
 
-    Attributes:
-        heights: the heights of the lines across, from the top.
-        sides: the horizontal positions of the upright lines, from the left.
-        open: True if the outer line of a side is missing.
+    `heights` are those of the lines across, from the top; `sides` the positions of the upright lines.
     """
 
     heights: list[float]
     sides: list[float]
     cells: list[GridCell]
-    open: bool = False
 
     def rows(self) -> list[list[GridCell]]:
         """Return the cells that begin in each row."""
@@ -100,12 +96,15 @@ def _do_cross(across: Box, upright: Box) -> bool:
 
 
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
-    """Return the grid of crossing lines; None if it has no fields, or too many."""
-    if len(across) < 2 or not upright:
+    """Return the grid of crossing lines; None if it has no fields, too many, or no lines at its sides."""
+    if len(across) < 2 or len(upright) < 2:
         return None
-    all_across, all_upright = _close_sides(across, upright)
-    heights, across_at = _group_by_centre(all_across, axis=1)
-    sides, upright_at = _group_by_centre(all_upright, axis=0)
+    heights, across_at = _group_by_centre(across, axis=1)
+    sides, upright_at = _group_by_centre(upright, axis=0)
+    wide, high = enclose(across), enclose(upright)
+    is_closed_across = high.left - _NARROWEST < wide.left and wide.right < high.right + _NARROWEST
+    if not (is_closed_across and wide.bottom - _NARROWEST < high.bottom and high.top < wide.top + _NARROWEST):
+        return None
     heights, across_at = heights[::-1], across_at[::-1]  # from the top
     row_count, column_count = len(heights) - 1, len(sides) - 1
     if row_count < 1 or column_count < 1 or row_count * column_count > _MOST_FIELDS:
@@ -124,19 +123,7 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
             cell = _build_cell(row, column, line_right, line_below)
             taken.update(_fields_of(cell))
             cells.append(cell)
-    is_open = len(all_across) + len(all_upright) > len(across) + len(upright)
-    return Grid(heights, sides, cells, is_open)
-
-
-def _close_sides(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], list[Box]]:
-    """Return the lines with the outer lines that are missing."""
-    left, right = min(rule.left for rule in across), max(rule.right for rule in across)
-    bottom, top = min(rule.bottom for rule in upright), max(rule.top for rule in upright)
-    ends = [Box(left, top, right, top), Box(left, bottom, right, bottom)]
-    sides = [Box(left, bottom, left, top), Box(right, bottom, right, top)]
-    ends = [end for end in ends if all(abs(end.top - rule.top) > _NARROWEST / 2 for rule in across)]
-    sides = [side for side in sides if all(abs(side.left - rule.left) > _NARROWEST for rule in upright)]
-    return [*across, *ends], [*upright, *sides]
+    return Grid(heights, sides, cells)
 
 
 def _fields_of(cell: GridCell) -> Iterator[tuple[int, int]]:
@@ -190,7 +177,7 @@ def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
     outside: list[Line] = []
     for line in lines:
         row = bisect(depths, -line.middle) - 1
-        if line.turned or not 0 <= row < len(depths) - 1:
+        if not 0 <= row < len(depths) - 1:
             outside.append(line)
             continue
         for column, words in _group_by_column(words_of(line), grid.sides):

@@ -1,13 +1,11 @@
 """Lines of a PDF in reading order to paragraphs, list items and code."""
 
-import math
 import re
-from bisect import bisect, bisect_left
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from operator import itemgetter
 
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, words_of
 from qa_pipeline.documents.formats.pdf.tables import Table
@@ -64,44 +62,24 @@ class Shape:
         return self.ends[column] if column >= 0 else self.right
 
 
-@dataclass(frozen=True, slots=True)
-class Aside:
-    """Lines that are read apart: turned lines, or lines in a frame."""
-
-    lines: tuple[Line, ...]
-
-
-Item = Line | Table | Aside
+Item = Line | Table | list[Line]
+"""A line, a table, or the lines in a frame, which are read apart."""
 
 
 @dataclass(slots=True)
 class Group:
-    """The lines of a block, or a table; `plain` groups are never headings.
-
-    `inner_left` is the leftmost position of the lines after the first.
-    """
+    """The lines of a block, or a table; `plain` groups are never headings."""
 
     kind: BlockKind
     lines: list[Line] = field(default_factory=list)
     level: int = 0
     plain: bool = False
     table: Table | None = None
-    inner_left: float = math.inf
 
     @property
     def page(self) -> int:
         """Return the page on which the group begins."""
         return self.table.page if self.table else self.lines[0].page
-
-    @property
-    def last_page(self) -> int:
-        """Return the page on which the group ends."""
-        return self.table.page if self.table else self.lines[-1].page
-
-    def add(self, line: Line) -> None:
-        """Append a line."""
-        self.lines.append(line)
-        self.inner_left = min(self.inner_left, line.left)
 
 
 def shape_of(lines: Sequence[Line], size: float) -> Shape:
@@ -150,7 +128,7 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
         if isinstance(item, Line):
             kind = _kind_of(item, shape, plain=plain)
             if group is not None and _continues(group, item, kind, shape):
-                group.add(item)
+                group.lines.append(item)
             else:
                 group = Group(kind, [item], plain=plain)
                 groups.append(group)
@@ -159,8 +137,7 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
         if isinstance(item, Table):
             groups.append(Group("table_row", table=item))
         else:
-            own_shape = shape_of(item.lines, usual_size(item.lines))
-            groups += group_lines(item.lines, own_shape, plain=True)
+            groups += group_lines(item, shape_of(item, usual_size(item)), plain=True)
     return groups
 
 
@@ -194,7 +171,7 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if group.kind == "list_item":
         return line.left >= group.lines[0].left - 1
-    return not (_begins_statement(group, line, shape) or _is_set_in(group, line) or _is_hanging(group, line))
+    return not _begins_statement(group, line, shape)
 
 
 def _continues_elsewhere(group: Group, line: Line, shape: Shape) -> bool:
@@ -203,7 +180,7 @@ def _continues_elsewhere(group: Group, line: Line, shape: Shape) -> bool:
     is_unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
     # A short line before a capital may end its paragraph, so the next line is not joined to it.
     is_certain = line.text[:1].islower() or shape.is_full(last)
-    return is_unfinished and is_certain and not _is_hanging(group, line)
+    return is_unfinished and is_certain
 
 
 def _begins_statement(group: Group, line: Line, shape: Shape) -> bool:
@@ -214,20 +191,6 @@ def _begins_statement(group: Group, line: Line, shape: Shape) -> bool:
     if not (is_finished and is_at_edge) or line.text[:1].islower() or last.text.endswith("-"):
         return False
     return shape.has_room(last, words_of(line)[0])
-
-
-def _is_set_in(group: Group, line: Line) -> bool:
-    """Return True if a line begins farther right than the end of a sentence above: a new paragraph."""
-    last = group.lines[-1]
-    is_set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
-    return is_set_in and last.text.endswith(SENTENCE_END)
-
-
-def _is_hanging(group: Group, line: Line) -> bool:
-    """Return True if a line begins farther left than the lines above but the first, as in references."""
-    first_left = group.lines[0].left
-    has_hanging_lines = first_left + _LEAST_INSET < group.inner_left < math.inf
-    return has_hanging_lines and line.left < first_left + _LEAST_INSET / 2
 
 
 def _is_row(line: Line) -> bool:
@@ -250,28 +213,14 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     return not (group.plain and _LABELLED.match(line.text))
 
 
-def insert_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[Group]) -> list[Group]:
-    """Return the groups with margin notes at the top of their page, feet at its end."""
-    first_pages = [group.page for group in groups]
-    last_pages = [group.last_page for group in groups]
-    notes = [(bisect_left(first_pages, note.page), note) for note in margin]
-    notes += [(bisect(last_pages, foot.page), foot) for foot in feet]
-    # before one group: the foot of page 1, the margin note of page 2, then the foot of page 2
-    notes.sort(key=lambda numbered: (numbered[0], numbered[1].page))
-    # the sort is stable: at an equal index the notes precede the group
-    return [group for _, group in sorted([*notes, *enumerate(groups)], key=itemgetter(0))]
-
-
 _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it
 _LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
-NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
+_NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 """The number of a heading, such as `2.1 ` or `A. `."""
-_NO_LETTER = re.compile(r"[\W_]+")
 
 
 def give_levels(groups: list[Group], shape: Shape) -> None:
     """Set headings and their levels, from type size and weight."""
-    _take_back_bylines(groups, shape)
     headings = [group for group in groups if group.kind == "heading"]
     sizes = sorted({group.lines[0].size for group in headings}, reverse=True)
     for group in headings:
@@ -279,19 +228,6 @@ def give_levels(groups: list[Group], shape: Shape) -> None:
     bold = [group for group, below in pairwise(groups) if _is_bold_heading(group, below, shape)]
     for group in bold:
         group.kind, group.level = "heading", min(len(sizes) + 1, 6)
-
-
-def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
-    """Turn large text before an even larger heading, such as names of authors, into paragraphs."""
-    size_below = 0.0  # of the largest heading between a group and the text below it
-    for group in reversed([group for group in groups if group.lines]):
-        size = group.lines[0].size
-        if group.kind == "heading" and size < size_below:
-            group.kind = "paragraph"
-        elif group.kind == "heading":
-            size_below = size
-        elif abs(size - shape.size) < 0.5:
-            size_below = 0.0
 
 
 def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
@@ -303,10 +239,5 @@ def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
     is_title = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
     if not (is_title and is_short_and_large) or below.kind == "heading" or _is_row(line):
         return False
-    is_bold_text = below.lines != [] and below.lines[0].bold and not NUMBER.match(text)
+    is_bold_text = below.lines != [] and below.lines[0].bold and not _NUMBER.match(text)
     return not is_bold_text
-
-
-def letters_of(text: str) -> str:
-    """Return the letters and digits of a text in lower case, by which titles are compared."""
-    return _NO_LETTER.sub("", text).casefold()

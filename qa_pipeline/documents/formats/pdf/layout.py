@@ -2,25 +2,21 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.columns import remove_running_lines, split_columns
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.groups import (
     ITEM,
     SENTENCE_END,
-    Aside,
     Group,
     Item,
     Shape,
     give_levels,
     group_lines,
-    insert_notes,
     shape_of,
     usual_size,
 )
@@ -38,49 +34,6 @@ from qa_pipeline.records import Block
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import of_all
 
-_MOST_LISTED = 20  # pages named in a note, which is one line of a table
-
-
-class FailedPages:
-    """The errors of the failed pages of a document, by page."""
-
-    def __init__(self, left_out: Omissions) -> None:
-        self.errors: dict[int, Exception] = {}
-        self._left_out = left_out
-
-    @contextmanager
-    def guard(self, number: int, lines: Sequence[Line] = ()) -> Iterator[None]:
-        """Note any error of a page instead of raising it; `lines` of it are lost then."""
-        try:
-            yield
-        except (MemoryError, RecursionError):  # they come from the process rather than from the page
-            raise
-        except Exception as error:  # noqa: BLE001 - a fault in reading one page must not cost the others
-            self.errors[number] = error
-            self._left_out.add("unreadable_page", " ".join(map(printed_text, lines)))
-
-    def notes(self, pages: int) -> list[str]:
-        """Return a sentence such as `2 of 9 pages could not be read: 3 (too_many_objects), 7 (damaged)`."""
-        if not self.errors:
-            return []
-        described = [f"{number} ({_reason_of(error)})" for number, error in sorted(self.errors.items())]
-        return [f"{len(described)} of {pages} pages could not be read: {list_pages(described)}"]
-
-
-def _reason_of(error: Exception) -> str:
-    """Return a code alone, as messages of exceptions may quote the document."""
-    from pypdfium2 import PdfiumError
-
-    if isinstance(error, DocumentFailure):
-        return error.reason
-    return "damaged" if isinstance(error, PdfiumError) else type(error).__name__
-
-
-def list_pages(pages: Sequence[object]) -> str:
-    """Return the first pages of a list, and an ellipsis for the others."""
-    return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
-
-
 _MARGIN_SHARE = 0.2  # of the text: more of it beside the column is a column itself
 _AFTER_TEXT = 10**9  # an offset behind all characters of a page
 
@@ -97,41 +50,32 @@ class PageContent:
     scanned: bool = False
 
 
-def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions, failed: FailedPages) -> list[Block]:
+def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Block]:
     """Return the blocks in reading order, with margin notes and running lines out of the paragraphs."""
     pages = [replace(page, lines=without_leaders(page.lines, left_out)) for page in pages]
     spelling = Spelling(printed_text(line) for page in pages for line in page.lines)
-    drafts = _read_tables(pages, spelling, failed)
-    size = usual_size(line for draft in drafts for line in draft.lines)
-    heights = [draft.height for draft in drafts]
-    running = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
-    upright = [line for lines in running.pages for line in lines if not line.turned]
-    shape = shape_of(upright, size)
-    margin = _lines_beside_column(upright, shape)
-    margin_ids = {id(line) for line in margin}
-    items: list[Item] = []
-    for draft, lines in zip(drafts, running.pages, strict=True):
-        column_lines = [line for line in lines if id(line) not in margin_ids]
-        with failed.guard(draft.page, column_lines):
-            items += draft.items_in_order(column_lines, shape, left_out)
-    groups = group_lines(items, shape)
-    give_levels(groups, shape)
-    margin = sorted([*running.heads, *margin], key=lambda line: (line.page, -line.top))
-    notes = group_lines(margin, shape, plain=True)
-    feet = group_lines(running.feet, shape, plain=True)
-    blocks = list(_write_blocks(insert_notes(groups, notes, feet), spelling, left_out))
-    left_out.count("line_hyphen", spelling.joined, spelling.joined)
-    return blocks
-
-
-def _read_tables(pages: Sequence[PageContent], spelling: Spelling, failed: FailedPages) -> "list[_Draft]":
-    """Return the pages that can be read; a table at the end of a page may go on on the next."""
     drafts: list[_Draft] = []
     for page in pages:
-        with failed.guard(page.number, page.lines):
-            is_next_page = drafts != [] and drafts[-1].page == page.number - 1
-            drafts.append(_Draft(page, spelling, drafts[-1].last_table if is_next_page else None))
-    return drafts
+        drafts.append(_Draft(page, spelling, drafts[-1].last_table if drafts else None))
+    size = usual_size(line for draft in drafts for line in draft.lines)
+    heights = [draft.height for draft in drafts]
+    texts, heads, feet = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
+    body = list(chain.from_iterable(texts))
+    shape = shape_of(body, size)
+    margin = _lines_beside_column(body, shape)
+    margin_ids = {id(line) for line in margin}
+    items: list[Item] = []
+    for draft, lines in zip(drafts, texts, strict=True):
+        items += draft.items_in_order([line for line in lines if id(line) not in margin_ids])
+    groups = group_lines(items, shape)
+    give_levels(groups, shape)
+    margin = sorted([*heads, *margin], key=lambda line: (line.page, -line.top))
+    notes, footers = (group_lines(lines, shape, plain=True) for lines in (margin, feet))
+    # The sort is stable: margin notes are at the top of their page, and feet at its end.
+    groups = sorted([*notes, *groups, *footers], key=lambda group: group.page)
+    blocks = list(_write_blocks(groups, spelling, left_out))
+    left_out.count("line_hyphen", spelling.joined, spelling.joined)
+    return blocks
 
 
 class _Draft:
@@ -145,34 +89,28 @@ class _Draft:
         self.page = page.number
         self.height = page.height
         self.lines = page.lines
-        self.set_apart: dict[int, Table | Aside] = {}
+        self.set_apart: dict[int, Table | list[Line]] = {}
         self.stand_ins: list[Line] = []
         self.last_table: Table | None = None
         if len(page.drawing.across) > 1:
             tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling, previous_table)
             self.last_table = table_at_end(tables, self.lines)
             for lines in framed:
-                self._set_apart(Aside(tuple(lines)), enclose(line.box for line in lines), lines[0].start)
+                self._set_apart(lines, enclose(line.box for line in lines), lines[0].start)
             for table in tables:
                 self._set_apart(table, table.box, table.start)
         if page.fields:  # values of a form come last on their page
             foot = Box(0.0, 0.0, 0.0, 0.0)
             self._set_apart(Table(page.fields, page.number, foot, _AFTER_TEXT), foot, _AFTER_TEXT)
 
-    def _set_apart(self, item: Table | Aside, box: Box, start: int) -> None:
+    def _set_apart(self, item: Table | list[Line], box: Box, start: int) -> None:
         stand_in = Line("", self.page, *box, size=0.0, bold=False, fixed=False, start=start)
         self.set_apart[id(stand_in)] = item
         self.stand_ins.append(stand_in)
 
-    def items_in_order(self, lines: Sequence[Line], shape: Shape, left_out: Omissions) -> list[Item]:
-        """Return lines of the page, its tables and texts set apart in reading order."""
-        for line in lines:
-            if line.turned and (line.right <= shape.left or line.left >= shape.right):
-                left_out.add("rotated_text", printed_text(line))  # in the margin, such as a stamp
-            elif line.turned:
-                self._set_apart(Aside((line,)), line.box, line.start)
-        upright = [line for line in lines if not line.turned]
-        in_file_order = sorted([*self.stand_ins, *upright], key=lambda line: line.start)
+    def items_in_order(self, lines: Sequence[Line]) -> list[Item]:
+        """Return upright lines of the page, its tables and texts set apart in reading order."""
+        in_file_order = sorted([*self.stand_ins, *lines], key=lambda line: line.start)
         in_order = chain.from_iterable(split_columns(in_file_order))
         return [self.set_apart.get(id(line), line) for line in in_order]
 
@@ -184,14 +122,12 @@ def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
     return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
 
 
-_LONGEST_NAME = 5  # words of the name of an empty column; a longer name is text taken for a name
 _LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas
 _FORMULA = re.compile(rf"[{_LARGE}]|(?<!\S)(?:[^\s{_LARGE}]{{1,2}} ){{5,}}")
 """A large operator, or short words in a row, which with operators and operands are a broken formula."""
 _SIDE_BY_SIDE = re.compile(r"(?<!\S)\w \w(?!\S)")
 _OPERATORS = re.compile(r"[=+−×·≤≥≈/∈<>]")
 _FEWEST_WORDS = 4  # of a line of a sentence; shorter lines are labels
-_MOST_UNUSED = 2  # empty columns of a table; where there are more, it is text taken for a table
 
 
 def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissions) -> Iterator[Block]:
@@ -199,22 +135,14 @@ def _write_blocks(groups: Sequence[Group], spelling: Spelling, left_out: Omissio
     torn_ends, torn_starts = _torn_groups(groups)
     for group in groups:
         if group.table is not None:
-            yield from _write_table(group.table, left_out)
+            unused = (Block("paragraph", name, page=group.page) for name in group.table.unused)
+            yield from (*unused, *(Block("table_row", row, page=group.page) for row in group.table.rows))
         elif group.kind == "code":
             yield Block("code", code_text(group.lines), page=group.page)
         else:
             start = SIGNS["order"] if id(group) in torn_starts else ""
             end = SIGNS["order"] if id(group) in torn_ends else ""
             yield from _write_text(group, spelling, start, end, left_out)
-
-
-def _write_table(table: Table, left_out: Omissions) -> Iterator[Block]:
-    for name in table.unused:
-        if len(name.split()) > _LONGEST_NAME or len(table.unused) > _MOST_UNUSED:
-            yield Block("paragraph", name, page=table.page)
-        else:
-            left_out.add("empty_column", name)
-    yield from (Block("table_row", row, page=table.page) for row in table.rows)
 
 
 def _write_text(
@@ -261,29 +189,20 @@ def _torn_groups(groups: Sequence[Group]) -> tuple[set[int], set[int]]:
 
 _PAGE_NUMBER = re.compile(r"(?:\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{1,8}))*", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
-_MOST_BETWEEN = 3  # lines between two entries, such as an entry over several lines or the head of a page
 _LONGEST_ENTRY = 300  # characters: a paragraph is longer, and slow to search
 
 
 def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
-    """Leave out tables of contents: entries with dots and page numbers below their title."""
+    """Leave out the entries of tables of contents: dots and page numbers on a titled page and those after."""
     remaining: list[PageContent] = []
-    is_inside = False  # also where the contents go on on the next page
+    goes_on = False
     for page in pages:
-        text: list[Line] = []
-        between: list[Line] = []  # lines that belong to the contents if an entry follows
-        for line in page.lines:
-            if is_inside and _is_entry(line):
-                for part in (*between, line):
-                    left_out.add("table_of_contents", printed_text(part))
-                between = []
-                continue
-            is_inside = is_inside or line.text.strip(" .:").casefold() in _TITLES
-            (between if is_inside else text).append(line)
-            if len(between) > _MOST_BETWEEN:
-                text += between
-                between, is_inside = [], False
-        remaining.append(replace(page, lines=[*text, *between]))
+        has_title = any(line.text.strip(" .:").casefold() in _TITLES for line in page.lines)
+        entries = list(filter(_is_entry, page.lines)) if goes_on or has_title else []
+        for entry in entries:
+            left_out.add("table_of_contents", printed_text(entry))
+        goes_on = entries != []
+        remaining.append(replace(page, lines=[line for line in page.lines if line not in entries]))
     return remaining
 
 

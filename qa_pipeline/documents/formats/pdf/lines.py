@@ -100,13 +100,8 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
     return letters_by_turn.index(most) if is_most_text else 0
 
 
-def add_words(glyphs: Glyphs, lines: Sequence[Line]) -> list[Line]:
-    """Return the lines with their words, which PDFium parts by a blank at any distance."""
-    return [line if line.turned else line._replace(words=_read_words(glyphs, line)) for line in lines]
-
-
-def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
-    """Return the words of an upright line without leading dots."""
+def add_words(glyphs: Glyphs, line: Line) -> Line:
+    """Return an upright line with its words without leading dots, which PDFium parts by a blank."""
     words = []
     position = line.start
     leaders = [leader.span() for leader in LEADER.finditer(glyphs.text, line.start, line.end)]
@@ -115,7 +110,7 @@ def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
             left, right = glyphs.box(word.start()).left, glyphs.box(word.end() - 1).right
             words.append(Word(word[0], left, right))
         position = leader_end
-    return tuple(words)
+    return line._replace(words=tuple(words))
 
 
 def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
@@ -282,9 +277,8 @@ class Spelling:
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
 _RANGE = re.compile(r"\d–$")
 _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,400}[/.:_=&?#%~-])$")
-_ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
-_BLANK_LINE = 1.6  # of the smallest step of lines: more is a blank line
+_ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _LINE_END = 4  # characters between neighbouring lines in the file at most
 _LOOKED_AT = 300
 """The part of a line that is read: time must not grow with the square of a line's length."""
@@ -347,19 +341,12 @@ def _is_address(text: str, following: str) -> bool:
 
 
 def code_text(lines: Sequence[Line]) -> str:
-    """Return code lines with the indentation and blank lines that they have on paper."""
+    """Return code lines with the indentation that they have on paper."""
     left = min(line.left for line in lines)
     words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
     letter_widths = [(word.right - word.left) / len(word.text) for word in words]
     width = max(median(letter_widths) if letter_widths else lines[0].size * 0.6, 1.0)  # of a letter
-    steps = [above.bottom - below.bottom for above, below in pairwise(lines)]
-    smallest_step = min((step for step in steps if step > 0), default=0.0)
-    text = [_code_line(lines[0], left, width)]
-    for step, line in zip(steps, lines[1:], strict=True):
-        if step > _BLANK_LINE * smallest_step > 0:
-            text.append("")
-        text.append(_code_line(line, left, width))
-    return "\n".join(text)
+    return "\n".join(_code_line(line, left, width) for line in lines)
 
 
 def _code_line(line: Line, left: float, width: float) -> str:

@@ -3,12 +3,12 @@
 import io
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, turn_box
+from qa_pipeline.documents.formats.pdf.glyphs import turn_box
 from qa_pipeline.documents.formats.pdf.parser import read_upright
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ Span = tuple[int, int]
 """First character and the one after the last."""
 
 _WORDS_A_PART = 4  # of a quote that the page does not hold as a whole: fewer words are seldom unique
-_NEAR = 200  # letters between two parts of a quote, such as the cells of a table row
 _SEPARATOR = re.compile(r"\||:\s")
 """The separator of the cells of a row: `Town: Lund | Age: 21`."""
 
@@ -26,47 +25,22 @@ _SEPARATOR = re.compile(r"\||:\s")
 def locate(text: str, start: int, end: int, page: str) -> list[int]:
     """Return the offsets in `page`, a page as it is printed, of the letters of `text[start:end]`.
 
-    `text` is the canonical text of the page. Blanks, hyphens and other signs are not compared. A quote that
-    is printed in parts, such as a row of a table, is found by its rarest part and the parts near it.
+    Blanks, hyphens and other signs are not compared. A quote that is printed in parts, such as a row of a
+    table, is found by those of its parts that the page holds once.
     """
     letters, offsets = _letters_of(page)
     quote, _ = _letters_of(text[start:end])
-    position = letters.find(quote)
-    if position >= 0:
+    if quote in letters:
+        position = letters.index(quote)
         return offsets[position : position + len(quote)]
-    parts = [
-        _letters_of(" ".join(words[first : first + _WORDS_A_PART]))[0]
-        for words in map(str.split, _SEPARATOR.split(text[start:end]))
-        for first in range(0, len(words), _WORDS_A_PART)
-    ]
-    canonical, _ = _letters_of(text)
     located: list[int] = []
-    for first, last in _locate_parts([part for part in parts if part], letters, canonical):
-        if offsets[first] == 0 or not page[offsets[first] - 1].isalnum():  # it begins a word
-            located += offsets[first:last]
+    for words in map(str.split, _SEPARATOR.split(text[start:end])):
+        for first in range(0, len(words), _WORDS_A_PART):
+            part, _ = _letters_of(" ".join(words[first : first + _WORDS_A_PART]))
+            if part and letters.count(part) == 1:
+                position = letters.index(part)
+                located += offsets[position : position + len(part)]
     return located
-
-
-def _locate_parts(parts: Sequence[str], letters: str, canonical: str) -> list[Span]:
-    """Return the start and end of parts of a quote among the letters of a page, in their order."""
-    printed = [number for number, part in enumerate(parts) if part in letters]
-    if not printed:
-        return []
-    # Names of columns are in every row of the canonical text, and values in few.
-    rarest = min(printed, key=lambda number: (canonical.count(parts[number]), -len(parts[number])))
-    start = letters.find(parts[rarest])
-    spans = [(start, start + len(parts[rarest]))]
-    for part in parts[rarest + 1 :]:
-        end = spans[-1][1]
-        start = letters.find(part, end, end + _NEAR)
-        if start >= 0:
-            spans.append((start, start + len(part)))
-    for part in reversed(parts[:rarest]):
-        end = spans[0][0]
-        start = letters.rfind(part, max(end - _NEAR, 0), end)
-        if start >= 0:
-            spans.insert(0, (start, start + len(part)))
-    return spans
 
 
 def _letters_of(text: str) -> tuple[str, list[int]]:
@@ -81,7 +55,6 @@ def _letters_of(text: str) -> tuple[str, list[int]]:
 
 
 _MOST_DOTS = 25_000_000  # 75 MB of colours: a small file may state a huge sheet
-_GAP = 1.0  # line heights: blanks of justified text are narrower, the white between columns is wider
 _EVIDENCE = (255, 221, 87)  # the yellow of a marker pen
 
 
@@ -124,28 +97,10 @@ def draw_page(
     scale = picture.width / paper.right
     layer = Image.new("RGB", picture.size, (255, 255, 255))
     pen = ImageDraw.Draw(layer)
-    for box in _merge(boxes):
+    for box in boxes:
         left, bottom, right, top = turn_box(box, turn, glyphs.paper)
         corners = (left, paper.top - top, right, paper.top - bottom)  # a picture is measured from its top
         pen.rectangle([side * scale for side in corners], fill=_EVIDENCE)
     file = io.BytesIO()
     ImageChops.multiply(picture, layer).save(file, "PNG")  # as a marker pen does
     return file.getvalue()
-
-
-def _merge(boxes: Iterable[Box]) -> list[Box]:
-    """Join the boxes of characters that follow one another on a line."""
-    merged: list[Box] = []
-    for box in boxes:
-        if merged and _is_next(merged[-1], box):
-            merged[-1] = enclose([merged[-1], box])
-        else:
-            merged.append(box)
-    return merged
-
-
-def _is_next(before: Box, box: Box) -> bool:
-    """Return True if a box is right behind another on a line."""
-    overlap = min(before.top, box.top) - max(before.bottom, box.bottom)
-    height = min(before.top - before.bottom, box.top - box.bottom)
-    return overlap > 0.4 * height and -_GAP * height < box.left - before.right < 2 * _GAP * height

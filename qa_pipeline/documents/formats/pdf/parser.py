@@ -14,17 +14,14 @@ from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, enclose, paper_of
-from qa_pipeline.documents.formats.pdf.groups import NUMBER, letters_of
 from qa_pipeline.documents.formats.pdf.layout import (
-    FailedPages,
     PageContent,
     lay_out_pages,
-    list_pages,
     remove_contents,
 )
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, add_words, printed_text, read_lines, turn_of
 from qa_pipeline.documents.formats.pdf.visibility import find_hidden
-from qa_pipeline.records import Block, ParsedFile, SourceFile
+from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
@@ -62,7 +59,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     if b"%%EOF" not in source.content[-_END_WITHIN:]:
         raise DocumentFailure("damaged", "the end of the PDF is missing; it may be cut off")
     left_out = Omissions()
-    failed = FailedPages(left_out)
+    failed: dict[int, str] = {}
     try:
         with closing(_open(source.content)) as document:
             if len(document) > limits.pages:
@@ -73,17 +70,18 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
             title = title_of(document)
         notes += count_scans(pages, left_out)
         notes += count_broken_letters(pages, left_out)
-        blocks = lay_out_pages(remove_contents(pages, left_out), left_out, failed)
+        blocks = lay_out_pages(remove_contents(pages, left_out), left_out)
         if not blocks:
-            for error in failed.errors.values():
-                raise error
-            raise DocumentFailure("no_text", "the PDF has pages but no text")
+            reason = next(iter(failed.values()), "no_text")
+            raise DocumentFailure(reason, "the pages of the PDF have no text that can be read")
     except PdfiumError as error:
         raise DocumentFailure("damaged", "a page of the PDF cannot be loaded") from error
-    notes += failed.notes(len(pages))
+    if failed:
+        described = [f"{number} ({reason})" for number, reason in failed.items()]
+        notes.append(f"{len(failed)} of {len(pages)} pages could not be read: {list_pages(described)}")
     return ParsedFile(
         blocks=tuple(blocks),
-        title=title_of_blocks(blocks, title),
+        title=title or next((block.text for block in blocks if block.level == 1), None),
         left_out=left_out.record(),
         notes=tuple(notes),
     )
@@ -107,15 +105,21 @@ def _read_pages(
     settings: DocumentSettings,
     limits: ReaderLimits,
     left_out: Omissions,
-    failed: FailedPages,
+    failed: dict[int, str],
 ) -> list[PageContent]:
-    """Read all pages; a page that cannot be read stays empty."""
+    """Read all pages; a page that cannot be read stays empty, and its reason is added to `failed`."""
+    from pypdfium2 import PdfiumError
+
     pages: list[PageContent] = []
     length = 0
     for number in range(len(document)):
         content = PageContent(number + 1, 0.0)
-        with failed.guard(number + 1), closing(document[number]) as page:
-            content = read_page(page, number + 1, settings, limits, left_out)
+        try:
+            with closing(document[number]) as page:
+                content = read_page(page, number + 1, settings, limits, left_out)
+        except (DocumentFailure, PdfiumError) as error:
+            failed[number + 1] = error.reason if isinstance(error, DocumentFailure) else "damaged"
+            left_out.add("unreadable_page")
         length += sum(len(line.text) for line in content.lines)
         check_length(length, settings)
         pages.append(content)
@@ -149,7 +153,10 @@ def read_page(
         hidden = find_hidden(page, textpage, objects, drawing.pictures, annotations)
         glyphs, lines = read_upright(page, textpage, number, hidden)
         drawing = drawing.turned(glyphs.turn, paper_of(page))
-        lines = add_words(glyphs, lines)
+        for line in lines:
+            if line.turned:  # such as a stamp in the margin
+                left_out.add("rotated_text", printed_text(line))
+        lines = [add_words(glyphs, line) for line in lines if not line.turned]
     for text in glyphs.hidden:
         left_out.add("hidden", text)
     for mark in glyphs.note_marks:
@@ -184,16 +191,6 @@ def title_of(document: "PdfDocument") -> str | None:
     return title if title and not _NO_TITLE.fullmatch(title) else None
 
 
-def title_of_blocks(blocks: Sequence[Block], stated: str | None) -> str | None:
-    """Return the stated title, if it is more than a word or on the first page, or the first large heading."""
-    first_page = [block for block in blocks if block.page == blocks[0].page]
-    printed = letters_of("".join(block.text for block in first_page))
-    if stated and (" " in stated or letters_of(stated) in printed):
-        return stated
-    titles = [block.text for block in first_page if block.kind == "heading" and block.level == 1]
-    return titles[0] if titles and not NUMBER.match(titles[0]) else stated
-
-
 def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
     """Count scripts and attached files; returns notes for the document's row."""
     from pypdfium2 import raw
@@ -205,6 +202,7 @@ def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
 
 
 _MOSTLY = 0.5  # of the paper: a picture as large is the page, a smaller one is in it
+_MOST_LISTED = 20  # pages named in a note, which is one line of a table
 _STAMP = 40  # characters: scanners print a date or a number on a page, and no sentence
 
 
@@ -221,6 +219,11 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
         )
     left_out.add("scanned_page", pieces=len(scans))
     return [describe_pages(len(pages), scans, "without text")]
+
+
+def list_pages(pages: Sequence[object]) -> str:
+    """Return the first pages of a list, and an ellipsis for the others."""
+    return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
 
 
 def describe_pages(pages: int, numbers: Sequence[int], which: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
@@ -18,7 +18,6 @@ from qa_pipeline.documents.formats.pdf.grids import (
     fill,
     find_grids,
     gaps_between,
-    is_prose,
     join_rules,
     narrow_gaps,
     rows_of_cells,
@@ -42,8 +41,7 @@ class Table:
 
     Attributes:
         unused: the names of empty columns.
-        names: the header rows of a drawn table.
-        sides: the positions of the lines between the columns of a drawn table.
+        names, sides: the header rows of a drawn table, and the positions of the lines between its columns.
     """
 
     rows: Sequence[str]
@@ -116,7 +114,7 @@ _MOST_RULES = 400  # lines across on a page: each is compared with all groups, a
 _MOST_STACKS = 40  # tables of a page: each looks through all lines of the page
 _MOST_HEADER_ROWS = 5  # more rows between two lines are a table, and no header
 _WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
-_LINED_ROWS = 3  # rows of boxes that show that lines part the rows; fewer may be a frame and a header
+_FRAME_AND_HEADER = 2  # rows of boxes; more of them show that lines part the rows
 _WORDS_A_LINE = 3  # of running text; cells that are wrapped in narrow columns have fewer
 _MOST_FRAMED = 15  # lines in a box beside another; a frame around a column of a page has more
 
@@ -131,48 +129,37 @@ def ruled_tables(
     tables: list[Table] = []
     framed: list[list[Line]] = []
     remaining = list(lines)
-    grids = find_grids(drawing)
-    for grid in grids:
-        frames, outside = _find_frames(grid, remaining) if _may_have_frames(grid, grids) else ([], [])
-        if frames:
-            framed, remaining = [*framed, *frames], outside
-            continue
-        is_on_top = sum(line.bottom > grid.heights[0] for line in lines) <= _MOST_AROUND
-        table, remaining = _read_grid(grid, remaining, spelling, previous if is_on_top else None)
-        if table is not None:
-            tables.append(table)
+    for grid in find_grids(drawing):
+        outside = fill(grid, remaining)
+        texts = [cell.lines for cell in grid.cells if cell.lines]
+        long_texts = [text for text in texts if len(text) > 1]
+        if len(grid.heights) == 2 and long_texts and all(map(_is_running_text, long_texts)):
+            framed += texts
+            remaining = outside
+        elif _is_table(grid):
+            is_on_top = sum(line.bottom > grid.heights[0] for line in lines) <= _MOST_AROUND
+            tables.append(_read_grid(grid, spelling, previous if is_on_top else None))
+            remaining = outside
     for rules in stacked_rules(drawing.across):
         stacked, remaining = _Stack(rules, remaining).tables(spelling)
         tables += stacked
     return tables, framed, remaining
 
 
-def _may_have_frames(grid: Grid, grids: Sequence[Grid]) -> bool:
-    """Return True for a row of boxes: a grid of one row with several cells, or several such grids."""
-    if len(grid.heights) != 2:
-        return False
-    middle = sum(grid.heights) / 2
-    return len(grid.cells) > 1 or any(
-        other is not grid and len(other.heights) == 2 and other.heights[0] > middle > other.heights[1]
-        for other in grids
-    )
-
-
-def _find_frames(grid: Grid, lines: list[Line]) -> tuple[list[list[Line]], list[Line]]:
-    """Return the running texts in the cells of a grid, and the lines outside."""
-    outside = fill(grid, lines)
-    frames = [cell.lines for cell in grid.cells if cell.lines]
-    for cell in grid.cells:
-        cell.lines = []
-    long_frames = [frame for frame in frames if len(frame) > 1]
-    return (frames, outside) if long_frames and all(map(_is_running_text, long_frames)) else ([], lines)
+def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | None:
+    """Return the drawn table with names at the end of a page; `outside` are lines outside tables."""
+    last = min((table for table in tables if table.names), key=lambda table: table.box.bottom, default=None)
+    if last is None or sum(line.top < last.box.bottom for line in outside) > _MOST_AROUND:
+        return None
+    return last
 
 
 def _is_running_text(lines: Sequence[Line]) -> bool:
     """Return True for lines of several words in which sentences go on from line to line."""
     words = sum(len(line.text.split()) for line in lines)
     goes_on = (below.text[:1].islower() and above.text[-1:].isalnum() for above, below in pairwise(lines))
-    return len(lines) <= _MOST_FRAMED and words >= _WORDS_A_LINE * len(lines) and any(goes_on)
+    is_code = any(line.fixed for line in lines)
+    return len(lines) <= _MOST_FRAMED and words >= _WORDS_A_LINE * len(lines) and any(goes_on) and not is_code
 
 
 def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
@@ -194,101 +181,47 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
     return [stack for stack in stacks if len(stack) > 1][:_MOST_STACKS]
 
 
-def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | None:
-    """Return the drawn table with names at the end of a page; `outside` are lines outside tables."""
-    drawn = [table for table in tables if table.names]
-    last = min(drawn, key=lambda table: table.box.bottom, default=None)
-    if last is None or sum(line.top < last.box.bottom for line in outside) > _MOST_AROUND:
-        return None
-    return last
-
-
-def _read_grid(
-    grid: Grid, lines: list[Line], spelling: Spelling, previous: Table | None
-) -> tuple[Table | None, list[Line]]:
-    """Return the table in a grid, and the lines outside; `previous` may go on in it."""
-    outside = fill(grid, lines)
-    filled = [cell for cell in grid.cells if cell.lines]
-    has_columns = len({cell.column for cell in filled}) > 1
-    if not has_columns or (grid.open and _is_page(filled)):
-        return None, lines
+def _is_table(grid: Grid) -> bool:
+    """Return True for text in several columns whose rows are parted by lines."""
     rows = grid.rows()
-    cells: list[list[Cell]] = []
-    bold: list[bool] = []  # True for each row in bold type
-    for boxes, printed_rows in zip(rows, _split_rows(rows), strict=True):
-        for texts in printed_rows:
-            cells.append(
-                [
-                    Cell(join_text(text, spelling), columns=box.columns, rows=box.rows)
-                    for box, text in zip(boxes, texts, strict=True)
-                ]
-            )
-            bold.append(all(line.bold for text in texts for line in text))
-    while all(not cell.text and cell.rows == 1 for cell in cells[0]):  # a sliver at the edge of a page
-        del cells[0], bold[0]
+    has_columns = len({cell.column for cell in grid.cells if cell.lines}) > 1
+    has_few_rows = len(rows) <= _FRAME_AND_HEADER
+    return has_columns and not any(_holds_several_rows(row, has_few_rows=has_few_rows) for row in rows)
+
+
+def _holds_several_rows(row: Sequence[GridCell], *, has_few_rows: bool) -> bool:
+    """Return True if lines are printed side by side in a row of boxes, as rows of figures are."""
+    texts = [cell.lines for cell in row if cell.lines]
+    lengths = {*map(len, texts)}
+    if len(texts) < 2 or min(lengths) < 2:
+        return False
+    has_figures = any(all(_NUMBER.match(line.text) for line in text) for text in texts)
+    return has_few_rows or (has_figures and len(lengths) == 1)
+
+
+def _read_grid(grid: Grid, spelling: Spelling, previous: Table | None) -> Table:
+    """Return the table in a grid; its names are those of `previous`, if that goes on in it."""
+    rows = [row for row in grid.rows() if any(cell.lines or cell.rows > 1 for cell in row)]
+    cells = [
+        [Cell(join_text(box.lines, spelling), columns=box.columns, rows=box.rows) for box in row]
+        for row in rows
+    ]
+    bold = [all(line.bold for box in row for line in box.lines) for row in rows]
+    lines = [line for box in grid.cells for line in box.lines]
     marked = _mark_header(cells, bold)
     names: Sequence[Sequence[Cell]] = list(takewhile(lambda row: all(cell.header for cell in row), marked))
-    filled_lines = [line for cell in filled for line in cell.lines]
-    has_own_names = bold[0] or (previous is not None and names == previous.names)
-    if previous is not None and _has_sides_of(previous, grid) and not has_own_names:
+    if previous and _has_sides_of(previous, grid) and not bold[0] and names != previous.names:
         names = previous.names
-        table = replace(_write_table([*names, *cells], filled_lines), unused=())
+        table = replace(_write_table([*names, *cells], lines), unused=())
     else:
-        table = _write_table(marked, filled_lines)
-    return replace(table, names=names, sides=grid.sides), outside
+        table = _write_table(marked, lines)
+    return replace(table, names=names, sides=grid.sides)
 
 
 def _has_sides_of(table: Table, grid: Grid) -> bool:
     return len(table.sides) == len(grid.sides) and all(
         abs(above - below) <= _SAME_SIDE for above, below in zip(table.sides, grid.sides, strict=True)
     )
-
-
-def _is_page(cells: Sequence[GridCell]) -> bool:
-    """Return True if lines part the columns of a page and no cells of a table."""
-    columns: dict[int, list[Line]] = defaultdict(list)
-    for cell in cells:
-        columns[cell.column] += cell.lines
-    shared_rows = sum(count > 1 for count in Counter(cell.row for cell in cells).values())
-    return shared_rows < 2 or all(map(is_prose, columns.values()))
-
-
-def _split_rows(rows: Sequence[Sequence[GridCell]]) -> list[list[list[list[Line]]]]:
-    """Return the rows of text in each row of boxes, with the lines of each box.
-
-    They are several where lines part the columns alone.
-    """
-    strips = [_strips_of_boxes(row) for row in rows]
-    if len(rows) < _LINED_ROWS:  # perhaps a frame and a header, with no lines between the rows of text
-        split = [[columns_of(part) for part in rows_of_cells(printed)] for printed in strips]
-    else:  # some boxes may hold several rows of figures
-        split = [
-            [columns_of([strip]) for strip in printed] if _has_numbers(row, printed) else []
-            for row, printed in zip(rows, strips, strict=True)
-        ]
-        if max(map(len, split)) < _LINED_ROWS:  # too few to tell rows from cells of two lines
-            split = [[] for _ in rows]
-    return [parts or [[box.lines for box in row]] for row, parts in zip(rows, split, strict=True)]
-
-
-def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
-    """Return the lines that are printed side by side in a row of boxes, by box."""
-    if any(cell.rows > 1 for cell in row):
-        return []
-    columns = {id(line): column for column, cell in enumerate(row) for line in cell.lines}
-    strips: list[Strip] = []
-    for printed in rows_of([line for cell in row for line in cell.lines]):
-        strip: Strip = [[] for _ in row]
-        for line in printed:
-            strip[columns[id(line)]].append(line)
-        strips.append(strip)
-    return strips
-
-
-def _has_numbers(row: Sequence[GridCell], strips: Sequence[Strip]) -> bool:
-    """Return True if a column has a number in each row that is printed between two lines."""
-    full = (cell.lines for cell in row if len(cell.lines) == len(strips))
-    return any(all(_NUMBER.match(line.text) for line in lines) for lines in full)
 
 
 class _Stack:
@@ -304,7 +237,7 @@ class _Stack:
         self.zones: list[list[Row]] = [[] for _ in range(len(rules) + 1)]
         depths = [-rule.bottom for rule in rules]
         inside = (line for line in lines if line.left < self.right and line.right > self.left)
-        for row in rows_of([line for line in inside if not line.turned]):
+        for row in rows_of(list(inside)):
             self.zones[bisect(depths, -row[0].middle)].append(row)
 
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:

@@ -2,7 +2,7 @@ from fpdf import FPDF
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pdf.columns import order_lines, split_columns
+from qa_pipeline.documents.formats.pdf.columns import split_columns
 from qa_pipeline.documents.formats.pdf.lines import Line
 from qa_pipeline.text.words import clean
 from qa_pipeline_tests.documents.builders import doubted, outline
@@ -64,4 +64,3 @@ def test_no_line_is_lost_or_doubled_by_ordering(places: list[tuple[int, int, int
     lines = [line(x, y, x + width, number) for number, (x, y, width) in enumerate(places)]
     read = [one for stretch in split_columns(lines) for one in stretch]
     assert sorted(read, key=lambda one: one.start) == lines
-    assert sorted(order_lines(lines), key=lambda one: one.start) == lines

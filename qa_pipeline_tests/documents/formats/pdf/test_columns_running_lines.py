@@ -37,8 +37,8 @@ def test_a_head_that_changes_with_the_chapter_is_left_out_but_once_where_it_stay
 def test_any_number_near_the_edge_can_be_read(text: str) -> None:
     pages = [[Line(text, page, 20, 30, 60, 40, 10.0, bold=False, fixed=False)] for page in (1, 2)]
     left_out = Omissions()
-    running = remove_running_lines(pages, [842.0, 842.0], 10.0, left_out)
-    remaining = sum(map(len, (*running.pages, running.heads, running.feet)))
+    texts, heads, feet = remove_running_lines(pages, [842.0, 842.0], 10.0, left_out)
+    remaining = sum(map(len, (*texts, heads, feet)))
     assert remaining + sum(part.pieces for part in left_out.record()) == len(pages)
 
 

@@ -97,9 +97,9 @@ def test_a_page_that_is_shown_turned_is_read_as_it_is_written(turn: int) -> None
     assert outline(parsed) == [("paragraph", "First a line, then a second one.")]
 
 
-def test_blank_lines_and_blanks_within_lines_of_code_are_kept() -> None:
+def test_blanks_within_lines_of_code_are_kept() -> None:
     document = blank(font="Courier")
-    code = "x = 1      # one\nlonger = 2 # two\n\ndef area(r):\n    return 3 * r"
+    code = "x = 1      # one\nlonger = 2 # two\ndef area(r):\n    return 3 * r"
     for number, line in enumerate(code.split("\n")):
         document.text(20, 30 + 5 * number, line)
     assert [block.text for block in of_kind(parse(document), "code")] == [code]

@@ -1,8 +1,5 @@
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pdf.groups import Group, insert_notes
 from qa_pipeline.documents.formats.pdf.lines import (
     Line,
     Spelling,
@@ -49,30 +46,3 @@ def test_a_word_broken_over_two_pages_stays_on_the_first() -> None:
 def test_very_long_lines_are_joined_in_little_time() -> None:
     lines = [line("www." * 200_000 + "/"), line("a" * 300_000, broken=True), line("b" * 300_000)]
     assert len(join_text(lines, NO_WORDS)) > 1_000_000
-
-
-pages = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), max_size=12)
-
-
-def groups_of(spans: list[tuple[int, int]], plain: bool = False) -> list[Group]:
-    """Groups in the order of their pages, each over one to three of them."""
-    return [
-        Group("paragraph", [line("text", page) for page in range(first, first + (0 if plain else more) + 1)])
-        for first, more in sorted(spans)
-    ]
-
-
-def test_a_foot_precedes_the_margin_note_of_the_next_page() -> None:
-    first, second, foot, note = (Group("paragraph", [line("text", page)]) for page in (1, 2, 1, 2))
-    assert list(map(id, insert_notes([first, second], [note], [foot]))) == [
-        id(group) for group in (first, foot, note, second)
-    ]
-
-
-@given(pages, pages, pages)
-def test_no_group_is_lost_among_notes(
-    flow: list[tuple[int, int]], margin: list[tuple[int, int]], feet: list[tuple[int, int]]
-) -> None:
-    every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
-    placed = list(insert_notes(every[0], list(every[1]), list(every[2])))
-    assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)
