@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
 
 from qa_pipeline.evaluation.labelled_files import (
     LEFT_OUT,
@@ -24,20 +23,13 @@ RATINGS = pl.Schema(dict.fromkeys(("file", "id", "item", "annotator", "rating", 
 """A rating; `id` is the index of its row in the file. Numbers are texts: 1, 1.0 and "1" are equal."""
 LEAST_KAPPA = 0.6
 """Fleiss' kappa above which agreement is substantial (Landis and Koch 1977) and the consensus is used."""
-_MOST_WHOLE = 1e15  # below it a float is exact for every whole number
 
 
 def _category(value: object) -> object:
-    """Return a rating as a text."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        if not np.isfinite(value):
-            raise PydanticCustomError("not_finite", "is no number")
-        return str(int(value)) if value.is_integer() and abs(value) < _MOST_WHOLE else repr(value)
-    if isinstance(value, int):
-        return str(value)
-    return value.strip() if isinstance(value, str) else value
+    """Return a rating as a text; 1.0 is 1."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip() if isinstance(value, str | int | float) else value
 
 
 class Rating(LabelledRow):
