@@ -341,7 +341,9 @@ def _from_sentence(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str])
     most_similar = np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
     likely = [index for index in most_similar if similarity[index] >= settings.generation.guard.similarity]
     documents = dict(near.chunks.select("chunk_id", "document_id").iter_rows())
-    tried = tables.PAIRS.frame([_quoting(row, *candidates[index], passages, documents) for index in likely])
+    chosen = [candidates[index] for index in likely]
+    quoting = [_quoting(row, chunk_id, unit, passages, documents) for chunk_id, unit in chosen]
+    tried = tables.PAIRS.frame(quoting)
     # a person's question is answered as it is; only the sentences are checked
     tried = mark_flawed(tried, near.chunks, ignore=("not_standalone", "copied_passage"))
     claims = near.claims(tried)

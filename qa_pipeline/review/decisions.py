@@ -169,9 +169,12 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
             problem = _outdated(row, counting)
             if targets[target] > 1:
                 problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
-            if row["decision_id"] in batch.recorded_ids and (not problem or row["decision"] == REOPENED):
-                repeats += 1
-                continue
+            elif row["decision_id"] in batch.recorded_ids:
+                still_counts = counting is not None and counting["decision_id"] == row["decision_id"]
+                if still_counts or row["decision"] == REOPENED:
+                    repeats += 1
+                    continue
+                problem = problem or "it was recorded before and undone; change decided_at to repeat it"
             if problem:
                 problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
                 continue

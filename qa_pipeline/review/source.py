@@ -22,14 +22,13 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow, typed_rows
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
+from qa_pipeline.text.rendering import first_names
 
 LONGEST_PART = 60_000
 """Characters of a part, about 20 printed pages."""
 _OFFSET = re.compile("[0-9]{1,9}")
 _VIEW_FIELDS = ("part", "page", "view")
 """Fields of an address that choose the part of a document."""
-_MOST_NAMED = 5
-"""Documents that an error names."""
 SECONDS = 20.0
 """Time to draw a page."""
 
@@ -234,7 +233,7 @@ def find_by_name(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow]
     if not rows:
         raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
     if len(rows) > 1:
-        paths = ", ".join(f"{row['batch']}/{row['path']}" for row in rows[:_MOST_NAMED])
+        paths = first_names([f"{row['batch']}/{row['path']}" for row in rows])
         raise InputError(f"{len(rows)} documents are called {name!r}: {paths}; give batch and path, or an id")
     path, chunks = layout.table(CHUNKS.name, rows[0]["batch"]), CHUNKS.empty()
     if path.is_file():  # a run may stop before it is written

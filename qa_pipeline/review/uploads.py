@@ -25,8 +25,6 @@ from qa_pipeline.text.rendering import shorten
 
 DOCUMENT = "document"
 """The batch of every upload, and the name of its file."""
-_MOST_NAME = 120
-"""Characters of the name of an upload on the screen."""
 _FOLDER = re.compile(r"[0-9a-f]{64}\.[a-z0-9_+-]{1,16}")
 """Hash of the content and suffix of its format."""
 
@@ -81,7 +79,7 @@ def read_document(resources: Resources, layout: Layout, name: str, content: byte
     if earlier is not None:
         yield earlier
         return
-    title = shorten(name.replace("\\", "/").rpartition("/")[2], _MOST_NAME)
+    title = shorten(name.replace("\\", "/").rpartition("/")[2])
     with locked(layout.out, shared=True):
         write_bytes(folder / "corpus" / DOCUMENT / f"{DOCUMENT}{suffix}", content)
         write_bytes(folder / "name.txt", title.encode())
