@@ -53,7 +53,7 @@ def show(
     if as_json:
         show_result({"document": row, "chunks": chunks}, as_json=True)
         return
-    texts = ("text", "sections", "pages")
+    texts = ("text", "sections", "pages", "declared")
     show_result({name: value for name, value in row.items() if name not in texts and value}, as_json=False)
     for kind, text in split_at_borders(row, chunks):
         if text.strip():

@@ -239,9 +239,7 @@ def comparison_screen(compared: Document) -> Document:
             "metric": name,
             "baseline": metric["baseline"],
             "current": metric["current"],
-            "difference": metric["difference"],
-            "95 %": None if metric["low"] is None else f"{metric['low']:+.3f} to {metric['high']:+.3f}",
-            "p": metric["p"],
+            "difference (95 %)": _interval(metric),
             "p_holm": metric["p_holm"],
             "d": metric["cohens_d"],
             "better": sides[metric["better"]],
@@ -253,6 +251,13 @@ def comparison_screen(compared: Document) -> Document:
     if decision := compared.get("decision"):
         screen["decision"] = f"{decision['decision']}: {decision['why']} ({decision['metric']})"
     return screen | {"note": cautions(compared)}
+
+
+def _interval(metric: Document) -> str | None:
+    value, low, high = (metric[name] for name in ("difference", "low", "high"))
+    if value is None or low is None or high is None:
+        return None if value is None else f"{value:+.3f}"
+    return f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
 def runs_of(compared: Document) -> list[Document]:
