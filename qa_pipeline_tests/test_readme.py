@@ -193,7 +193,7 @@ def test_the_commands_of_the_pages_run_one_after_the_other(workspace: Workspace)
                 if file in command and Path(file).exists():
                     fill(Path(file), **values)
             ran = invoke(*command)
-            is_small = command[:2] == ["audit", "certify"]  # too few rows for the bound
+            is_small = command[0] == "audit" and "--rows" not in command  # too few rows for the bound
             assert ran.code == (FAILED if is_small else OK), f"{line}: {ran.stderr}{ran.stdout}"
 
 

@@ -39,7 +39,7 @@ class LabelledRows:
 
 
 def read_all_rows(path: Path) -> LabelledFile:
-    """Read a labelled file, whose rows may also be premises and hypotheses, and refuse unusable rows.
+    """Read a labelled file, and refuse unusable rows.
 
     Raises:
         InputError: the file or a row of it cannot be used.

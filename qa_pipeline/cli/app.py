@@ -13,7 +13,7 @@ from qa_pipeline.cli.exit_codes import OK
 from qa_pipeline.cli.monitor import monitor
 from qa_pipeline.cli.options import Application
 from qa_pipeline.cli.releases import audit, forget, release, verify
-from qa_pipeline.cli.review import decide, review, sample, show, status
+from qa_pipeline.cli.review import decide, review, show, status
 from qa_pipeline.cli.run import estimate, run, validate
 from qa_pipeline.cli.settings import show_settings
 
@@ -48,11 +48,10 @@ def main(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    *(run, validate, estimate, status, show, review, decide, sample),
-    *(release, verify, forget, calibrate),
+    *(run, validate, estimate, status, show, review, decide),
+    *(release, verify, audit, forget, calibrate, monitor),
 )
 for command in COMMANDS:
     app.command()(command)
-for group in (audit, evaluation, monitor):
-    app.add_typer(group)
+app.add_typer(evaluation)
 app.command("settings")(show_settings)

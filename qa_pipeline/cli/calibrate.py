@@ -1,7 +1,6 @@
 """The command `calibrate`: thresholds from labelled rows, and the effect of other numbers."""
 
 import json
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +30,6 @@ def calibrate(
         float, typer.Option(min=0.001, max=0.9999, help="Confidence level of that share.")
     ] = 0.95,
     out: Annotated[Path | None, typer.Option(help="File of thresholds to write.")] = None,
-    name: Annotated[str, typer.Option(help="Name of the thresholds in verdicts.")] = "own",
     what_if: Annotated[Path | None, folder_option("Output folder to decide again with --set.")] = None,
     change: Change = None,
     batch: OnlyBatch = None,
@@ -46,16 +44,20 @@ def calibrate(
     check_exists(*(data or []), what_if)
     if not data and what_if is None:
         raise InputError("name labelled rows with --data")
+    import polars as pl
+
     from qa_pipeline.calibration.fitting import calibrate as fit
     from qa_pipeline.calibration.fitting import read_all_rows
+    from qa_pipeline.calibration.what_if import read_changes
+    from qa_pipeline.calibration.what_if import what_if as decide_again
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
     from qa_pipeline.pipeline.resources import Resources
 
     if what_if is not None:
-        _what_if(what_if, batch, change or [], as_json=as_json)
+        counts = decide_again(Layout(what_if), batch, read_changes(change or []))
+        moved = counts.filter(pl.col("old").ne_missing(pl.col("new")))
+        show({"set": change, "moved": moved}, as_json=as_json)
         return
-    if not re.fullmatch("[a-z0-9_-]{1,40}", name):
-        raise InputError(f"--name {name!r} must be made of up to 40 small letters, digits, - and _")
     labelled = [read_all_rows(path) for path in labelled_files(data or [])]
     files = [replace(file, items=draw(file.items, limit)) for file in labelled]
     rows = sum(file.items.height for file in files)
@@ -65,14 +67,10 @@ def calibrate(
         files,
         target=target_precision,
         confidence=confidence,
-        name=name,
+        name="own",
     )
     content = thresholds_bytes(thresholds)
-    columns = {"side", "threshold", "precision_low", "confidence", "why"}
-    fits = [
-        {"right": f"{side.right} of {side.n}", **side.model_dump(include=columns)} for side in thresholds.fits
-    ]
-    show(json.loads(content), as_json=as_json, screen={"thresholds": fits})
+    show(json.loads(content), as_json=as_json)
     if not thresholds.band.decides:
         sys.stderr.write(
             f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} of its "
@@ -82,21 +80,3 @@ def calibrate(
     if out is not None:
         write_bytes(out, content)
         sys.stderr.write(f"Written: {out}; use it as verification.thresholds\n")
-
-
-def _what_if(out: Path, batch: list[str] | None, change: list[str], *, as_json: bool) -> None:
-    """Print the verdicts of stored batches next to those under other settings."""
-    import polars as pl
-
-    from qa_pipeline.calibration.what_if import read_changes, what_if
-
-    counts = what_if(Layout(out), batch, read_changes(change))
-    old, new = (
-        counts.group_by("what", verdict=side).agg(pl.col("count").sum().alias(side))
-        for side in ("old", "new")
-    )
-    verdicts = old.join(new, on=["what", "verdict"], how="full", coalesce=True, nulls_equal=True)
-    verdicts = verdicts.with_columns(pl.col("old", "new").fill_null(0)).sort("what", "verdict")
-    verdicts = verdicts.with_columns(difference=pl.col("new") - pl.col("old"))
-    moved = counts.filter(pl.col("old").ne_missing(pl.col("new")))
-    show({"set": change, "verdicts": verdicts, "moved": moved}, as_json=as_json)

@@ -1,28 +1,161 @@
-"""The commands `eval`: comparison and gate of runs, and measures against labels and ratings of people."""
+"""The commands `eval`: reports of answered questions, comparisons, gates, and measures against labels."""
 
-import json
 import math
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from qa_pipeline.cli.console import print_line, show, show_table
-from qa_pipeline.cli.evaluate_dataset import Data, Scorer, means_of, run, settings_of
+from qa_pipeline.cli.console import print_line, show, watching
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
 from qa_pipeline.cli.options import Change, Json, MaxCalls, MaxCost, check_exists
-from qa_pipeline.cli.settings import model_options
-from qa_pipeline.errors import InputError
+from qa_pipeline.cli.settings import model_options, settings_at
+from qa_pipeline.errors import InputError, SettingsError
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 
 if TYPE_CHECKING:
-    from qa_pipeline.evaluation.comparison_pages import Page
+    from qa_pipeline.evaluation.metrics.means import Means
+
+Scorer = Literal["local", "model"]
+Undecided = Literal["similarity", "unknown"]
+Data = Annotated[Path, typer.Option(help="Folder for caches.")]
 
 
-BARE_THRESHOLD = "faithfulness"
-"""The metric of a threshold without a name."""
+def run(
+    datasets: Annotated[
+        list[Path],
+        typer.Argument(metavar="DATASET...", help="Files or folders of answered questions, or a release."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="REPORT", help="New folder for the report.")],
+    name: Annotated[str | None, typer.Option(help="Name of the data set. Default: its files.")] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeatable.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Rows, spread over documents.")] = None,
+    scorer: Annotated[Scorer, typer.Option(help="model: verifier and judge decide the rest.")] = "local",
+    laws: Annotated[bool, typer.Option("--laws", help="Check categorical correctness too.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier report.")] = False,
+    data: Data = Path("data"),
+    abilities: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="PAIRS", help="Write a suite from the output folder DATASET to --out."),
+    ] = None,
+    change: Change = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    as_json: Json = False,
+) -> None:
+    """Measure faithfulness, citations, retrieval and answers of answered questions.
 
-Written = Annotated[Path | None, typer.Option(help="Folder for the result as JSON and Markdown.")]
+    Rows that lack the fields of a metric have null there and are counted. Equal input gives equal files.
+    --abilities measures nothing: it writes a suite of questions, made from PAIRS pairs, to the file --out.
+    """
+    check_exists(*datasets)
+    from qa_pipeline.evaluation.abilities import write_suite
+    from qa_pipeline.evaluation.answered_questions import read_rag_rows
+    from qa_pipeline.evaluation.labelled_files import draw
+    from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+    from qa_pipeline.evaluation.report import About, dataset_name
+    from qa_pipeline.evaluation.report_folder import dataset_sha256, new_report, write_report
+    from qa_pipeline.evaluation.running import categorical_correctness, count_unsplit, evaluate_into
+
+    if abilities is not None:
+        write_bytes(out, write_suite(datasets[0], abilities))
+        print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
+        return
+    metrics = chosen_metrics(metric or [])
+    options = model_options(max_calls=max_calls, max_cost=max_cost)
+    settings = _settings_of(data, change, options, scorer)
+    means = _means_of(settings, scorer, "similarity")
+    read = read_rag_rows(datasets)
+    drawn = draw(read.items.select("dataset", "id", group_id="group"), limit)
+    rows = read.items.join(drawn, on="id", how="semi", maintain_order="left")
+    with new_report(out, replace=replace) as folder, watching(quiet=as_json) as watch:
+        counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
+        about = About(
+            dataset_name(rows, name),
+            dataset_sha256(read.items),
+            read.left_out,
+            _settings_shown(means),
+            categorical_correctness(rows, metrics, means) if laws else None,
+        )
+        about.settings.update(limit=limit, unsplit=count_unsplit(rows, means) or None)
+        document = write_report(folder, metrics, counts, about)
+    _show(document, out, every=bool(metric), as_json=as_json)
+
+
+def _settings_of(data: Path, change: list[str] | None, options: dict[str, Any], scorer: Scorer) -> Settings:
+    """Load settings; without a model, rules split answers into claims."""
+    from qa_pipeline.evaluation.running import cut_by
+
+    settings = settings_at(data, change, options)
+    is_split_by_model = settings.verification.split_claims == "model"
+    return settings if scorer == "model" or is_split_by_model else cut_by(settings)
+
+
+def _means_of(settings: Settings, scorer: Scorer, undecided: Undecided) -> "Means":
+    """Return the models and settings that decide about answers; refuse a missing model."""
+    from qa_pipeline.evaluation.metrics.means import Means
+    from qa_pipeline.pipeline.resources import Resources
+
+    resources, split_by = Resources(settings), settings.verification.split_claims
+    asks_models = scorer == "model"
+    verifier = resources.reviewer("verifier") if asks_models or split_by != "rules" else None
+    judge = resources.reviewer("judge") if asks_models else None
+    if asks_models and verifier is None and judge is None:
+        raise SettingsError(
+            "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider"
+        )
+    if verifier is None and split_by == "model":
+        raise SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
+    splitter = None if split_by == "rules" else verifier
+    return Means(resources, verifier if asks_models else None, judge, undecided, splitter)
+
+
+def _settings_shown(means: "Means") -> dict[str, Any]:
+    """Return the settings and models that a report names."""
+    settings = means.resources.settings
+    models = {"verifier": means.verifier, "judge": means.judge, "splitter": means.splitter}
+    return {
+        "thresholds_id": settings.verification.thresholds_id,
+        "embedding": _without_folder(settings.embedding.model),
+        "entailment": _without_folder(settings.verification.entailment.model),
+        "undecided": means.undecided,
+        "split_claims": "rules" if means.splitter is None else settings.verification.split_claims,
+        **{role: None if model is None else model.name for role, model in models.items()},
+    }
+
+
+def _without_folder(model: str | None) -> str | None:
+    """Return the name of a model, without the path of a local folder."""
+    return Path(model).name if model is not None and Path(model).is_dir() else model
+
+
+def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) -> None:
+    """Print a report: all metrics, or the metrics of the summary."""
+    from qa_pipeline.evaluation.metrics.registry import SUMMARY
+    from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
+    from qa_pipeline.evaluation.summaries import describe_deciders
+
+    metrics = {name: metric for name, metric in document["metrics"].items() if every or name in SUMMARY}
+    rows = [
+        {
+            "metric": name,
+            "mean (95 %)": with_bounds(metric),
+            **{column: metric[column] for column in ("known", "unknown")},
+            "better": metric["direction"],
+            "decided by": describe_deciders(metric["decided_by"]) if metric["known"] else "–",
+        }
+        for name, metric in metrics.items()
+    ]
+    screen = {
+        f"{document['dataset']}, {document['total_queries']:,} rows": rows,
+        "of all rows together": [f"{name} {value:.3f}" for name, value in document["of_all_rows"].items()],
+        "unknown": [f"{', '.join(names)}: {why}" for why, names in reasons(metrics)],
+        "note": what_to_know(document),
+        "report": str(out / "report.html"),
+    }
+    show({"report": str(out), **document}, as_json=as_json, screen=screen, every=True)
 
 
 def compare(
@@ -33,7 +166,6 @@ def compare(
         str | None,
         typer.Option(metavar="METRIC", help="Recommend deployment by this metric: p < 0.05 and d > 0.1."),
     ] = None,
-    out: Written = None,
     as_json: Json = False,
 ) -> None:
     """Compare two evaluations row by row: differences, intervals, tests and effect sizes.
@@ -42,18 +174,19 @@ def compare(
     compared. Different data sets need --unpaired.
     """
     check_exists(baseline, current)
-    from qa_pipeline.evaluation.comparison import ab_decision, compare_paired, compare_unpaired
-    from qa_pipeline.evaluation.comparison_pages import comparison_page
+    from qa_pipeline.evaluation import comparison
     from qa_pipeline.evaluation.report_folder import read_report
+    from qa_pipeline.evaluation.summaries import rounded
 
     reports = read_report(baseline), read_report(current)
-    document = compare_unpaired(*reports) if unpaired else compare_paired(*reports)
+    document = (comparison.compare_unpaired if unpaired else comparison.compare_paired)(*reports)
     if decide is not None:
         if decide not in document["metrics"]:
             raise InputError(f"--decide {decide}: not compared; there are {', '.join(document['metrics'])}")
-        document["decision"] = {"metric": decide, **ab_decision(document["metrics"][decide])}
-    page = comparison_page(document)
-    _show_page("comparison", "Two evaluations compared", document, page, out, as_json=as_json)
+        decision = comparison.ab_decision(document["metrics"][decide])
+        document["decision"] = {"metric": decide, **decision}
+    screen = comparison.comparison_screen(document)
+    show(rounded(document), as_json=as_json, screen=screen, every=True)
 
 
 def gate(
@@ -66,7 +199,6 @@ def gate(
     accept_likeness: Annotated[
         bool, typer.Option("--accept-likeness", help="Accept likeness alone on critical checks.")
     ] = False,
-    out: Written = None,
     as_json: Json = False,
 ) -> None:
     """Fail if an evaluation is worse than an earlier one, misses a threshold or fails a golden row.
@@ -75,57 +207,32 @@ def gate(
     because likeness alone decided a critical check.
     """
     check_exists(current, baseline, golden)
-    from qa_pipeline.evaluation.comparison_pages import gate_page
-    from qa_pipeline.evaluation.gate import Limits, read_golden
+    from qa_pipeline.evaluation.gate import Limits, gate_screen, read_golden
     from qa_pipeline.evaluation.gate import gate as check_gate
     from qa_pipeline.evaluation.report_folder import read_report
+    from qa_pipeline.evaluation.summaries import rounded
 
     limits = Limits(thresholds=_thresholds(threshold or []), accept_likeness=accept_likeness)
     earlier = read_report(baseline) if baseline else None
     golden_rows = read_golden(golden) if golden else None
     document = check_gate(read_report(current), earlier, limits, golden_rows)
-    title = f"Evaluation gate {document['outcome']}"
-    _show_page("gate", title, document, gate_page(document), out, as_json=as_json)
+    show(rounded(document), as_json=as_json, screen=gate_screen(document), every=True)
     raise typer.Exit({"passed": OK, "failed": FAILED}.get(document["outcome"], BAD_INPUT))
 
 
 def _thresholds(texts: list[str]) -> dict[str, float]:
-    """Return the bound of each metric; a number without a name is for faithfulness."""
+    """Return the bound of each metric, such as {"faithfulness": 0.85}."""
     thresholds: dict[str, float] = {}
     for text in texts:
         name, _, value = text.rpartition("=")
-        name = name.strip() or BARE_THRESHOLD
         try:
             bound = float(value)
         except ValueError:
             bound = math.nan
-        if not math.isfinite(bound) or name in thresholds:
-            raise InputError(
-                f"--threshold {text} should be NAME=NUMBER, such as faithfulness=0.85, and given once"
-            )
+        if not name or not math.isfinite(bound):
+            raise InputError(f"--threshold {text} should be NAME=NUMBER, such as faithfulness=0.85")
         thresholds[name] = bound
     return thresholds
-
-
-def _show_page(
-    name: str, title: str, document: dict[str, Any], page: "Page", out: Path | None, *, as_json: bool
-) -> None:
-    """Print a result, and write it to `out` as NAME.json and NAME.md."""
-    from qa_pipeline.evaluation.comparison_pages import markdown
-    from qa_pipeline.evaluation.summaries import rounded
-
-    printed = rounded(document)
-    if out is not None:
-        write_bytes(out / f"{name}.json", f"{json.dumps(printed, indent=2, allow_nan=False)}\n".encode())
-        write_bytes(out / f"{name}.md", markdown(title, page).encode())
-    if as_json:
-        show(printed, as_json=True)
-        return
-    for part in page:
-        if isinstance(part, str):
-            print_line(part)
-        else:
-            show_table(part.title, [dict(zip(part.columns, row, strict=True)) for row in part.rows])
 
 
 evaluation = typer.Typer(
@@ -142,12 +249,6 @@ def raters(
     files: Annotated[
         list[Path], typer.Argument(help="Files or folders of ratings: .parquet, .jsonl, .json or .csv.")
     ],
-    criterion: Annotated[
-        str | None, typer.Option(help="Criterion to measure, if the ratings have several.")
-    ] = None,
-    categories: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Valid ratings; others are left out and counted.")
-    ] = None,
     min_kappa: Annotated[
         float, typer.Option(min=-1, max=1, help="Label items only if Fleiss' kappa is above this.")
     ] = 0.6,
@@ -156,32 +257,22 @@ def raters(
 ) -> None:
     """Measure agreement between raters (Fleiss' kappa), and label items by majority.
 
-    A row is a rating (id, annotator, rating, optional criterion), or an item whose `ratings` maps annotators
-    to ratings. Items without a majority get null.
+    A row is a rating: id of the item, annotator and rating. Items without a majority get null.
     """
     check_exists(*files)
-    from qa_pipeline.evaluation.raters import of_criterion, rating_figures, read_ratings
+    from qa_pipeline.evaluation.raters import rating_figures, read_ratings
     from qa_pipeline.evaluation.summaries import rounded
 
-    listed = [part.strip() for part in (categories or "").split(",") if part.strip()]
-    read = read_ratings(files, listed)
-    figures, agreed = rating_figures(of_criterion(read.items, criterion), least_kappa=min_kappa)
+    read = read_ratings(files)
+    figures, agreed = rating_figures(read.items, least_kappa=min_kappa)
     if out is not None:
         write_bytes(out, agreed.write_ndjson().encode())
-    kappa = figures["kappa"]
-    screen = {
-        "rows left out": read.left_out,
-        f"{figures['criterion']}: ratings of {figures['items']:,} items": figures["annotators"],
-        "Fleiss' kappa": "unknown" if kappa is None else f"{kappa:.3f}",
-        "items with a label": figures["labelled"],
-        "without a label": [f"{count:,} {reason}" for reason, count in figures["set_aside"].items()],
-    }
+    show({"left_out": read.left_out, **rounded(figures)}, as_json=as_json)
     if not figures["is_used"]:
-        screen["not used"] = (
-            f"kappa is unknown or not above {figures['least_kappa']:g}; agree on the meaning of the "
-            "categories and rate again, or choose another --min-kappa"
+        sys.stderr.write(
+            f"Not used: Fleiss' kappa is unknown or not above {min_kappa:g}; agree on the meaning of the "
+            "categories and rate again, or choose another --min-kappa\n"
         )
-    show({"left_out": read.left_out, **rounded(figures)}, as_json=as_json, screen=screen)
 
 
 @evaluation.command()
@@ -212,18 +303,9 @@ def validation(
     from qa_pipeline.evaluation.running import cut_by
     from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.evaluation.validation import measure_validation
-    from qa_pipeline.text.rendering import words
 
     items = pl.concat([draw(read_all_rows(path).items, limit) for path in labelled_files(files)])
     options = model_options(max_calls=max_calls, max_cost=max_cost)
-    means = means_of(cut_by(settings_of(data, change, options, scorer)), scorer, "unknown")
+    means = _means_of(cut_by(_settings_of(data, change, options, scorer)), scorer, "unknown")
     document = rounded(measure_validation(items, means.resources, means.verifier, means.judge))
-    sides = ("without_validation", "with_validation")
-    steps = [{"step": name, **document[name]} for name in ("verification", "judge") if document[name]]
-    screen = {
-        "Hallucinations (95 % intervals)": [{"": words(side), **document[side]} for side in sides],
-        **{name: document[name] for name in ("fewer_hallucinations", "tokens")},
-        "Against the labels": steps,
-        "judge": None if document["judge"] else "none: add --scorer model, and name one in llm.judge",
-    }
-    show(document, as_json=as_json, screen=screen)
+    show(document, as_json=as_json)

@@ -19,23 +19,10 @@ from qa_pipeline.storage.layout import Layout
 if TYPE_CHECKING:
     import polars as pl
 
-MOST_SHOWN = 20
-"""Alerts on the screen; all are counted and written."""
-
-monitor = typer.Typer(
-    name="monitor",
-    no_args_is_help=True,
-    help="Monitor answers in production: scores, limits and drift.",
-)
+_COLUMNS = ("metric", "day", "rows", "mean", "limit", "state", "decided_by")
 
 
-@monitor.callback()
-def _commands() -> None:
-    """Keep `check` a command of its own."""
-
-
-@monitor.command()
-def check(
+def monitor(
     logs: Annotated[Path | None, typer.Argument(help="Folder of logs. Default: monitoring.logs.")] = None,
     out: Out = Path("data"),
     since: Annotated[
@@ -46,7 +33,7 @@ def check(
     change: Change = None,
     as_json: Json = False,
 ) -> None:
-    """Score new days of logs, and exit with 1 if there is an alert.
+    """Monitor answers in production: score new days of logs; exit with 1 if there is an alert.
 
     Scores are stored without texts in OUT/monitoring. An alert is a mean beyond its limit by more than
     chance, a mean that likeness alone decided, or drift from the first 28 days.
@@ -78,17 +65,11 @@ def check(
         "levels": levels.filter(pl.col("day") >= first).cast({"day": pl.String()}).to_dicts(),
         "alerts": lines,
     }
-    columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
-    limits = [
-        {name: level[name] for name in columns}
-        for level in document["levels"]
-        if level["hour"] is None or level["state"] in ("alert", "not decided")
-    ]
-    screen = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
-    screen |= {"limits": limits, "alert": [line["message"] for line in lines[:MOST_SHOWN]]}
-    if any(level["state"] == "not decided" for level in limits):
-        screen["not decided"] = "likeness alone proves nothing; set verification.entailment.model"
-    show(document, as_json=as_json, screen=screen | {"alerts": len(lines)})
+    counts = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
+    limits = [{name: row[name] for name in _COLUMNS} for row in document["levels"] if row["hour"] is None]
+    messages = [line["message"] for line in lines]
+    screen = {**counts, "limits": limits, "alert": messages, "alerts": len(lines)}
+    show(document, as_json=as_json, screen=screen)
     if lines:
         raise typer.Exit(FAILED)
 

@@ -66,4 +66,3 @@ Unjudged = Annotated[
         show_default="accept offline",
     ),
 ]
-Seed = Annotated[str, typer.Option(help="Change it to draw other rows.")]

@@ -10,13 +10,16 @@ import typer
 
 from qa_pipeline.cli.console import print_line, show
 from qa_pipeline.cli.exit_codes import FAILED
-from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, Seed, check_exists, folder_option
+from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, check_exists
 from qa_pipeline.cli.settings import settings_at
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.layout import Layout
 
+_FORGOTTEN = (
+    "run the batches again; delete the document in the corpus, and by hand the releases that may contain it"
+)
 MOST_SHOWN = 20
 """Problems of each check on the screen; --json has all."""
 
@@ -52,10 +55,6 @@ def release(
 
 def verify(
     folder: Release,
-    against: Annotated[
-        Path | None,
-        folder_option("Earlier release: show rows that are new, gone or in another split.", "RELEASE"),
-    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check a release using only its own files.
@@ -63,11 +62,9 @@ def verify(
     Checks hashes, quotes, ids, messages and counts, and that splits share no document, question or answer.
     It cannot find a wrong answer whose quotes are right.
     """
-    check_exists(folder, against)
-    import polars as pl
-
+    check_exists(folder)
     from qa_pipeline.publishing.manifest import release_folder
-    from qa_pipeline.publishing.verify import compare_releases, verify_release
+    from qa_pipeline.publishing.verify import verify_release
 
     checked_folder = release_folder(folder)
     checks = verify_release(checked_folder)
@@ -85,68 +82,47 @@ def verify(
     screen: dict[str, Any] = {"checks": results, "problem": problems, "release": outcome}
     document: dict[str, Any] = {"folder": str(checked_folder), "holds": is_valid}
     document["checks"] = [asdict(check) for check in checks]
-    if against is not None:
-        changes = compare_releases(release_folder(against), checked_folder)
-        keys = ("change", "batch", "reason")
-        document["changes"] = changes
-        screen[f"against {against}"] = changes.group_by(keys).agg(rows=pl.len()).sort(keys)
-        screen["rows that differ"] = changes.height
-        screen["first of them"] = changes.select("change", "split_before", "split_after", "question").head(
-            MOST_SHOWN
-        )
     show(document, as_json=as_json, screen=screen, every=True)
     if not is_valid:
         raise typer.Exit(FAILED)
 
 
-audit = typer.Typer(
-    name="audit",
-    no_args_is_help=True,
-    help="Bound the error rate of a release from a labelled sample.",
-)
-
-
-@audit.command("sample")
-def sample_release(
+def audit(
     folder: Release,
-    count: Annotated[int, typer.Argument(min=1, help="Rows of the sample.")],
-    to: Annotated[Path, typer.Option(help="New JSONL file for the rows.")] = Path("audit.jsonl"),
-    seed: Seed = "0",
-) -> None:
-    """Write a random sample of rows with their quotes. People fill in label: right, wrong or unsure."""
-    check_exists(folder)
-    from qa_pipeline.publishing.certificate import draw_sample
-    from qa_pipeline.publishing.manifest import release_folder
-
-    load_settings()  # also makes new files private
-    if to.exists():
-        raise InputError(f"{to} exists, and may hold labels; name another file with --to")
-    rows = draw_sample(release_folder(folder), count, seed)
-    lines = (json.dumps(row, ensure_ascii=False) for row in rows.iter_rows(named=True))
-    write_bytes(to, "".join(f"{line}\n" for line in lines).encode())
-    print_line(f"{rows.height} rows of {release_folder(folder)}: {to}")
-
-
-@audit.command("certify")
-def certify_release(
-    folder: Release,
-    file: Annotated[Path, typer.Argument(help="The sample with all labels filled in.")],
+    file: Annotated[Path, typer.Argument(help="JSONL file of the sample.")],
+    count: Annotated[int | None, typer.Option("--rows", min=1, help="Draw a sample of N rows.")] = None,
+    seed: Annotated[str, typer.Option(help="Change it to draw other rows.")] = "0",
     max_error: Annotated[
         float | None, typer.Option(min=0.0001, max=1, help="Fail if the bound exceeds this share.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Bound the share of wrong rows with 95 % confidence. Unsure counts as wrong."""
-    check_exists(folder, file)
-    from qa_pipeline.publishing.certificate import certify
+    """Bound the share of wrong rows of a release with 95 % confidence, from a labelled sample.
+
+    With --rows it writes a random sample with quotes to the new FILE. People fill in label: right, wrong or
+    unsure, which counts as wrong. Without --rows it reads the labels.
+    """
+    check_exists(folder)
+    from qa_pipeline.publishing.certificate import certify, draw_sample
     from qa_pipeline.publishing.manifest import release_folder
 
-    bound = certify(release_folder(folder), file)
+    load_settings()  # also makes new files private
+    release = release_folder(folder)
+    if count is not None:
+        if file.exists():
+            raise InputError(f"{file} exists, and may hold labels; name another file")
+        rows = draw_sample(release, count, seed)
+        lines = (json.dumps(row, ensure_ascii=False) for row in rows.iter_rows(named=True))
+        write_bytes(file, "".join(f"{line}\n" for line in lines).encode())
+        print_line(f"{rows.height} rows of {release}: {file}")
+        return
+    check_exists(file)
+    bound = certify(release, file)
     message = (
         f"at most {bound.at_most:.2%} of {bound.rows} rows are wrong, with 95 % confidence: of "
         f"{bound.audited} rows people found {bound.wrong} wrong and {bound.unsure} unsure"
     )
-    document = {"release": str(release_folder(folder)), **asdict(bound)}
+    document = {"release": str(release), **asdict(bound)}
     show(document, as_json=as_json, screen={"certified": message})
     if max_error is not None and bound.at_most > max_error:
         raise typer.Exit(FAILED)
@@ -184,19 +160,13 @@ def forget(
         batches = set(occurrences.batches)  # their rows may contain a passage of the document
         releases = [path for path, manifest in manifests.items() if batches & manifest.batches.keys()]
         replies = erase_documents(layout, occurrences, database) if yes else None
-    result: dict[str, Any] = {
+    result = {
         "documents": occurrences.paths,
         "contents": occurrences.contents,
         "batches": occurrences.batches,
         "releases": releases,
         "done": yes,
         "replies": replies,
+        "next": _FORGOTTEN if yes else "add --yes to delete these; nothing has changed",
     }
-    screen = {
-        "deleted" if yes else "to be deleted": occurrences.paths,
-        "without rows until the next run": occurrences.batches,
-        "may contain it, delete by hand": releases,
-        "next": "delete it in the corpus too" if yes else "add --yes; nothing has changed",
-        "replies deleted": replies,
-    }
-    show(result, as_json=as_json, screen=screen)
+    show(result, as_json=as_json)

@@ -11,11 +11,10 @@ import polars as pl
 from qa_pipeline.cli.console import print_block, print_line, show
 from qa_pipeline.cli.exit_codes import FAILED, OK
 from qa_pipeline.curation.batch_gates import VERDICT_WORDS
-from qa_pipeline.curation.coverage import count_outcomes
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.pipeline.outcomes import NO_ROWS, BatchOutcome
 from qa_pipeline.pipeline.report import Report, report
-from qa_pipeline.review.sample import draw_rows
+from qa_pipeline.review.pair import PairView, draw_pairs
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.text.rendering import first_names, plural, words
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
@@ -32,12 +31,11 @@ def show_outcomes(
     outcomes: Sequence[BatchOutcome],
     *,
     as_json: bool,
-    in_dagster: bool = False,
-    whole: Mapping[str, Any] | None = None,
+    is_trial: bool = False,
 ) -> int:
     """Print the result of a run and return its exit code: 1 if a batch failed or all rows are missing.
 
-    A run whose pairs wait for people has succeeded. After a trial `whole` estimates the full run.
+    A run whose pairs wait for people has succeeded.
     """
     summary = report(layout, [outcome.batch for outcome in outcomes])
     is_waiting = any(
@@ -47,21 +45,16 @@ def show_outcomes(
     has_passed = all(outcome.passed for outcome in outcomes)
     code = OK if has_passed and (_sum(summary, "examples") or is_waiting) else FAILED
     if as_json:
-        document = _document(summary, layout)
-        document |= {"outcomes": [asdict(outcome) for outcome in outcomes], "whole": whole}
-        show(document, as_json=True)
+        results = [asdict(outcome) for outcome in outcomes]
+        show(_document(summary, layout) | {"outcomes": results}, as_json=True)
         return code
     _show_samples(summary, layout, "Accepted", VERDICT_WORDS[:1])
     _show_samples(summary, layout, "Not accepted", VERDICT_WORDS[1:])
-    _show_known_error(summary, layout)
     _show_sentences(summary, outcomes)
-    if whole is not None:
-        if whole["calls"]:
-            cost = "" if whole["cost"] is None else f", {whole['cost']:.2f} {whole['currency']}"
-            print_line(f"The whole corpus: about {whole['calls']:,} calls, {whole['tokens']:,} tokens{cost}")
+    if is_trial:
         print_line("Run the same command without --try to continue: stored replies cost nothing again.")
     else:
-        _show_next_commands(summary, layout, has_run=True, in_dagster=in_dagster)
+        _show_next_commands(summary, layout)
     _explain_no_rows(summary, layout)
     return code
 
@@ -72,23 +65,10 @@ def _show_samples(summary: Report, layout: Layout, title: str, verdicts: Sequenc
     batches = [batch for batch, count in counts.items() if count]
     if not batches:
         return
-    rows = draw_rows(layout, batches[:SAMPLES], SAMPLES, verdicts)
-    total = sum(counts.values())
-    of_all = "" if len(rows) == total else f" of {total}"
-    print_line(f"{title}, {len(rows)}{of_all}\n", "bold cyan")
-    for row in rows:
-        show_row(row)
-
-
-def _show_known_error(summary: Report, layout: Layout) -> None:
-    """Print a rejected pair that the author of the corpus planted as wrong."""
-    is_rejected = (pl.col("expected_verdict") == "rejected") & (pl.col("verdict") == "rejected")
-    count = int(summary.known_answers.filter(is_rejected)["pairs"].sum())
-    if count:
-        batches = summary.batches["batch"].to_list()
-        print_line(f"Known wrong pairs that were rejected, 1 of {count}\n", "bold cyan")
-        for row in draw_rows(layout, batches[:SAMPLES], 1, ["rejected"], known=True):
-            show_row(row)
+    pairs = draw_pairs(layout, batches[:SAMPLES], SAMPLES, verdicts)
+    print_line(f"{title}, {len(pairs)} of {sum(counts.values())}\n", "bold cyan")
+    for pair in pairs:
+        _show_pair(pair)
 
 
 def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
@@ -99,10 +79,8 @@ def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
     _show_sentences(summary)
     _show_next_commands(summary, layout)
     _explain_no_rows(summary, layout)
-    is_first_of_stage = pl.col("stage").ne_missing(pl.col("stage").shift())
-    stage = pl.when(is_first_of_stage).then("stage").fill_null("")
     tables = {
-        "Yield": summary.steps.with_columns(stage, pl.col("what", "reason").fill_null("")),
+        "Yield": summary.steps.with_columns(pl.col("what", "reason").fill_null("")),
         "Known-answer pairs": summary.known_answers,
         "Canaries: claims and pairs of known verdict": summary.canaries.select(
             "asks", "expected", "kind", "canaries", "rejected", "accepted"
@@ -115,33 +93,30 @@ def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
 
 
 def show_coverage(outcomes: pl.DataFrame, *, as_json: bool) -> None:
-    """Print sections without a row by reason, and the yield of each format."""
-    by_reason = count_outcomes(outcomes, "reason").select("reason", "sections", "documents")
-    by_format = count_outcomes(outcomes, "format")
+    """Print the sections without a row, and their reasons."""
+    missing = outcomes.filter(accepted=0)
+    by_reason = missing["reason"].value_counts(name="sections").sort("sections", "reason", descending=True)
     meaning = pl.col("reason").map_elements(in_words, pl.String, skip_nulls=True)
     section = pl.col("section_path").list.join(" › ").alias("section")
     screen = {
-        "Sections without a row, by reason": by_reason.drop_nulls("reason").with_columns(meaning=meaning),
-        "By format": by_format,
-        "Sections without a row": outcomes.filter(accepted=0).select("batch", "path", section, "reason"),
+        "Sections without a row, by reason": by_reason.with_columns(meaning=meaning),
+        "Sections without a row": missing.select("batch", "path", section, "reason"),
     }
-    document = {"by_reason": by_reason, "by_format": by_format, "sections": outcomes}
-    show(document, as_json=as_json, screen=screen)
+    show({"by_reason": by_reason, "sections": outcomes}, as_json=as_json, screen=screen)
 
 
-def show_row(row: Mapping[str, Any]) -> None:
-    """Print a pair with its verdict and the quotes that prove it; see `review.sample.draw_rows`."""
-    print_block(row["question"] or "(no question)", "bold")
-    print_block(row["answer"] or "(no answer)")
-    if row["verdict"] != "accepted":
-        print_block(f"{words(row['verdict'])}: {in_words(row['reason'], row['detail'])}", "yellow")
-    for statement in row["statements"]:
-        print_block(f"“{statement['quote']}”", "cyan")
-        page = f", page {statement['page']}" if statement["page"] else ""
-        source = " › ".join(filter(None, [f"{row['batch']}/{statement['document']}", statement["section"]]))
+def _show_pair(view: PairView) -> None:
+    """Print a pair with its verdict and the quotes that prove it."""
+    verdict = view.verdict
+    print_block(view.question or "(no question)", "bold")
+    print_block(view.pair["answer"] or "(no answer)")
+    if verdict["verdict"] != "accepted":
+        print_block(f"{words(verdict['verdict'])}: {view.reason}", "yellow")
+    for quote in filter(None, (claim.evidence for claim in view.claims)):
+        print_block(f"“{quote.text}”", "cyan")
+        page = f", page {quote.page}" if quote.page else ""
+        source = " › ".join(filter(None, [f"{verdict['batch']}/{quote.path}", quote.section]))
         print_block(source + page, "dim")
-    if not row["statements"]:
-        print_block(f"{row['batch']}/{row['document'] or ''}", "dim")
     print_line("")
 
 
@@ -190,7 +165,7 @@ def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[
         sentences += [("failed", f"{batch}: {why}") for batch, why in summary.incomplete.items()]
         for batch, tombstone in summary.withdrawn.items():
             of_pairs = f" of {plural(rows[batch]['pairs'], 'pair')}" if batch in rows else ""
-            text = f"{batch}: 0 rows{of_pairs}, withdrawn since {tombstone.since}: {tombstone.message()}"
+            text = f"{batch}: 0 rows{of_pairs}, withdrawn: {tombstone.message()}"
             sentences.append(("failed", text))
         for batch, row in rows.items():
             if batch not in summary.withdrawn:
@@ -214,9 +189,7 @@ def _describe(row: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _show_next_commands(
-    summary: Report, layout: Layout, *, has_run: bool = False, in_dagster: bool = False
-) -> None:
+def _show_next_commands(summary: Report, layout: Layout) -> None:
     """Print the next commands for this output folder."""
     out = f"--out {shlex.quote(str(layout.out))}"
     review, uncovered = _sum(summary, "needs_review"), _sum(summary, "sections") - _sum(summary, "covered")
@@ -228,12 +201,8 @@ def _show_next_commands(
     if uncovered:
         sections = plural(uncovered, "section")
         commands[f"qa-pipeline status --coverage {out}"] = f"see why {sections} gave no accepted pair"
-    if has_run:
-        commands[f"qa-pipeline status {out}"] = "see all counts"
-    if in_dagster:
-        commands["make ui"] = "open Dagster at http://127.0.0.1:3000"
-    if commands:
-        print_line("\nNext", "bold cyan")
+    commands[f"qa-pipeline status {out}"] = "see all counts"
+    print_line("\nNext", "bold cyan")
     for command, purpose in commands.items():
         print_line(f"  {command:<{max(map(len, commands))}}  # {purpose}")
 
@@ -243,18 +212,13 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
     if _sum(summary, "examples"):
         return
     out = f"--out {shlex.quote(str(layout.out))}"
-    formats = "docs/documents.md lists the formats that are read"
-    advice_by_stage = {
-        "verdicts": f"decide the pairs with qa-pipeline review {out}, or use a larger model",
-        "questions": "Rules only ask about plain statements; a model asks more: --provider",
-        "documents": formats,
-    }
-    why = f"the documents have no text to ask about; {formats}"
-    for stage, advice in reversed(advice_by_stage.items()):  # the latest stage with a loss decides
-        lost = summary.steps.filter(pl.col("reason").is_not_null(), stage=stage).head(3)
-        if lost.height:
-            reasons = "; ".join(f"{in_words(row['reason'])} ({row['count']})" for row in lost.to_dicts())
-            why = f"{reasons}. {advice}"
+    advice = "name a model with --provider, which asks more than rules"
+    if _sum(summary, "pairs"):
+        advice = f"decide the pairs with qa-pipeline review {out}, or use a larger model"
+    lost = summary.steps.drop_nulls("reason")
+    latest = lost.filter(pl.col("stage") == pl.col("stage").last()).head(3)  # the latest stage with a loss
+    reasons = [f"{in_words(row['reason'])} ({row['count']})" for row in latest.to_dicts()]
+    why = f"{'; '.join(reasons) or 'the documents have no text to ask about'}. {advice}"
     if summary.incomplete:
         why = f"{first_names(list(summary.incomplete))} stopped early; fix the problem above and run again"
     elif summary.withdrawn:

@@ -1,17 +1,16 @@
-"""Commands that look at pairs and record decisions: status, show, review, decide and sample."""
+"""Commands that look at pairs and record decisions: status, show, review and decide."""
 
 import getpass
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qa_pipeline.cli.console import print_block, print_line
+from qa_pipeline.cli.console import print_line
 from qa_pipeline.cli.console import show as show_result
 from qa_pipeline.cli.exit_codes import FAILED, GRACE_SECONDS, OK
-from qa_pipeline.cli.options import RUN_FIRST, Json, OnlyBatch, Out, Seed, check_exists
+from qa_pipeline.cli.options import RUN_FIRST, Json, OnlyBatch, Out, check_exists
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.files import write_bytes
@@ -20,17 +19,10 @@ from qa_pipeline.storage.layout import Layout
 if TYPE_CHECKING:
     from qa_pipeline.review.decision_files import ReadFile
 
-STYLES = {"page": "bold magenta", "section": "bold cyan", "chunk": "bold green", "text": ""}
-"""Style of each kind of line in a document."""
-
-Verdict = Literal["accepted", "rejected", "needs_review", "failed"]
-
 
 def status(
     out: Out = Path("data"),
-    coverage: Annotated[
-        bool, typer.Option("--coverage", help="Show why sections have no row, by reason and format.")
-    ] = False,
+    coverage: Annotated[bool, typer.Option("--coverage", help="Show why sections have no row.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show the state of each batch and the next commands."""
@@ -49,25 +41,23 @@ def status(
 
 
 def show(
-    document: Annotated[
-        str, typer.Argument(help="Its path, its id or the beginning of its id; BATCH/PATH if needed.")
-    ],
+    document: Annotated[str, typer.Argument(help="Its path or id; BATCH/PATH if needed.")],
     out: Out = Path("data"),
     as_json: Json = False,
 ) -> None:
     """Show the text of a document as it was read."""
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.review.source import describe, find_by_name, split_at_borders
+    from qa_pipeline.review.source import find_by_name, split_at_borders
 
     row, chunks = find_by_name(Layout(out), document)
     if as_json:
         show_result({"document": row, "chunks": chunks}, as_json=True)
         return
-    for name, value in describe(row, chunks):
-        print_line(f"{name}: {value}")
+    texts = ("text", "sections", "pages", "declared")
+    show_result({name: value for name, value in row.items() if name not in texts and value}, as_json=False)
     for kind, text in split_at_borders(row, chunks):
         if text.strip():
-            print_line(text.strip("\n") if kind == "text" else f"─── {text}", STYLES[kind])
+            print_line(text.strip("\n") if kind == "text" else f"─── {text}")
 
 
 def review(
@@ -77,14 +67,11 @@ def review(
     who: Annotated[
         str | None, typer.Option(help="Name on your decisions.", show_default="your login name")
     ] = None,
-    open_browser: Annotated[bool, typer.Option("--open", help="Open the address in a browser.")] = False,
 ) -> None:
     """Start a web app for reviewing pairs next to their sources.
 
     The printed address signs in everyone who opens it. With review.user_header a proxy names users instead.
     """
-    import webbrowser
-
     import uvicorn
 
     from qa_pipeline.review.responses import Access
@@ -105,8 +92,6 @@ def review(
         address += f"/enter?token={access.token}"
     sys.stdout.write(f"Review {out} at {address}\nCtrl-C stops the server.\n")
     sys.stdout.flush()
-    if open_browser:
-        webbrowser.open(address)
     config = uvicorn.Config(
         build_app(Layout(out), access, settings, host),
         log_level="warning",
@@ -187,40 +172,3 @@ def _record(layout: Layout, path: Path, read: "ReadFile") -> int:
     if taken.recorded:
         sys.stdout.write(f"Run the batches again to apply them: qa-pipeline run CORPUS --out {layout.out}\n")
     return FAILED if taken.problems else OK
-
-
-def sample(
-    out: Out = Path("data"),
-    count: Annotated[int, typer.Option("--rows", min=1, max=100_000, help="Rows to draw.")] = 10,
-    language: Annotated[str, typer.Option(help="Only this language, such as sv.")] = "",
-    question_type: Annotated[str, typer.Option("--type", help="Only this question type.")] = "",
-    batch: Annotated[str, typer.Option(help="Only this batch.")] = "",
-    document: Annotated[str, typer.Option(help="Only the document at this path.")] = "",
-    verdict: Annotated[Verdict, typer.Option(help="Only this verdict.")] = "accepted",
-    seed: Seed = "0",
-    to: Annotated[Path | None, typer.Option(help="New JSONL file for the rows.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Show a random sample of rows.
-
-    It is spread over languages, types and documents. To rate rows, write them with --to, and fill in rating
-    (good, thin or bad), annotator and why. The command eval raters compares the ratings.
-    """
-    check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.cli.report import show_row
-    from qa_pipeline.review.queue import Filters
-    from qa_pipeline.review.sample import sample_rows
-
-    if to is not None and to.exists():
-        raise InputError(f"{to}: --to names a new file")
-    filters = Filters("all", batch, language, question_type, verdict)
-    rows = sample_rows(Layout(out), count, filters, document, seed)
-    if to is not None:
-        write_bytes(to, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode())
-        print_line(f"{to}: {len(rows)} rows to rate")
-    elif as_json:
-        show_result({"rows": rows}, as_json=True)
-    else:
-        for row in rows:
-            print_block(f"pair {row['id']}", "dim")
-            show_row(row)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -56,7 +56,7 @@ def run(
     accept_unjudged: Unjudged = None,
     change: Change = None,
     try_chunks: Annotated[
-        int | None, typer.Option("--try", min=1, metavar="N", help="Run N chunks; project the rest.")
+        int | None, typer.Option("--try", min=1, metavar="N", help="Only run N chunks, into OUT/try.")
     ] = None,
     dagster: Annotated[bool, typer.Option("--dagster", help="Record runs at DAGSTER_HOME.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Run unchanged batches too.")] = False,
@@ -89,8 +89,9 @@ def run(
 
     if try_chunks is not None:
         with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
-            outcomes, whole = _run_trial(settings, batches, try_chunks, watch)
-        raise typer.Exit(show_outcomes(Layout(settings.out / "try"), outcomes, as_json=as_json, whole=whole))
+            outcomes = _run_trial(settings, batches, try_chunks, watch)
+        trial = Layout(settings.out / "try")
+        raise typer.Exit(show_outcomes(trial, outcomes, as_json=as_json, is_trial=True))
     layout = Layout(settings.out, cache=settings.cache)
     with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
         if not batch and single is None:
@@ -99,7 +100,7 @@ def run(
         outcomes = _bring_up_to_date(resources, batches, dagster=dagster, force=force)
     if not batch:
         outcomes += [BatchOutcome(name, "failed", error=why) for name, why in found.refused.items()]
-    raise typer.Exit(show_outcomes(layout, outcomes, as_json=as_json, in_dagster=dagster))
+    raise typer.Exit(show_outcomes(layout, outcomes, as_json=as_json))
 
 
 def _bring_up_to_date(
@@ -119,14 +120,10 @@ def _bring_up_to_date(
 
 def _run_trial(
     settings: Settings, batches: Sequence[str], count: int, watch: "StageObserver"
-) -> "tuple[list[BatchOutcome], dict[str, Any]]":
-    """Run `count` chunks of a few batches into OUT/try, and estimate a full run from these batches.
-
-    A full run finds the replies in the store. Reading all of a large corpus would take too long.
-    """
+) -> "list[BatchOutcome]":
+    """Run `count` chunks of a few batches into OUT/try. A full run finds the replies in the store."""
     from qa_pipeline.defs.running import run_batches
     from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.pipeline.stages import batch_files
     from qa_pipeline.storage.tables import VERDICTS
 
     drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]
@@ -139,12 +136,7 @@ def _run_trial(
         resources = Resources(settings.model_copy(update=changes), watch=watch)
         resources.layout.table(VERDICTS.name, batch).unlink(missing_ok=True)  # of an earlier trial
         outcomes += run_batches(resources, [batch])
-    files = {batch: len(batch_files(Resources(settings), batch).list()) for batch in batches}
-    scale = sum(files.values()) / max(1, sum(files[batch] for batch in drawn))
-    estimated = _estimate(settings, drawn)
-    whole: dict[str, Any] = {name: round(estimated[name] * scale) for name in ("calls", "tokens")}
-    whole["cost"] = None if estimated["cost"] is None else estimated["cost"] * scale
-    return outcomes, whole | {"currency": estimated["currency"]}
+    return outcomes
 
 
 def validate(
@@ -215,16 +207,6 @@ def estimate(
     check_model(settings, model)
     batches, _ = choose_batches(settings, single, batch)
 
-    estimated = _estimate(settings, batches)
-    screen = {name: estimated[name] for name in ("stages", "calls", "tokens")}
-    screen["cost"] = "unknown" if estimated["cost"] is None else f"{estimated['cost']:.4f} USD"
-    if not estimated["stages"]:
-        screen = {"estimate": "llm.provider names no hosted model, so a run costs nothing"}
-    show(estimated, as_json=as_json, screen=screen, every=True)
-
-
-def _estimate(settings: Settings, batches: Sequence[str]) -> dict[str, Any]:
-    """Return calls, tokens and cost of a run, in all and by batch and stage."""
     import time
 
     from qa_pipeline.llm.budget import CURRENCY
@@ -232,13 +214,13 @@ def _estimate(settings: Settings, batches: Sequence[str]) -> dict[str, Any]:
     from qa_pipeline.pipeline.resources import Resources
 
     made = estimate_run(Resources(settings), batches, now=time.time())
-    stages = [asdict(stage) for stage in made.stages]
-    for stage in stages:
-        stage["cost"] = None if stage["cost"] is None else float(stage["cost"])
-    return {
-        "stages": stages,
+    costs = [None if stage.cost is None else float(stage.cost) for stage in made.stages]
+    document = {
+        "stages": [asdict(stage) | {"cost": cost} for stage, cost in zip(made.stages, costs, strict=True)],
         "currency": CURRENCY,
         "calls": sum(stage.calls for stage in made.stages),
         "tokens": sum(stage.input_tokens + stage.output_tokens for stage in made.stages),
         "cost": None if made.cost is None else float(made.cost),
     }
+    screen = document if made.stages else {"estimate": "llm.provider names no hosted model: it costs nothing"}
+    show(document, as_json=as_json, screen=screen, every=True)

@@ -1,7 +1,5 @@
 """Settings and batches that a command works with, and the command `settings`."""
 
-import difflib
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -19,9 +17,6 @@ from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from qa_pipeline.documents.corpus.corpora import FoundBatches
-
-MOST_NAMES = 5
-"""Batches or models that an error lists."""
 
 
 def model_options(
@@ -62,22 +57,11 @@ def settings_at(out: Path, change: list[str] | None, options: dict[str, Any] | N
 
 
 def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict[str, Any]) -> Settings:
-    """Load the settings of a run; without a model's name, ask a local server for its only model."""
-    values = {**read_changes(change, options, "corpus", "out"), "corpus": corpus, "out": out}
-    settings = load_settings(**values)
-    llm = settings.llm
-    if llm.provider != "openai" or "model" in llm.model_fields_set:
-        return settings
-    if not llm.is_local:
+    """Load the settings of a run, which must name the model of a server of its own."""
+    settings = load_settings(**read_changes(change, options, "corpus", "out"), corpus=corpus, out=out)
+    if settings.llm.provider == "openai" and "model" not in settings.llm.model_fields_set:
         raise SettingsError("no model is named; add --model NAME (or llm.model)")
-    from qa_pipeline.llm.openai_compatible import served_models
-
-    models = served_models(llm.base_url or "", os.environ)
-    if len(models) != 1:
-        listed = first_names(models, MOST_NAMES) if models else "no model"
-        raise SettingsError(f"the server at {llm.base_url} has {listed}; name one with --model")
-    values["llm"] = {**values.get("llm", {}), "model": models[0]}
-    return load_settings(**values)
+    return settings
 
 
 def check_models(settings: Settings, model: str | None) -> None:
@@ -116,9 +100,7 @@ def choose_batches(
         if name in found.refused:
             raise CorpusError(found.refused[name])
         if name not in found.names:
-            similar = difflib.get_close_matches(name, found.names, n=MOST_NAMES)
-            listed = first_names(list(dict.fromkeys([*similar, *found.names])), MOST_NAMES)
-            raise CorpusError(f"{settings.corpus} has no batch {name!r}; it has {listed}")
+            raise CorpusError(f"{settings.corpus} has no batch {name!r}; it has {first_names(found.names)}")
     return list(dict.fromkeys(names or found.names)), found
 
 

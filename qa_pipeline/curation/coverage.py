@@ -79,22 +79,6 @@ def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame) -> pl.Data
     return pl.concat(parts).sort("batch", path_order, maintain_order=True)
 
 
-def count_outcomes(outcomes: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Count documents, sections, covered sections and accepted pairs in each group of these columns.
-
-    A section is covered if it has an accepted pair. `share` is the share of covered sections.
-    """
-    covered = pl.col("accepted") > 0
-    counted = outcomes.group_by(*columns).agg(
-        documents=pl.struct("batch", "path").n_unique(),
-        sections=pl.len(),
-        covered=covered.sum(),
-        share=covered.mean(),
-        accepted=pl.col("accepted").sum(),
-    )
-    return counted.sort("sections", *columns, descending=[True, *([False] * len(columns))])
-
-
 def _chunks_of_pairs(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
     """Return pair_id and chunk_id: a row for each chunk that a pair is about."""
     targets = questions.select("question_id", "target_chunk_ids")

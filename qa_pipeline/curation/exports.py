@@ -6,8 +6,7 @@ fail. Known-answer pairs have their own file, because half of them are wrong on 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from io import BytesIO
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -23,7 +22,6 @@ LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
 VALIDATED = "validated"
 """The export of `validate`: the rows of its input file with their validation."""
 
-_ROWS_AT_ONCE = 1000  # large enough for speed, small enough for the memory of large batches
 _DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
 _WORDS = ("question", "answer", "language", "question_type", "difficulty", "answer_style", "draft",
     "origin", "coverage", "citations")  # fmt: skip
@@ -32,9 +30,6 @@ _INPUT = ("source_line", "source_id", "source_fields", "expected_kind")
 _PAIR_FIELDS = frozenset({"question", "answer", "citations", "source_fields"})
 """Fields of the ledger that the row of a pairs file already contains."""
 _HASHES = {"pair_id": pl.String(), "content_sha256": pl.String()}
-
-# Valid in JSON, but some readers split text at every Unicode line end and would split a row there.
-_LINE_ENDS = {character.encode(): f"\\u{ord(character):04x}".encode() for character in "\u0085\u2028\u2029"}
 
 
 def ledger_rows(
@@ -80,17 +75,6 @@ def ledger_files(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {**parts, "known_answers": rows.filter(is_canary)}
 
 
-def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
-    """Yield blocks of complete UTF-8 lines, a JSON object per row, with fields in column order."""
-    for part in rows.iter_slices(_ROWS_AT_ONCE):
-        written = BytesIO()
-        part.write_ndjson(written)
-        lines = written.getvalue()
-        for sign, escape in _LINE_ENDS.items():  # replacing bytes is faster than replacing text
-            lines = lines.replace(sign, escape)
-        yield lines
-
-
 def _spans_with_text(rows: pl.DataFrame) -> pl.DataFrame:
     """Return pair_id and its unsupported spans, with the text of each span."""
     return (
@@ -107,7 +91,7 @@ def _spans_with_text(rows: pl.DataFrame) -> pl.DataFrame:
 def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
     """Write the JSONL files of a batch."""
     for name, rows in files.items():
-        write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
+        write_bytes(layout.export(name, batch), rows.write_ndjson().encode())
 
 
 def write_validated(layout: Layout, batch: str, pair_rows: Iterable[FileRow]) -> None:

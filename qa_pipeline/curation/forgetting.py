@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from qa_pipeline.curation.decisions import read_decisions
-from qa_pipeline.curation.withdrawals import files_of_batch, forgotten_documents, withdraw_forgotten
+from qa_pipeline.curation.withdrawals import files_of_batch, forgotten_documents, withdraw
 from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.llm.reply_database import Database
 from qa_pipeline.llm.reply_store import erase as erase_replies
@@ -49,10 +49,8 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     columns = ("document_id", "content_sha256", "batch", "path")
     tables = [read_table(path, DOCUMENTS, columns) for path in layout.tables(DOCUMENTS.name)]
     documents = pl.concat([DOCUMENTS.empty().select(columns), *tables]).drop_nulls("content_sha256")
-    is_exact = (name == _FULL_PATH) | (pl.col("document_id") == name) | (pl.col("content_sha256") == name)
-    named = documents.filter(is_exact)
-    if named.is_empty():
-        named = documents.filter(path=name)
+    is_called = pl.any_horizontal(pl.col("path", "document_id", "content_sha256") == name)
+    named = documents.filter(is_called | (name == _FULL_PATH))
     named_paths = sorted(set(named.select(_FULL_PATH).to_series()))
     if named["content_sha256"].n_unique() > 1 and len(named_paths) > 1:
         raise InputError(
@@ -63,7 +61,7 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
         for version in {name, *named_paths}:
             ids.update(document_id for document_id, _, _ in versions_of(database, version))
     if named.is_empty() and not ids:
-        raise unknown_document(documents, name)
+        raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
     has_same_content = pl.col("content_sha256").is_in(named["content_sha256"].implode())
     rows = documents.filter(_FULL_PATH.is_in(named_paths) | has_same_content)
     contents = sorted(set(rows["content_sha256"]))
@@ -72,16 +70,6 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     named_batches = set(named["batch"])
     batches = sorted(set(rows["batch"]), key=lambda batch: (batch in named_batches, batch))
     return Occurrences(sorted(rows.select(_FULL_PATH).to_series()), contents, sorted(ids), batches)
-
-
-def unknown_document(documents: pl.DataFrame, name: str) -> InputError:
-    """Build the error for an unknown name. It lists existing names."""
-    paths = documents.select(_FULL_PATH).to_series()
-    if paths.is_empty():
-        advice = "there are no documents; run qa-pipeline run CORPUS first, or name its folder with --out"
-    else:
-        advice = f"give a path or an id as table documents has it; there are {first_names(paths.to_list())}"
-    return InputError(f"no document is called {name!r}; {advice}")
 
 
 def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> int:
@@ -101,16 +89,8 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
     erased = 0 if database is None else erase_replies(database, occurrences.ids)
     for batch in occurrences.batches:
         _delete_decisions(layout, batch, occurrences)
-        withdraw_forgotten(layout, batch)
+        withdraw(layout, batch, "document_forgotten", {})
         _delete(path for path in files_of_batch(layout, batch) if path != layout.table(DOCUMENTS.name, batch))
-    for path in [
-        *layout.uploads.glob("added/*.jsonl"),
-        *layout.uploads.glob("documents/*/asked/added/*.jsonl"),
-    ]:
-        pairs = path.read_text("utf-8").splitlines(keepends=True)
-        remaining = [pair for pair in pairs if not any(content in pair for content in occurrences.contents)]
-        if len(remaining) < len(pairs):
-            write_bytes(path, "".join(remaining).encode())
     for content in occurrences.contents:
         _delete(layout.uploads.glob(f"documents/{content}*"))
     # vectors and logits are keyed by text hashes, so their documents are unknown: delete all

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from qa_pipeline.curation.canary_gates import (
+from qa_pipeline.curation.batch_gates import (
     JUDGE_NOT_TRUSTED,
     MODEL,
     VERIFIER_NOT_TRUSTED,
@@ -22,7 +22,6 @@ from qa_pipeline.curation.duplicates import (
     find_alternatives,
     find_conflicts,
     find_duplicates,
-    find_same_wording,
 )
 from qa_pipeline.curation.gate import Gate
 from qa_pipeline.generation.deduplication import find_twins
@@ -282,10 +281,6 @@ def _apply(rules: Sequence[Rule], facts: pl.DataFrame) -> pl.DataFrame:
     return facts.with_columns(chosen(part) for part in ("verdict", "stage", "reason", "detail"))
 
 
-_SEEN = pl.col("reason") == "person_accepted"
-"""True if a person accepted the pair. It is not sent to a person again."""
-
-
 def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     """Keep the best of accepted duplicates, and send different answers to a question to a person.
 
@@ -295,11 +290,10 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     alternatives = find_alternatives(candidates)
     best = candidates.join(alternatives, on="pair_id", how="anti")
     duplicates = pl.concat([alternatives, find_duplicates(best, twins)])
-    single = candidates.join(duplicates, on="pair_id", how="anti")
-    duplicates = pl.concat([duplicates, find_same_wording(single)])
     remaining = candidates.join(duplicates, on="pair_id", how="anti")
     marked = join_by_pair(decided, duplicates, find_conflicts(remaining))
-    conflicts = pl.col("answers").is_not_null() & ~_SEEN
+    # a pair that a person accepted is not sent to a person again
+    conflicts = pl.col("answers").is_not_null() & (pl.col("reason") != "person_accepted")
     detail = pl.format("the question has {} different accepted answers", pl.col("answers"))
     return _apply(
         [

@@ -5,8 +5,7 @@ names, so a model would learn to invent them. The `answer` column keeps the judg
 the proof.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Sequence
 
 import polars as pl
 
@@ -34,15 +33,6 @@ class TrainableRow(DraftedPairRow):
 
     evidence_chunk_id: list[str]
     distractor_ids: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """The messages of a training example, their number of tokens and the ids of their passages."""
-
-    messages: Messages
-    tokens: int
-    chunk_ids: list[str]
 
 
 def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
@@ -80,7 +70,6 @@ SEED = 0
 HEADING_JOINT = " › "
 """Separator between the headings of a passage."""
 SCORES = ("grounding", "relevance", "correctness", "completeness", "composite")
-_MEASURED = ("citation_quality", "citation_precision")
 
 
 def build_training_examples(
@@ -99,14 +88,14 @@ def build_training_examples(
 
     A pair is left out if its passages are missing or it is longer than `max_tokens`. The same applies if its
     answer is empty without source marks. The yield funnel counts these pairs. The layout with_distractors
-    shows only the evidence passages if a pair lacks distractors or would be too long with them.
+    shows only the evidence passages if a pair lacks distractors.
 
     The frames are the complete tables of these names. `count_tokens` returns the tokens of each text.
     """
     proofs = find_proofs(claims, claim_verdicts, documents)
     sources = _sources(pairs, proofs, chunks)
-    chosen = _capped(_trainable(pairs, verdicts), sources, settings.max_examples_per_document)
-    rows = list(typed_rows(_with_passages(chosen, proofs, chunks, settings), TrainableRow))
+    chosen = _trainable(pairs, verdicts)
+    rows = list(typed_rows(_with_passages(chosen, proofs, settings), TrainableRow))
     return TRAINING_EXAMPLES.conform(
         join_by_pair(
             chosen,
@@ -132,7 +121,7 @@ def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
         pairs.filter(pl.col("expected_verdict").is_null())
         .drop("reason")
         .join(
-            accepted.select("pair_id", *SCORES, "reason", "thresholds_id", *_MEASURED),
+            accepted.select("pair_id", *SCORES, "reason", "thresholds_id", "citation_quality"),
             on="pair_id",
             how="inner",
         )
@@ -156,19 +145,6 @@ def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) ->
     return pl.concat([proved, passages]).unique(maintain_order=True)
 
 
-def _capped(chosen: pl.DataFrame, sources: pl.DataFrame, cap: int | None) -> pl.DataFrame:
-    """Keep the best `cap` pairs of each main document, and all pairs without a document."""
-    if cap is None:
-        return chosen
-    main = sources.group_by("pair_id", maintain_order=True).agg(pl.col("document_id").first())
-    within_cap = (
-        chosen.join(main, on="pair_id", how="left")
-        .sort("composite", "pair_id", descending=[True, False], nulls_last=True)
-        .filter(pl.col("document_id").is_null() | (pl.int_range(pl.len()).over("document_id") < cap))
-    )
-    return chosen.join(within_cap, on="pair_id", how="semi", maintain_order="left")
-
-
 def _origins(sources: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """Return the known addresses and licences of the documents of each pair."""
     documents_with_origin = documents.select("document_id", "source_uri", "licence")
@@ -182,14 +158,12 @@ def _origins(sources: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _with_passages(
-    chosen: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame, settings: TrainingSettings
-) -> pl.DataFrame:
+def _with_passages(chosen: pl.DataFrame, proofs: pl.DataFrame, settings: TrainingSettings) -> pl.DataFrame:
     """Add the ids of evidence chunks and distractors, and remove source marks from answers."""
     proved = proofs.group_by("pair_id", maintain_order=True).agg(
         pl.col("evidence_chunk_id").unique(maintain_order=True)
     )
-    distractors = _distractors(chosen, proofs, chunks, settings.distractors)
+    distractors = _distractors(chosen, proofs, settings.distractors)
     return join_by_pair(chosen, proved, distractors).with_columns(
         pl.col("evidence_chunk_id", "distractor_ids").fill_null([]), answer=unmarked_answer()
     )
@@ -208,29 +182,17 @@ def unmarked_answer() -> pl.Expr:
     )
 
 
-def _distractors(
-    chosen: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame, count: int
-) -> pl.DataFrame:
+def _distractors(chosen: pl.DataFrame, proofs: pl.DataFrame, count: int) -> pl.DataFrame:
     """Choose retrieved passages that do not prove a pair.
 
-    A chunk that shares text with the evidence is excluded, such as an overlapping neighbour. Refusals are
-    left out, because an unchecked chunk may contain the answer.
+    Refusals are left out, because an unchecked chunk may contain the answer.
     """
-    spans = chunks.select("chunk_id", "document_id", "char_start", "char_end")
     retrieved = (
         chosen.filter(pl.col("coverage") != "none")
         .select("pair_id", chunk_id="passage_ids")
         .explode("chunk_id", empty_as_null=True)
-        .join(spans, on="chunk_id", maintain_order="left")
     )
-    evidence = proofs.select(
-        "pair_id", "evidence_chunk_id", "evidence_start", "evidence_end", document_id="evidence_document_id"
-    )
-    is_evidence = pl.col("chunk_id") == pl.col("evidence_chunk_id")
-    overlaps_evidence = (pl.col("char_start") < pl.col("evidence_end")) & (
-        pl.col("evidence_start") < pl.col("char_end")
-    )
-    proving = retrieved.join(evidence, on=["pair_id", "document_id"]).filter(is_evidence | overlaps_evidence)
+    proving = proofs.select("pair_id", chunk_id="evidence_chunk_id")
     return (
         retrieved.join(proving, on=["pair_id", "chunk_id"], how="anti", maintain_order="left")
         .group_by("pair_id", maintain_order=True)
@@ -242,53 +204,36 @@ def _message_columns(
     rows: Sequence[TrainableRow], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
 ) -> Iterator[pl.Series]:
     """Yield the columns messages, tokens and passages; null if a pair is left out."""
-    by_id = passages_by_id(chunks)
-    examples = _short_examples(rows, by_id, settings.layout, count_tokens, settings)
-    if settings.layout == "with_distractors":
-        examples = _short_examples(rows, by_id, "with_context", count_tokens, settings) | examples
-    built = [examples.get(row["pair_id"]) for row in rows]
-    yield pl.Series("messages", [example and example.messages for example in built], MESSAGES)
-    yield pl.Series("tokens", [example and example.tokens for example in built], pl.Int32())
-    yield pl.Series("passages", [example and example.chunk_ids for example in built], STRINGS)
-
-
-def _short_examples(
-    rows: Sequence[TrainableRow],
-    passages: Mapping[str, Passage],
-    layout: str,
-    count_tokens: CountTokens,
-    settings: TrainingSettings,
-) -> dict[str, Example]:
-    """Return the examples by pair_id, without rows that are too long or lack their answer or passages."""
-    complete: list[tuple[TrainableRow, list[str]]] = []
-    for row in rows:
-        chunk_ids = _passage_ids(row, layout)
-        has_passages = layout == "closed_book" or bool(chunk_ids)
-        if row["answer"] and has_passages and all(chunk_id in passages for chunk_id in chunk_ids):
-            complete.append((row, chunk_ids))
+    passages = passages_by_id(chunks)
+    shown = [_passage_ids(row, settings.layout, passages) for row in rows]
     conversations = [
-        _messages(row, [passages[chunk_id] for chunk_id in chunk_ids], settings)
-        for row, chunk_ids in complete
+        _messages(row, [passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages], settings)
+        for row, chunk_ids in zip(rows, shown, strict=True)
     ]
     # whole texts are counted, because token counts of parts do not add up in every tokenizer
-    token_counts = count_tokens(
-        ["\n".join(message["content"] for message in messages) for messages in conversations]
-    )
-    return {
-        row["pair_id"]: Example(messages, tokens, chunk_ids)
-        for (row, chunk_ids), messages, tokens in zip(complete, conversations, token_counts, strict=True)
-        if tokens <= settings.max_tokens
-    }
+    tokens = count_tokens(["\n".join(message["content"] for message in texts) for texts in conversations])
+    is_kept = [
+        bool(row["answer"])
+        and (settings.layout == "closed_book" or bool(chunk_ids))
+        and passages.keys() >= {*chunk_ids}
+        and length <= settings.max_tokens
+        for row, chunk_ids, length in zip(rows, shown, tokens, strict=True)
+    ]
+    columns = zip(conversations, tokens, shown, is_kept, strict=True)
+    rows_kept = [row if kept else (None, None, None) for *row, kept in columns]
+    schema = {"messages": MESSAGES, "tokens": pl.Int32(), "passages": STRINGS}
+    yield from pl.DataFrame(rows_kept, schema=schema, orient="row")
 
 
-def _passage_ids(row: TrainableRow, layout: str) -> list[str]:
+def _passage_ids(row: TrainableRow, layout: str, known: Container[str]) -> list[str]:
     """Return the ids of the passages to show. A refusal shows the passages that were retrieved for it."""
     if layout == "closed_book":
         return []
     context = row["passage_ids"] if row["coverage"] == "none" else row["evidence_chunk_id"]
-    if layout == "with_context" or not row["distractor_ids"]:
+    distractors = [chunk_id for chunk_id in row["distractor_ids"] if chunk_id in known]
+    if layout == "with_context" or not distractors:
         return context
-    shown = [*context, *row["distractor_ids"]]
+    shown = [*context, *distractors]
     return sorted(shown, key=lambda chunk_id: draw_number(SEED, row["pair_id"], chunk_id))
 
 

@@ -8,7 +8,6 @@ passes writes them again from stored replies. Decisions of people are never dele
 
 import json
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -23,27 +22,24 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import table_bytes
 from qa_pipeline.storage.tables import STORED, TRAINING_EXAMPLES, VERDICTS
 
-Reason = Literal["gate_failed", "batch_gone", "being_rebuilt", "document_forgotten", "unreadable_tombstone"]
+Reason = Literal["gate_failed", "batch_gone", "being_rebuilt", "document_forgotten"]
 
 MESSAGES: Mapping[Reason, str] = {
     "gate_failed": "a blocking gate failed",
     "batch_gone": "the corpus no longer holds this batch",
     "being_rebuilt": "its training examples have not been built yet from its present verdicts",
     "document_forgotten": "a document of it was forgotten; run the batch again",
-    "unreadable_tombstone": "the tombstone cannot be read; run the batch again",
 }
 
 
 class Tombstone(BaseModel):
     """The reason why a batch is withdrawn.
 
-    `details` has the message of each failed gate by name, or the corpus of a removed batch. `since` is the
-    time of the withdrawal (UTC, ISO 8601).
+    `details` has the message of each failed gate by name, or the corpus of a removed batch.
     """
 
     reason: Reason
     details: dict[str, str] = {}
-    since: str = ""
 
     def message(self) -> str:
         """Return the reason in words."""
@@ -70,9 +66,9 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> Non
     before = tombstone_of(layout, batch)
     failing = dict(before.details) if before and before.reason == "gate_failed" else {}
     if problem is not None:
-        _withdraw(layout, batch, "gate_failed", {**failing, gate: problem})
+        withdraw(layout, batch, "gate_failed", {**failing, gate: problem})
     elif failing.pop(gate, None) is not None:
-        _withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing)
+        withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing)
 
 
 def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> None:
@@ -80,14 +76,7 @@ def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> Non
     path = layout.table(VERDICTS.name, batch)
     is_published = layout.table(TRAINING_EXAMPLES.name, batch).is_file()
     if is_published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):
-        _withdraw(layout, batch, "being_rebuilt", {})
-
-
-def withdraw_forgotten(layout: Layout, batch: str) -> None:
-    """Withdraw a batch that must be rebuilt without a forgotten document, unless it left its corpus."""
-    before = tombstone_of(layout, batch)
-    if before is None or before.reason != "batch_gone":
-        _withdraw(layout, batch, "document_forgotten", {})
+        withdraw(layout, batch, "being_rebuilt", {})
 
 
 def forgotten_documents(layout: Layout) -> frozenset[str]:
@@ -108,16 +97,12 @@ def forgotten_documents(layout: Layout) -> frozenset[str]:
         ) from error
 
 
-def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str]) -> list[str]:
+def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str]) -> None:
     """Delete all files of batches that were removed from this corpus.
 
     Batches of another corpus and batches whose pairs were only validated are kept. The corpus must have been
     listed successfully. `present` has all its batches, including those with unusable names.
-
-    Returns:
-        The batches withdrawn by this call.
     """
-    removed = []
     for origin in sorted(layout.origins.glob("*.txt")):
         batch = origin.stem
         if batch in present or origin.read_text(encoding="utf-8") != _address(corpus):
@@ -125,12 +110,10 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
         files = [file for file in files_of_batch(layout, batch) if file.is_file()]
         before = tombstone_of(layout, batch)
         if files or (before and before.reason != "batch_gone"):
-            _withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)})
+            withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)})
             for file in files:
                 delete(file)
             layout.finished(batch).unlink(missing_ok=True)
-            removed.append(batch)
-    return removed
 
 
 def note_origin(layout: Layout, batch: str, corpus: str | Path | None) -> None:
@@ -147,15 +130,13 @@ def end_withdrawal(layout: Layout, batch: str) -> None:
     delete(layout.tombstone(batch))
 
 
-def _withdraw(layout: Layout, batch: str, reason: Reason, details: Mapping[str, str]) -> None:
+def withdraw(layout: Layout, batch: str, reason: Reason, details: Mapping[str, str]) -> None:
     """Write the tombstone, then delete the training examples.
 
     In this order, every withdrawn batch has a reason, even after an interruption.
     """
-    before = tombstone_of(layout, batch)
-    since = (before.since if before else "") or datetime.now(UTC).isoformat(timespec="seconds")
-    stone = Tombstone(reason=reason, details=dict(details), since=since)
-    if stone != before:
+    stone = Tombstone(reason=reason, details=dict(details))
+    if stone != tombstone_of(layout, batch):
         write_bytes(layout.tombstone(batch), stone.model_dump_json(indent=2).encode() + b"\n")
     delete(layout.table(TRAINING_EXAMPLES.name, batch))
 
@@ -175,5 +156,5 @@ def _address(corpus: str | Path) -> str:
 def _read(path: Path) -> Tombstone:
     try:
         return Tombstone.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError):
-        return Tombstone(reason="unreadable_tombstone")
+    except (OSError, ValidationError):  # an empty or damaged file withdraws too
+        return Tombstone(reason="being_rebuilt")

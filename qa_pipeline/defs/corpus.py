@@ -122,14 +122,13 @@ def _request_runs(
 
 
 def listings_of(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> dict[str, str]:
-    """Return a hash per batch that changes with its files, decisions and added pairs.
+    """Return a hash per batch that changes with its files and decisions.
 
     Batches that cannot be listed now are omitted.
     """
     decided = versions_in(layout.decisions("batch").parent, ".jsonl")
-    added = versions_in(layout.added_pairs("batch").parent, ".jsonl")
     return {
-        batch: hash_text(f"{fingerprint} {decided.get(batch)} {added.get(batch)}")[:16]
+        batch: hash_text(f"{fingerprint} {decided.get(batch)}")[:16]
         for batch, fingerprint in corpus.listing_fingerprints(batches).items()
         if fingerprint
     }

@@ -13,7 +13,7 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.registry import SUMMARY
-from qa_pipeline.evaluation.report_folder import MetricFacts, StoredReport, dataset_labels
+from qa_pipeline.evaluation.report_folder import MetricFacts, StoredReport
 from qa_pipeline.evaluation.summaries import describe_deciders, group_sums
 from qa_pipeline.statistics import (
     SIGNIFICANCE,
@@ -58,10 +58,9 @@ def compare_paired(
         InputError: the data sets differ, they share no row, or no metric can be compared.
     """
     if baseline.dataset_sha256 != current.dataset_sha256:
-        labels = dataset_labels([(run.dataset, run.dataset_sha256) for run in (current, baseline)])
         raise InputError(
-            f"{current.place} is of the data set {labels[0]} and {baseline.place} of {labels[1]}; evaluate "
-            "both on one data set, or compare them as independent samples (--unpaired)"
+            f"{current.place} and {baseline.place} are of different data sets; evaluate both on one "
+            "data set, or compare them as independent samples (--unpaired)"
         )
     names, excluded = _comparable(baseline, current)
     both = baseline.rows.join(current.rows.drop("group"), on="id", suffix=_NOW, maintain_order="left")
@@ -229,3 +228,49 @@ def _decided(metrics: Mapping[str, Document], critical: Collection[str]) -> dict
         is_significant = p is not None and p < SIGNIFICANCE and bool(gain)
         decided[name] = {**metric, "p_holm": p, "better": gain > 0 if is_significant else None}
     return decided
+
+
+def comparison_screen(compared: Document) -> Document:
+    """Return the tables and lines of a comparison, the metrics of the summary first."""
+    sides = {None: "–", True: "current", False: "baseline"}
+    metrics = sorted(compared["metrics"].items(), key=lambda item: item[0] not in SUMMARY)
+    rows = [
+        {
+            "metric": name,
+            "baseline": metric["baseline"],
+            "current": metric["current"],
+            "difference (95 %)": _interval(metric),
+            "p_holm": metric["p_holm"],
+            "d": metric["cohens_d"],
+            "better": sides[metric["better"]],
+            "decided by": metric["decided_by"],
+        }
+        for name, metric in metrics
+    ]
+    screen = {"runs": runs_of(compared), "rows": compared["rows"], "metrics": rows}
+    if decision := compared.get("decision"):
+        screen["decision"] = f"{decision['decision']}: {decision['why']} ({decision['metric']})"
+    return screen | {"note": cautions(compared)}
+
+
+def _interval(metric: Document) -> str | None:
+    value, low, high = (metric[name] for name in ("difference", "low", "high"))
+    if value is None or low is None or high is None:
+        return None if value is None else f"{value:+.3f}"
+    return f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def runs_of(compared: Document) -> list[Document]:
+    """Return a row for each run of a comparison or gate."""
+    sides = [(name, compared[name]) for name in ("baseline", "current") if compared[name]]
+    return [
+        {"run": name, "place": side["place"], "data set": f"{side['dataset']} {side['dataset_sha256'][:8]}"}
+        for name, side in sides
+    ]
+
+
+def cautions(compared: Document) -> list[str]:
+    """Return cautions about the figures: metrics that are not compared, and settings that differ."""
+    excluded = [f"{name} is not compared: {why}" for name, why in compared["excluded"].items()]
+    settings = compared["measured_otherwise"].items()
+    return excluded + [f"measured otherwise: {name} is {how}" for name, how in settings]

@@ -1,6 +1,5 @@
 """Rows as other evaluators and releases write them, translated to our names."""
 
-import ast
 import json
 import re
 from collections.abc import Mapping
@@ -25,32 +24,20 @@ UNANSWERABLE = "UNANSWERABLE"
 """The answer of a golden row whose question must be refused."""
 MOST_HEADINGS = 20
 """Headings of a passage; documents have about six levels."""
-_QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
-_PYTHON_LIST = re.compile(rf"\[\s*+(?:(?:{_QUOTED})[\s,]*+)*+\]", re.DOTALL)
-"""A list of texts as Python and NumPy write it into a cell; NumPy omits commas."""
-_LIST_OF_LISTS = re.compile(r"""\[\s*\[\s*['"]""")
 
 
 def read_list(value: object) -> object:
-    """Return the list in a cell of CSV, such as `["a"]`, or `['a' 'b']` of NumPy; other values stay.
+    """Return the JSON list in a cell of CSV, such as `["a"]`; other values stay.
 
     Raises:
-        ValueError: it begins like such a list but is malformed, or it is a list of lists.
+        ValueError: it begins like a list and is not JSON.
     """
-    if isinstance(value, str) and _LIST_OF_LISTS.match(value):
-        raise ValueError(f"{value[:40]!r} is a list of lists; write one list of texts")
-    if not isinstance(value, str) or not re.match(r"""\[\s*(?:['"\]{\d-]|null)""", value):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        if not _PYTHON_LIST.fullmatch(value.strip()):
-            if re.match(r"""\[\s*['"{]""", value):
-                raise ValueError(
-                    f"{value[:40]!r} begins a list and is none; write it as a JSON list"
-                ) from None
-            return value
-    return [ast.literal_eval(text) for text in re.findall(_QUOTED, value, re.DOTALL)]
+    if isinstance(value, str) and re.match(r"""\[\s*['"{\[]""", value):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            raise ValueError(f"{value[:40]!r} begins a list; write it as a JSON list") from None
+    return value
 
 
 def with_our_names(values: Row) -> Row:

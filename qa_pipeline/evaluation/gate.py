@@ -4,7 +4,7 @@ A golden set has rows that state the scores which a good answer must reach.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import Field
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.comparison import compare_paired, described
+from qa_pipeline.evaluation.comparison import cautions, compare_paired, described, runs_of
 from qa_pipeline.evaluation.exports import is_unanswerable
 from qa_pipeline.evaluation.labelled_files import LabelledRow, Row, Text, read_file
 from qa_pipeline.evaluation.report_folder import StoredReport
@@ -24,6 +24,10 @@ Document = dict[str, Any]
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
 PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
 _BY_LIKENESS = "not decided: likeness alone decided the figure in a run"
+_ASK_FOR_LIKENESS = (
+    "Not decided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
+    "cross-encoder, evaluate with --scorer model, or accept such figures with --accept-likeness."
+)
 MOST_NAMED = 20
 """Golden rows that are reported one by one; all are counted."""
 _FIGURES = ("baseline", "current", "relative", "low", "high", "p", "p_holm", "rows", "groups")
@@ -294,22 +298,8 @@ def _golden_checks(
 ) -> Iterator[Document]:
     """Yield a check of all golden rows together, and a check of each of the first that newly fail.
 
-    Criteria over figures that likeness alone decided are a separate, undecided check.
+    Rows that pass by likeness alone are undecided.
     """
-    about = {"kind": "golden", "name": golden.name}
-    likeness = {name for name, metric in current.metrics.items() if is_undecided(metric.decided_by)}
-    doubtful = likeness & {name for bounds in golden.criteria.values() for name in bounds}
-    if doubtful and not limits.accept_likeness:
-        rows, would_pass = len(golden.criteria), golden_outcomes(current, golden)["passed"].sum()
-        detail = f"{would_pass} of {rows} rows would pass; {_BY_LIKENESS} of {', '.join(sorted(doubtful))}"
-        yield {**about, "outcome": UNDECIDED, "detail": detail}
-        decided = {
-            key: {name: bound for name, bound in bounds.items() if name not in likeness}
-            for key, bounds in golden.criteria.items()
-        }
-        golden = replace(golden, criteria={key: bounds for key, bounds in decided.items() if bounds})
-        if not golden.criteria:
-            return
     failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
     failed_before = pl.DataFrame(schema={"id": pl.String()})
     if baseline is not None:
@@ -317,15 +307,34 @@ def _golden_checks(
     new = failing.join(failed_before, on="id", how="anti", maintain_order="left")
     rows, still = len(golden.criteria), failing.height - new.height
     passing = rows - failing.height
-    detail = f"{passing} of {rows} rows pass, {new.height} newly fail"
-    yield {
-        **about,
-        "outcome": FAILED if new.height else PASSED,
-        "detail": f"{detail}, {still} fail as before" if still else detail,
-        "passing": passing,
-        "new": new.height,
-        "still": still,
-    }
+    detail = f"{passing} of {rows} rows pass, {new.height} newly fail, {still} fail as before"
+    outcome = FAILED if new.height else PASSED
+    judged = {name for bounds in golden.criteria.values() for name in bounds} & current.metrics.keys()
+    doubtful = sorted(name for name in judged if is_undecided(current.metrics[name].decided_by))
+    if doubtful and outcome == PASSED and not limits.accept_likeness:
+        outcome, detail = UNDECIDED, f"{detail}; {_BY_LIKENESS} of {', '.join(doubtful)}"
+    about = {"kind": "golden", "name": golden.name, "outcome": outcome, "detail": detail}
+    yield {**about, "passing": passing, "new": new.height, "still": still}
     for row in new.head(MOST_NAMED).iter_rows(named=True):
         failed = "; ".join(row["failed"])
         yield {"kind": "golden", "name": row["id"], "outcome": FAILED, "detail": failed}
+
+
+def gate_screen(checked: Document) -> Document:
+    """Return the tables and lines of a gate, failures first."""
+    order = (FAILED, UNDECIDED, WITHIN_NOISE, PASSED)
+    checks = [
+        {
+            "check": check["kind"],
+            "what": f"{check['name']} (critical)" if check.get("critical") else check["name"],
+            "outcome": check["outcome"],
+            "detail": check["detail"],
+            "decided by": check.get("decided_by"),
+        }
+        for check in sorted(checked["checks"], key=lambda check: order.index(check["outcome"]))
+    ]
+    notes = cautions(checked)
+    if any(check["outcome"] == UNDECIDED for check in checks):
+        notes.append(_ASK_FOR_LIKENESS)
+    screen = {"runs": runs_of(checked), "golden set": checked["golden"], "rows": checked["rows"]}
+    return screen | {"checks": checks, "note": notes, "gate": checked["outcome"]}

@@ -79,7 +79,7 @@ class LabelledRow(BaseModel):
 
 
 class Item(LabelledRow):
-    """An answer with its context and label, or a premise and a hypothesis.
+    """An answer with its context and label.
 
     Without `id` it is the index in the file; without `dataset` it is the name of the file.
     """
@@ -88,22 +88,13 @@ class Item(LabelledRow):
     id: Text | None = None
     language: Text = Field(description="en, sv, de or another language code")
     context: list[str] = Field(description="a list of texts: the passages the answer should rest on")
-    answer: Text = Field(description="the text to check (of a premise, the hypothesis)")
+    answer: Text = Field(description="the text to check")
     label: Annotated[int, Field(ge=0, le=1), BeforeValidator(_label)] = Field(
         description="1 where the context supports the answer, 0 where it does not"
     )
     group_id: Text = Field(description="a text that items of the same source share")
     dataset: Text | None = None
     question: str | None = None
-
-    @classmethod
-    def from_values(cls, values: Row) -> Row:
-        """Return the fields of an item; a premise becomes context and group, a hypothesis the answer."""
-        if "premise" in values:
-            premise = values["premise"]
-            pair = {"context": [premise], "answer": values.get("hypothesis"), "group_id": premise}
-            values = {**values, **pair, "id": None}
-        return super().from_values(values)
 
 
 @dataclass(frozen=True)
@@ -187,18 +178,10 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
         return shape.model_validate(fields).row()
     except ValidationError as error:
         problem = error.errors(include_url=False, include_context=False)[0]
-    field, needed = str(problem["loc"][0]), shape.needed()
-    advice = f"; it should hold {needed[field]}" if field in needed else ""
-    if problem["type"] == "missing":
-        return Fault("missing_field", f"{field} is missing{advice}")
-    if problem["type"] == "string_unicode":
-        return Fault("broken_text", f"{field} contains half a character (a lone surrogate)")
-    if field == "label":
-        return Fault("bad_label", f"label should hold {needed['label']}")
-    if field in needed and problem["type"] in ("value_error", "string_too_short"):
-        return Fault("empty_field", f"{field} is empty{advice}")
-    path = ".".join(map(str, problem["loc"]))
-    return Fault("wrong_type", f"{path}: {problem['msg']}{advice}")
+    path, needed = ".".join(map(str, problem["loc"])), shape.needed()
+    advice = f"; it should hold {needed[path]}" if path in needed else ""
+    reasons = {"missing": "missing_field", "string_unicode": "broken_text"}
+    return Fault(reasons.get(problem["type"], "wrong_type"), f"{path}: {problem['msg']}{advice}")
 
 
 def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:

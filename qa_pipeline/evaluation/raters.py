@@ -7,9 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
 
-from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.labelled_files import (
     LEFT_OUT,
     Labelled,
@@ -21,27 +19,17 @@ from qa_pipeline.evaluation.labelled_files import (
 )
 from qa_pipeline.statistics import number
 
-RATINGS = pl.Schema(
-    dict.fromkeys(("file", "id", "item", "annotator", "criterion", "rating", "dataset"), pl.String())
-)
+RATINGS = pl.Schema(dict.fromkeys(("file", "id", "item", "annotator", "rating", "dataset"), pl.String()))
 """A rating; `id` is the index of its row in the file. Numbers are texts: 1, 1.0 and "1" are equal."""
 LEAST_KAPPA = 0.6
 """Fleiss' kappa above which agreement is substantial (Landis and Koch 1977) and the consensus is used."""
-_MOST_WHOLE = 1e15  # below it a float is exact for every whole number
-_KEY = ("item", "annotator", "criterion")
 
 
 def _category(value: object) -> object:
-    """Return a rating as a text."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        if not np.isfinite(value):
-            raise PydanticCustomError("not_finite", "is no number")
-        return str(int(value)) if value.is_integer() and abs(value) < _MOST_WHOLE else repr(value)
-    if isinstance(value, int):
-        return str(value)
-    return value.strip() if isinstance(value, str) else value
+    """Return a rating as a text; 1.0 is 1."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip() if isinstance(value, str | int | float) else value
 
 
 class Rating(LabelledRow):
@@ -51,7 +39,6 @@ class Rating(LabelledRow):
     id: Text = Field(description="a text: the rated item")
     annotator: Text = Field(description="a text: who rated it")
     rating: Annotated[Text, BeforeValidator(_category)] = Field(description="the rating, a text or a number")
-    criterion: Text = "rating"
     dataset: Text | None = None
 
     def row(self) -> Row:
@@ -59,63 +46,37 @@ class Rating(LabelledRow):
         return {"item": self.id, **self.model_dump(exclude={"id"})}
 
 
-def read_ratings(places: Sequence[Path], categories: Sequence[str] = ()) -> Labelled:
+def read_ratings(places: Sequence[Path]) -> Labelled:
     """Read ratings of files and folders. The field `id` of a file is the column `item` of `RATINGS`.
 
-    Ratings outside `categories`, if given, are omitted (`unknown_category`). So are all ratings of an item by
-    an annotator who contradicts another of their ratings (`conflicting_ratings`), and repetitions
-    (`repeated_rating`).
+    Only the first rating of an item by an annotator counts; others are left out as `repeated_rating`.
 
     Raises:
         InputError: a file cannot be read as a whole, or there is no usable rating.
     """
     files = [read_file(path, Rating) for path in labelled_files(places)]
     rows = pl.concat([file.items for file in files])
-    unknown = ~pl.col("rating").is_in(list(categories)) if categories else pl.lit(value=False)
-    marked = rows.with_columns(
-        reason=pl.when(unknown)
-        .then(pl.lit("unknown_category"))
-        .when(pl.col("rating").n_unique().over(_KEY) > 1)
-        .then(pl.lit("conflicting_ratings"))
-        .when(~pl.struct(_KEY).is_first_distinct())
-        .then(pl.lit("repeated_rating"))
+    is_first = pl.struct("item", "annotator").is_first_distinct()
+    repeated = rows.filter(~is_first).group_by("file", maintain_order=True)
+    set_aside = repeated.agg(
+        reason=pl.lit("repeated_rating"),
+        rows=pl.len().cast(pl.Int64),
+        first_row=pl.col("id").first().cast(pl.Int64) + 1,
+        detail=pl.format("{} rated {} again", "annotator", "item").first(),
     )
-    used = marked.filter(pl.col("reason").is_null()).drop("reason")
-    if not used.height:
-        raise InputError(f"{', '.join(map(str, places))}: no rating can be used; name a file of ratings")
-    set_aside = (
-        marked.drop_nulls("reason")
-        .group_by("file", "reason", maintain_order=True)
-        .agg(
-            rows=pl.len().cast(pl.Int64),
-            first_row=pl.col("id").first().cast(pl.Int64) + 1,
-            detail=pl.format("{} rated {} as {}", "annotator", "item", "rating").first(),
-        )
-    )
-    return Labelled(used, pl.concat([*(file.left_out for file in files), set_aside.select(LEFT_OUT.names())]))
-
-
-def of_criterion(rows: pl.DataFrame, name: str | None) -> pl.DataFrame:
-    """Return the ratings of a criterion.
-
-    Raises:
-        InputError: it does not exist, or there are several and no name.
-    """
-    criteria = rows["criterion"].unique().sort().to_list()
-    if name not in criteria and (name is not None or len(criteria) > 1):
-        raise InputError(f"--criterion {name or 'NAME'}: name one of {', '.join(criteria)}")
-    return rows.filter(pl.col("criterion") == (name or criteria[0]))
+    left_out = [*(file.left_out for file in files), set_aside.select(LEFT_OUT.names())]
+    return Labelled(rows.filter(is_first), pl.concat(left_out))
 
 
 def rating_figures(
     rows: pl.DataFrame, least_kappa: float = LEAST_KAPPA
 ) -> tuple[dict[str, Any], pl.DataFrame]:
-    """Return the figures of the ratings of one criterion, and the consensus on each item.
+    """Return the figures of ratings, and the consensus on each item.
 
     Every item is set aside unless Fleiss' kappa exceeds `least_kappa`.
 
     Returns:
-        A document of `criterion`, `items`, `ratings`, `categories`, `annotators` (ratings of each), `kappa`,
+        A document of `items`, `ratings`, `categories`, `annotators` (ratings of each), `kappa`,
         `least_kappa`, `is_used`, `labelled` and `set_aside` (items by reason); and a frame of item, ratings,
         label (null without consensus), reason (`one_rating`, `no_majority` or `low_agreement`), and share of
         the most frequent rating.
@@ -140,7 +101,6 @@ def rating_figures(
     agreed = most.with_columns(reason=reason).select("item", "ratings", label, "reason", "share")
     annotators = rows.group_by("annotator").agg(ratings=pl.len().cast(pl.Int64)).sort("annotator")
     figures = {
-        "criterion": rows["criterion"][0],
         "items": agreed.height,
         "ratings": rows.height,
         "categories": rows["rating"].unique().sort().to_list(),

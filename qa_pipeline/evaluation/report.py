@@ -1,9 +1,8 @@
 """The report of an evaluation: `report.json`, Markdown for a pull request, and a self-contained HTML page.
 
-Texts of a data set are untrusted: they are never in a script, style, address or attribute except `lang`.
+Texts of a data set are untrusted: they are never in a script, style or address.
 """
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,23 +40,6 @@ FORMAT = 1
 WORST_BY = "faithfulness"
 FEW_ROWS, FEW_GROUPS = 30, 10
 """Fewer rows or documents are reported as few."""
-_MISSING: Mapping[str, str] = {
-    "must_refuse": "a right answer",
-    "statements": "statements (a refusal, or an empty text)",
-    "contradictions": "statements (a refusal, or an empty text)",
-    "groundedness": "ratings of a model",
-    "refused": "an answer",
-    "cited": "citations",
-    "citation_support": "citations or statements",
-    "attributed": "a right answer or passages",
-    "covered": "true claims or an answer",
-    "relevance": "an answer",
-    "reference_statements": "a right answer or an answer",
-    "reference_similarity": "a right answer or an answer",
-    "meanings": "samples",
-    "conflicts": "passages or an answer",
-}
-"""Inputs that a row lacks, if their names do not say it."""
 _NARROW = 0.02
 """Width of an interval below which its ends have three decimals."""
 _LONGEST_NAME, _MOST_NAMES = 80, 5
@@ -111,7 +93,6 @@ def report_document(
             "direction": metric.direction,
             "range": list(metric.range),
             "meaning": metric.meaning,
-            "source": metric.source,
             "decided_by": dict(sorted(by.items(), key=lambda item: (-item[1], item[0]))),
             "missing": dict(counts.missing.get(metric.name, {})),
         }
@@ -212,9 +193,7 @@ def _why_unknown(metric: Document) -> str:
     """Return the input that all unknown rows lack, or else every missing input."""
     every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
     missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
-    why = [
-        f"{plural(count, 'row')} without {_MISSING.get(name, words(name))}" for name, count in missing.items()
-    ]
+    why = [f"{plural(count, 'row')} without {words(name)}" for name, count in missing.items()]
     rest = metric["unknown"] - sum(missing.values())
     if rest > 0:
         why.append(f"{plural(rest, 'row')} with an undecided statement or passage, or nothing to count")
@@ -229,13 +208,8 @@ def with_bounds(metric: Document) -> str:
     return f"{metric['mean']:.3f} ({metric['low']:.{decimals}f}–{metric['high']:.{decimals}f})"
 
 
-MOST_STATEMENTS = 40
-"""Statements of an answer in the page."""
-LONGEST = {"query": 1500, "answer": 6000, "quote": 600}
-"""Characters of each kind of text in the page."""
 MARKS = {"supported": "✓", "unsupported": "✗", "contradicted": "≠", "undecided": "?"}
 """A sign for each verdict, so that the page is readable without colours."""
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -> str:
@@ -256,25 +230,11 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
 
 def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFrame, name: str | None) -> str:
     """Return the report as HTML, with the statements of the worst rows (`by_badness`) by a metric."""
-    by_id = statements.join(worst.select("id"), on="id", how="semi").partition_by("id", as_dict=True)
+    by_id = statements.partition_by("id", as_dict=True)
     cards = []
     for row in worst.iter_rows(named=True):
-        row_statements = by_id[(row["id"],)].rows(named=True) if (row["id"],) in by_id else []
-        first_statements = [
-            {**statement, "quote": _cut(statement["quote"], "quote")}
-            for statement in row_statements[:MOST_STATEMENTS]
-        ]
-        cards.append(
-            {
-                **row,
-                "value": row[name or "id"],
-                "query": _cut(row["query"], "query"),
-                "answer": _cut(row["answer"], "answer"),
-                "language_tag": row["language"] if _LANGUAGE.fullmatch(row["language"] or "") else None,
-                "statements": first_statements,
-                "more": max(0, len(row_statements) - MOST_STATEMENTS),
-            }
-        )
+        row_statements = by_id.get((row["id"],), statements.clear()).to_dicts()
+        cards.append({**row, "value": row[name or "id"], "statements": row_statements})
     headline = None
     if name is not None:
         metric = document["metrics"][name]
@@ -291,8 +251,3 @@ def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFram
         bounds=with_bounds,
         deciders=describe_deciders,
     )
-
-
-def _cut(text: str | None, kind: str) -> str | None:
-    longest = LONGEST[kind]
-    return text if text is None or len(text) <= longest else f"{text[: longest - 1]}…"

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -193,9 +192,3 @@ def _rows(content: bytes, metrics: Mapping[str, MetricFacts]) -> pl.DataFrame:
     if twice.height:
         raise InputError(f"the id {twice['id'][0]!r} is there twice; give each row of the data set its own")
     return rows.select("id", "group", *known_scores(rows, metrics))
-
-
-def dataset_labels(datasets: Sequence[tuple[str, str]]) -> list[str]:
-    """Return names of data sets (name and SHA-256); equal names are followed by the start of the hash."""
-    shared = Counter(name for name, _ in {*datasets})
-    return [f"{name} ({digest[:8]})" if shared[name] > 1 else name for name, digest in datasets]

@@ -16,8 +16,7 @@ Document = dict[str, Any]
 PARTS = ("category", "difficulty", "language")
 """Columns by which rows are summarised separately."""
 MOST_PARTS = 100
-"""Values of such a column with a summary of their own, the most frequent first; free text has too many."""
-OTHERS = "(others)"
+"""Values of such a column with summaries; free text has more."""
 BINS = 10
 """Bars of a histogram."""
 LIKENESS = "likeness"
@@ -154,16 +153,11 @@ def _summary(scores: pl.Series, edges: Floats) -> Document:
 
 
 def _parts(rows: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:
-    """Return the rows by the value of a column, sorted; the rarest values beyond `MOST_PARTS` as one."""
+    """Return the rows by the value of a column, sorted; nothing for a column of free text."""
     if column not in rows.columns or rows[column].dtype == pl.Null():
         return []
-    sizes = rows.drop_nulls(column).group_by(column).len().sort("len", column, descending=[True, False])
-    largest = sizes[column].head(MOST_PARTS if sizes.height <= MOST_PARTS else MOST_PARTS - 1)
-    part_name = (
-        pl.when(pl.col(column).is_in(largest.implode())).then(pl.col(column)).otherwise(pl.lit(OTHERS))
-    )
-    split = rows.drop_nulls(column).with_columns(part_name).partition_by(column, as_dict=True)
-    return sorted((str(name), part) for (name,), part in split.items())
+    parts = rows.drop_nulls(column).partition_by(column, as_dict=True)
+    return sorted((str(name), part) for (name,), part in parts.items()) if len(parts) <= MOST_PARTS else []
 
 
 def decider_shares(decided_by: Mapping[str, int]) -> dict[str, float]:
@@ -201,11 +195,4 @@ def describe_deciders(decided_by: Mapping[str, int]) -> str:
     shares = decider_shares(decided_by)
     if not shares:
         return "arithmetic"
-    return ", ".join(f"{name} {_percent(share)}" for name, share in shares.items())
-
-
-def _percent(share: float) -> str:
-    """Return a share in percent; a small share is never rounded to 0, a large one never to 100."""
-    if 0 < share < 0.01:
-        return "< 1 %"
-    return "> 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())

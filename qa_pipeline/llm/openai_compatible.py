@@ -48,7 +48,6 @@ _LOCAL_CAP, _LOCAL_CAP_OF_LISTS = 1024, 2048
 Without a cap a small model that repeats itself runs until the call times out."""
 _LISTS = frozenset[Role]({"questions", "split", "verify", "compare", "evaluate"})
 _NO_KEY = "none"  # sent to a local server without keys
-_LIST_SECONDS = 5.0
 _REFUSED_STATUSES = frozenset({400, 422})
 _FAULTS = frozenset({500, 501})
 """Statuses of some servers for a schema that they cannot convert into a grammar."""
@@ -213,26 +212,6 @@ async def _cap_response(response: "Response") -> None:
         content = await read_capped(aiter(stream))
     response.headers.pop("content-encoding", None)
     response.stream = ByteStream(content)
-
-
-def served_models(base_url: str, environ: Mapping[str, str]) -> list[str]:
-    """Return the names of the models that a local server lists.
-
-    Raises:
-        SettingsError: the address has no server of chat completions.
-    """
-    from httpx2 import Client, HTTPError
-
-    headers = {"Authorization": f"Bearer {read_key(environ, [KEY_NAME], KEY_ADVICE) or _NO_KEY}"}
-    try:
-        with Client(headers=headers, timeout=_LIST_SECONDS, trust_env=False) as client:
-            listed = client.get(f"{_checked(base_url)}/models").raise_for_status().json()
-        return [str(model["id"]) for model in listed["data"]]
-    except (HTTPError, ValueError, KeyError, TypeError, RecursionError):
-        raise SettingsError(
-            f"no server of chat completions replies at {base_url}: start it, or name another address with "
-            "--set llm.base_url=URL"
-        ) from None
 
 
 def _name(settings: ModelSettings) -> str:

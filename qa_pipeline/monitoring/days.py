@@ -98,7 +98,7 @@ def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl
     files = sorted(folder.glob("????-??-??.parquet"))
     files = [file for file in files if first.isoformat() <= file.stem <= last.isoformat()]
     if not files:
-        raise InputError(f"{folder} has no scores of any day; run qa-pipeline monitor check LOGS first")
+        raise InputError(f"{folder} has no scores of any day; run qa-pipeline monitor LOGS first")
     days = []
     for file in files:
         try:

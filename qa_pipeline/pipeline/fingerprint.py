@@ -120,11 +120,11 @@ def batch_fingerprint(resources: Resources, batch: str) -> str:
         SettingsError: a file named by the settings is unusable.
     """
     settings, layout = resources.settings, resources.layout
-    people = (layout.decisions(batch), layout.added_pairs(batch))
+    decisions = layout.decisions(batch)
     facts = {
         "documents": batch_files(resources, batch).fingerprint(),
         "forgotten": sorted(forgotten_documents(layout)),
-        "people": [hash_file(path) for path in people if path.is_file()],
+        "decisions": hash_file(decisions) if decisions.is_file() else None,
         "settings": [code_version(name, settings) for name in SETTINGS],
         "code": _hash_code(),
         "schema": SCHEMA_VERSION,

@@ -46,7 +46,7 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     drafted = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
     examples = frames.get("training_examples")
     is_example = pl.col("pair_id").is_in([] if examples is None else examples["pair_id"].to_list())
-    reason = "failed_gate" if examples is None else "over_document_cap_or_too_long"
+    reason = "failed_gate" if examples is None else "too_long"
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select(
         what=pl.when(is_example).then(pl.lit("examples")).otherwise(pl.lit("left_out")),
         reason=pl.when(~is_example).then(pl.lit(reason)),

@@ -133,8 +133,7 @@ def answer_questions(
 ) -> pl.DataFrame:
     """Draft an answer to each kept question; add existing pairs, and edits by people.
 
-    Existing pairs come from `resources.pairs_file`, or else from files next to the documents and from the
-    review app.
+    Existing pairs come from `resources.pairs_file`, or else from files next to the documents.
     """
     resources, settings = run.resources, run.settings
     if resources.pairs_file is not None:
@@ -142,10 +141,7 @@ def answer_questions(
     elif settings.generation.max_chunks is not None:  # a limited run leaves existing pairs out
         existing = []
     else:
-        added = resources.layout.added_pairs(run.batch)
         existing = read_pairs_beside(batch_files(resources, run.batch))
-        if added.is_file():
-            existing += read_pairs(added)
     pairs = [_imported_pairs(run, existing, documents, chunks)]
     if resources.generator is not None and questions.height:
         drafted = draft_answers(

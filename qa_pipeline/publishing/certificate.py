@@ -78,7 +78,7 @@ def certify(release: Path, file: Path) -> Certificate:
     lines = _lines(file)
     samples = {(line.seed, line.sample) for line in lines}
     if len(samples) != 1:
-        raise InputError(f"{file} has {len(samples)} samples; certify one file of qa-pipeline audit sample")
+        raise InputError(f"{file} has {len(samples)} samples; give one file of qa-pipeline audit --rows")
     seed, sample = samples.pop()
     labels = _labels(lines, file)
     drawn = draw_sample(release, sample, seed)["pair_id"].to_list()
@@ -118,6 +118,6 @@ def _lines(file: Path) -> list[_Line]:
             wrong = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
             raise InputError(
                 f"{file}, line {row.number}: {wrong or 'it'} cannot be used; wanted is a line of qa-pipeline "
-                f"audit sample whose label is {', '.join(LABELS)} or null"
+                f"audit --rows whose label is {', '.join(LABELS)} or null"
             ) from error
     return lines

@@ -6,7 +6,6 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.duplicates import ALTERNATIVE
-from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.curation.training import SCORES, marked_passage, unmarked_answer, user_message
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.publishing.splits import SplitMap, document_keys
@@ -231,7 +230,8 @@ PREFERENCE = "preference"
 def trainer_lines(name: str, released: pl.DataFrame) -> Iterator[bytes]:
     """Yield the lines of a format; for preferences, `released` comes from `with_worse_drafts`."""
     origin = released.select(column for column in ORIGIN if column in released.columns)
-    return json_lines(released.select(**FORMATS[name]).hstack(origin))
+    rows = released.select(**FORMATS[name]).hstack(origin)
+    return (part.write_ndjson().encode() for part in rows.iter_slices(1000))
 
 
 def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

@@ -343,8 +343,5 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
                 "by more than 0.2; add documents, or raise its share in release.splits"
             )
         if path is not None and rows / counts[name] > LARGEST_DOCUMENT_SHARE:
-            problems.append(
-                f"{rows} of {counts[name]} rows of {name} rest on {path}: "
-                "add documents, or set training.max_examples_per_document"
-            )
+            problems.append(f"{rows} of {counts[name]} rows of {name} rest on {path}: add documents")
     return problems

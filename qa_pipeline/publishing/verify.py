@@ -27,7 +27,6 @@ from qa_pipeline.publishing.manifest import (
     SOURCES,
     SPLIT_KEYS,
     Manifest,
-    load_release,
     read_manifest,
 )
 from qa_pipeline.publishing.rows import (
@@ -50,7 +49,7 @@ from qa_pipeline.publishing.splits import (
 )
 from qa_pipeline.storage.files import local_copy
 from qa_pipeline.storage.hashes import hash_file, hash_text
-from qa_pipeline.storage.parquet import readable, row_groups
+from qa_pipeline.storage.parquet import row_groups
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 
@@ -331,42 +330,3 @@ class _Rows:
             for name in sorted({*counts, *counted}):
                 if counts.get(name, 0) != counted[name]:
                     yield f"{what} {name} has {counted[name]} rows, {MANIFEST} says {counts.get(name, 0)}"
-
-
-def compare_releases(before: Path, after: Path) -> pl.DataFrame:
-    """Return the rows that were added, removed or moved between splits, sorted by change, batch and id.
-
-    An id hashes question, passages and answer. So a changed answer appears as a removed and an added row.
-    `reason` explains why the later release leaves a row out; it is null if the row is not accepted now.
-
-    Raises:
-        ReleaseError: a release is incomplete.
-    """
-    both = _rows(before).join(_rows(after), on="pair_id", how="full", suffix="_after", coalesce=True)
-    if not (after / LEFT_OUT).is_file():
-        raise ReleaseError(f"{after / LEFT_OUT} is missing; restore the release from a copy")
-    left_out = pl.read_parquet(readable(after / LEFT_OUT)).select("pair_id", "reason")
-    split_before, split_after = pl.col("split"), pl.col("split_after")
-    return (
-        both.join(left_out, on="pair_id", how="left")
-        .select(
-            "pair_id",
-            batch=pl.coalesce("batch_after", "batch"),
-            change=pl.when(split_before.is_null()).then(pl.lit("came"))
-            .when(split_after.is_null()).then(pl.lit("went"))
-            .when(split_before != split_after).then(pl.lit("moved")),
-            split_before=split_before,
-            split_after=split_after,
-            reason="reason",
-            question=pl.coalesce("question_after", "question"),
-        )
-        .drop_nulls("change")
-        .sort("change", "batch", "pair_id")
-    )  # fmt: skip
-
-
-def _rows(folder: Path) -> pl.DataFrame:
-    columns = ("pair_id", "batch", "question")
-    splits = read_manifest(folder).splits
-    rows = (load_release(folder, name).select(*columns, split=pl.lit(name)) for name in splits)
-    return pl.concat(rows).collect()

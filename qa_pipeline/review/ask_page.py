@@ -2,7 +2,7 @@
 
 import asyncio
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -11,10 +11,10 @@ from starlette.routing import Route
 
 from qa_pipeline.curation.ledger import SCORES
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.asking import Answer, AskedBatch, add_pair, answer_question, checked_question
+from qa_pipeline.review.asking import Answer, answer_question, checked_question
 from qa_pipeline.review.bibliography import as_bibtex, as_markdown
 from qa_pipeline.review.jobs import Job
-from qa_pipeline.review.responses import Upload, form_token, page, posted, review_of, uploaded, who_of
+from qa_pipeline.review.responses import Upload, form_token, page, posted, review_of, uploaded
 from qa_pipeline.review.uploads import batch_of, read_document, searchable_batches
 
 PATIENCE = 20.0
@@ -50,7 +50,7 @@ def _start(request: Request, fields: Mapping[str, str]) -> Job:
     review = review_of(request)
     question = checked_question(fields.get("question", ""))
     batch = batch_of(review.layout, fields.get("place", ""))
-    return review.asking.jobs.start(question, lambda _: answer_question(review.asking, batch, question))
+    return review.asking.jobs.start(question, answer_question(review.asking, batch, question))
 
 
 @posted
@@ -69,12 +69,9 @@ def add_document(request: Request, fields: Mapping[str, str], upload: Upload) ->
     if not upload.content:
         return _ask_form(request, fields, "the file is empty, or none was chosen; choose one")
     layout, asking = review_of(request).layout, review_of(request).asking
-
-    def read(job: Job) -> Iterator[AskedBatch]:
-        return read_document(asking.resources, layout, upload.name, upload.content, job)
-
+    work = read_document(asking.resources, layout, upload.name, upload.content)
     try:
-        job = asking.jobs.start(upload.name, read)
+        job = asking.jobs.start(upload.name, work)
     except InputError as error:
         return _ask_form(request, fields, str(error))
     return RedirectResponse(f"/ask/document/{job.job_id}", status_code=303)
@@ -92,7 +89,6 @@ async def show_job(request: Request) -> Response:
         job=job,
         value=job.value,
         steps=job.steps,
-        added=request.query_params.get("added"),
         layout="base.html.j2" if seen is None else "part.html.j2",
     )
 
@@ -130,14 +126,6 @@ def download(request: Request) -> Response:
     if suffix == "bib":
         return Response(as_bibtex(answer.sources), media_type="application/x-bibtex", headers=headers)
     raise InputError("an answer is downloaded as .md or .bib")
-
-
-@posted
-def keep_pair(request: Request, _fields: Mapping[str, str]) -> Response:
-    """Add an answer to the pairs of its batch."""
-    is_new = add_pair(_answer_of(request), who_of(request))
-    address = f"/ask/answer/{request.path_params['job_id']}?added={'now' if is_new else 'before'}"
-    return RedirectResponse(address, status_code=303)
 
 
 def send_batches(request: Request) -> Response:
@@ -190,7 +178,6 @@ def _answer_document(answer: Answer) -> dict[str, Any]:
         "place": answer.batch.key,
         "draft": answer.pair["answer"],
         "is_refusal": answer.is_refusal,
-        "nearest": answer.nearest,
         "sentences": [
             {
                 **{name: getattr(claim, name) for name in names},
@@ -218,6 +205,5 @@ ROUTES = (
     Route("/ask", ask, methods=["POST"]),
     Route("/ask/document", add_document, methods=["POST"]),
     *(Route(f"/ask/{kind}/{{job_id}}", show_job) for kind in ("answer", "document")),
-    Route("/ask/answer/{job_id}/pair", keep_pair, methods=["POST"]),
     Route("/ask/download/{job_id}.{suffix}", download),
 )

@@ -1,13 +1,12 @@
 """Answers to questions about a batch, verified step by step by the stages of the pipeline.
 
-The offline rules can only answer their own questions. For others the answer consists of sentences of the
-passages that source verification accepts, or of the refusal text.
+The offline rules can only answer their own questions. For others the answer is a sentence of the passages
+that source verification accepts, or the refusal text.
 """
 
-import json
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from qa_pipeline.review.jobs import Jobs
 from qa_pipeline.review.pair import AnswerSpan, ClaimView, Support, answer_spans, claim_views, support_of
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import tables
-from qa_pipeline.storage.files import rewrite, version_of
+from qa_pipeline.storage.files import version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -43,7 +42,6 @@ from qa_pipeline.storage.table_schema import ChunkRow, PairRow, typed_rows
 from qa_pipeline.text.language import segment_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_verifier import verify_claims
-from qa_pipeline.verification.refusals import judge_refusals
 
 ASKED = "asked"
 """Batch of these calls in the store of replies, so that questions cost no batch."""
@@ -55,10 +53,6 @@ _MOST_OPEN = 4
 """Batches whose search index stays in memory."""
 _MOST_TRIED = 16
 """Most similar sentences to verify; each costs about 25 ms."""
-_MOST_SENTENCES = 3
-"""Sentences of an offline answer."""
-_NEARLY = 0.1
-"""Cosine by which further sentences may be below the best."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +81,6 @@ class Answer:
     claims: list[ClaimView]
     spans: list[AnswerSpan]
     verdict: dict[str, Any] | None = None  # the row of verdicts that the pair would get
-    nearest: str | None = None  # for a refusal in doubt, the sentence closest to an answer
     assessment: dict[str, Any] | None = None
     sources: Sequence[dict[str, Any]] = ()  # the chunks that prove the claims
     similarity: float = 0.0  # cosine of question and answer
@@ -145,9 +138,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _OpenBatch:
-    """A batch in memory, with the versions of its files."""
+    """A batch in memory."""
 
-    versions: tuple[object, ...]
     documents: pl.DataFrame
     chunks: pl.DataFrame
     embeddings: pl.DataFrame
@@ -160,21 +152,15 @@ class Asking:
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
         self.jobs = Jobs()
-        self._open: OrderedDict[tuple[Layout, str], _OpenBatch] = OrderedDict()
+        self._read_cached = lru_cache(_MOST_OPEN)(self._read)
 
     def open(self, batch: AskedBatch) -> _OpenBatch:
-        """Return the tables and the search index of a batch."""
+        """Return the tables and the search index of a batch, read again when they change."""
         layout, name = batch.layout, batch.name
         versions = version_of(layout.index(name)), version_of(layout.table(tables.CHUNKS.name, name))
-        opened = self._open.pop((layout, name), None)
-        if opened is None or opened.versions != versions:
-            opened = self._read(layout, name, versions)
-        self._open[layout, name] = opened
-        while len(self._open) > _MOST_OPEN:
-            self._open.popitem(last=False)
-        return opened
+        return self._read_cached(layout, name, versions)
 
-    def _read(self, layout: Layout, batch: str, versions: tuple[object, ...]) -> _OpenBatch:
+    def _read(self, layout: Layout, batch: str, _versions: tuple[object, ...]) -> _OpenBatch:
         """Read the tables and the index of a batch."""
         index, embedder = layout.index(batch), self.resources.embedder
         try:
@@ -188,7 +174,7 @@ class Asking:
                 f"batch {batch!r} of {layout.out} cannot be searched ({error}); run qa-pipeline run first"
             ) from error
         retriever = Retriever(chunks, shard, embedder, self.resources.settings.retrieval)
-        return _OpenBatch(versions, documents, chunks, embeddings, retriever)
+        return _OpenBatch(documents, chunks, embeddings, retriever)
 
 
 def impatient(settings: Settings) -> Settings:
@@ -225,13 +211,7 @@ def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterato
     near = _Near(resources, batch, documents, chunks, vectors)
     pair = _draft(near, searched.chunks, row)
     yield near.answer(pair)
-    if pair["status"][0] != "drafted":
-        return
-    if pair["coverage"][0] == "none":
-        refusals = judge_refusals(pair, searched.chunks, resources.embedder, embeddings=searched.embeddings)
-        answerable = refusals.filter(pl.col("outcome") == "refused_answerable")
-        nearest = answerable["best_sentence"][0] if answerable.height else None
-        yield replace(near.answer(pair), nearest=nearest)
+    if pair["status"][0] != "drafted" or pair["coverage"][0] == "none":
         return
     claims = near.claims(pair)
     decided = verify_claims(claims, pair, documents, chunks, settings.verification)
@@ -282,38 +262,8 @@ def _draft(near: "_Near", chunks: pl.DataFrame, row: Mapping[str, Any]) -> pl.Da
         **drafting_rules(near.resources),
     )
     if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
-        return _from_sentences(near, pair, row["passage_ids"])
+        return _from_sentence(near, pair, row["passage_ids"])
     return pair
-
-
-def add_pair(answer: Answer, who: str) -> bool:
-    """Add an answer to the pairs of its batch for the next run; return False if it was added before."""
-    batch, pair = answer.batch, answer.pair
-    paths = dict(answer.documents.select("document_id", "path").iter_rows())
-    citations = [citation for citation in pair["citations"] if citation["document_id"] is not None]
-    cited_ids = list({citation["document_id"] for citation in citations})
-    cited = answer.documents.filter(pl.col("document_id").is_in(cited_ids))
-    added_id = hash_parts(pair["question"] or "", pair["answer"] or "")[:32]
-    fields = {
-        "id": added_id,
-        **{column: dict(pair)[column] for column in ("question", "answer", "language", "coverage")},
-        "citations": [
-            {"document": paths[citation["document_id"]], "quote": citation["quote"]} for citation in citations
-        ],
-        "added_by": who,
-        # qa-pipeline forget finds the pairs of a document by this hash
-        "cited_contents": cited["content_sha256"].drop_nulls().to_list(),
-    }
-    line = json.dumps(fields, ensure_ascii=False).encode() + b"\n"
-    is_new = True
-
-    def with_pair(content: bytes) -> bytes:
-        nonlocal is_new  # the file is read under its lock, so only this function knows its content
-        is_new = f'"id": "{added_id}"'.encode() not in content
-        return content + line if is_new else content
-
-    rewrite(batch.layout.added_pairs(batch.name), with_pair)
-    return is_new
 
 
 @dataclass(frozen=True)
@@ -375,8 +325,8 @@ class _Near:
         )
 
 
-def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]) -> pl.DataFrame:
-    """Return an answer of sentences of the passages, or the refusal if no sentence answers.
+def _from_sentence(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]) -> pl.DataFrame:
+    """Return the most similar sentence that answers, or the refusal.
 
     A sentence answers if source verification accepts it as the answer and its cosine to the question is at
     least `generation.guard.similarity`.
@@ -391,20 +341,18 @@ def _from_sentences(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]
     most_similar = np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
     likely = [index for index in most_similar if similarity[index] >= settings.generation.guard.similarity]
     documents = dict(near.chunks.select("chunk_id", "document_id").iter_rows())
-    tried = tables.PAIRS.frame([_quoting(row, [candidates[index]], passages, documents) for index in likely])
+    chosen = [candidates[index] for index in likely]
+    quoting = [_quoting(row, chunk_id, unit, passages, documents) for chunk_id, unit in chosen]
+    tried = tables.PAIRS.frame(quoting)
     # a person's question is answered as it is; only the sentences are checked
     tried = mark_flawed(tried, near.chunks, ignore=("not_standalone", "copied_passage"))
     claims = near.claims(tried)
     verdicts = verify_claims(claims, tried, near.documents, near.chunks, settings.verification)
     is_proved = (pl.col("verdict") == "supported").all()
     by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
-    proved = set(by_pair.agg(is_proved).filter("verdict")["pair_id"])
-    chosen = [index for index, pair_id in zip(likely, tried["pair_id"], strict=True) if pair_id in proved]
-    if not chosen:
-        return refused
-    best = [index for index in chosen if similarity[index] >= similarity[chosen[0]] - _NEARLY]
-    sentences = [candidates[index] for index in best[:_MOST_SENTENCES]]
-    return tables.PAIRS.frame([_quoting(row, sentences, passages, documents)])
+    proved = by_pair.agg(is_proved).filter("verdict")
+    best = tried.join(proved, on="pair_id", how="semi", maintain_order="left").head(1)
+    return best if best.height else refused
 
 
 def _sentences(passages: Mapping[str, Passage]) -> Iterator[tuple[str, Unit]]:
@@ -421,28 +369,26 @@ def _sentences(passages: Mapping[str, Passage]) -> Iterator[tuple[str, Unit]]:
 
 def _quoting(
     row: PairRow,
-    sentences: Sequence[tuple[str, Unit]],
+    chunk_id: str,
+    sentence: Unit,
     passages: Mapping[str, Passage],
     documents: Mapping[str, str],
 ) -> PairRow:
-    """Return a pair whose answer consists of sentences; `documents` are the document ids by chunk."""
-    numbers = {chunk_id: number for number, chunk_id in enumerate(passages, start=1)}
-    answer = " ".join(dict.fromkeys(sentence.text for _, sentence in sentences))
+    """Return a pair whose answer is a sentence; `documents` are the document ids by chunk."""
     return {
         **row,
-        "pair_id": hash_parts(ASKED, row["question"] or "", answer)[:32],
-        "answer": answer,
+        "pair_id": hash_parts(ASKED, row["question"] or "", sentence.text)[:32],
+        "answer": sentence.text,
         "coverage": "full",
-        "used_chunk_ids": list(dict.fromkeys(chunk_id for chunk_id, _ in sentences)),
+        "used_chunk_ids": [chunk_id],
         "citations": [
             {
-                "raw": f"[c{numbers[chunk_id]}]",
+                "raw": f"[c{list(passages).index(chunk_id) + 1}]",
                 "document_id": documents[chunk_id],
                 "chunk_id": chunk_id,
                 "quote": passages[chunk_id].text[sentence.start : sentence.end],
                 "number": None,
                 "resolution": "chunk",
             }
-            for chunk_id, sentence in sentences
         ],
     }

@@ -30,15 +30,11 @@ TEMPLATE = (
     "decision", "edited_answer", "edited_question", "evidence_quote", "who", "why", "decided_at",
 )  # fmt: skip
 """Columns of the template. People fill in those after `evidence`."""
-OF_SOURCES = ("no_evidence_found", "low_correctness", "wrong_citation", "one_sided")
-"""Reasons to reject because of the sources. They count against verification."""
-OF_QUALITY = (
-    "low_completeness", "low_relevance", "unclear_question", "dangling_reference", "low_question_quality",
+_REJECTIONS = (
+    "no_evidence_found", "low_correctness", "wrong_citation", "one_sided", "low_completeness",
+    "low_relevance", "unclear_question", "dangling_reference", "low_question_quality",
 )  # fmt: skip
-"""Reasons to reject a proved pair."""
-QUALITY = "quality"
-"""Prefix of reasons in `OF_QUALITY`."""
-REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in (*OF_SOURCES, *OF_QUALITY)}
+REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in _REJECTIONS}
 """Reason codes on the keys 1 to 9, with their words."""
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
 """Beginnings of cells that a spreadsheet reads as a formula, or hides."""
@@ -141,7 +137,7 @@ def read_decision_file(path: Path) -> ReadFile:
     file = open_rows(path, LIMITS, SUFFIXES, known_columns=TEMPLATE)
     unit = unit_of(path.name)
     is_spreadsheet = unit == "row"
-    needed = ("content_sha256", "decision", "who")
+    needed = ("batch", "pair_id", "content_sha256", "decision", "who")
     missing = [name for name in needed if is_spreadsheet and name not in file.columns]
     if missing:
         raise InputError(f"{path} has no column {', '.join(missing)}; make one with --template")
@@ -229,7 +225,7 @@ def _evidence_texts(claims: pl.DataFrame, chunks: pl.DataFrame, documents: pl.Da
 
 def why_in_words(why: str | None) -> str | None:
     """Return a reason with the words of its code; see `coded_reason` for its form."""
-    code, colon, note = (why or "").removeprefix(f"{QUALITY}: ").partition(": ")
+    code, colon, note = (why or "").partition(": ")
     return f"{REJECTIONS[code]}{colon}{note}" if code in REJECTIONS else why
 
 
@@ -237,4 +233,4 @@ def coded_reason(code: str, note: str) -> str:
     """Return a reason of a code and a note, as decisions store it."""
     if code not in REJECTIONS:
         raise InputError(f"{code[:40]!r} is not a reason to reject; choose from {', '.join(REJECTIONS)}")
-    return ": ".join(filter(None, [QUALITY if code in OF_QUALITY else "", code, note]))
+    return f"{code}: {note}" if note else code

@@ -32,7 +32,7 @@ from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import DecisionColumns, DecisionRow, PairRow, typed_rows
-from qa_pipeline.storage.tables import CLAIMS, DECISIONS, PAIRS
+from qa_pipeline.storage.tables import CLAIMS, PAIRS
 from qa_pipeline.verification.outcomes import fabricated_citations
 
 FIELDS = ("why", "edited_question", "edited_answer", "evidence_quote")
@@ -121,12 +121,6 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
     )
 
 
-def pending_decisions(tables: StoredTables, batch: str) -> int:
-    """Return the number of recorded decisions that wait for a run."""
-    applied = tables.optional(DECISIONS, batch)
-    return tables.decisions(batch).join(applied, on="decision_id", how="anti").height
-
-
 @dataclass(frozen=True, slots=True)
 class Taken:
     """Recorded decisions by batch, the number recorded before, and the problem of each refused line."""
@@ -146,7 +140,7 @@ class _Batch:
     """The state of a batch that decisions are compared with."""
 
     pairs: dict[str, PairRow]
-    with_claims: set[str]  # ids of pairs
+    claims: dict[str, str]  # id of the pair by claim
     content: dict[str, str]  # hash by pair
     unproved: set[str]  # ids of claims without evidence, and of their pairs
     fabricated: set[str]  # ids of pairs that cite a missing source
@@ -172,13 +166,15 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
         for number, row in fitting.items():
             target = row["pair_id"], row["claim_id"]
             counting = batch.standing.get(target)
-            is_recorded = row["decision_id"] in batch.recorded_ids
-            if targets[target] == 1 and is_recorded and _is_repeated(row, counting):
-                repeats += 1
-                continue
-            problem = _outdated(row, counting, is_recorded=is_recorded)
+            problem = _outdated(row, counting)
             if targets[target] > 1:
                 problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
+            elif row["decision_id"] in batch.recorded_ids:
+                still_counts = counting is not None and counting["decision_id"] == row["decision_id"]
+                if still_counts or row["decision"] == REOPENED:
+                    repeats += 1
+                    continue
+                problem = problem or "it was recorded before and undone; change decided_at to repeat it"
             if problem:
                 problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
                 continue
@@ -197,7 +193,10 @@ def _fitting_rows(
     """Return the lines that fit the present pairs as rows, and add a problem for each other line."""
     fitting: dict[int, DecisionColumns] = {}
     for number, line in lines.items():
-        pair = batch.pairs[line.pair_id or ""]
+        pair = batch.pairs.get(line.pair_id or "")
+        if pair is None or (line.claim_id and batch.claims.get(line.claim_id) != line.pair_id):
+            problems[number] = about_pair(line.model_dump(), "its batch has no such pair or claim")
+            continue
         row = _row(_with_new_texts(line, pair), batch_name)
         problem = _unfit(row, batch) or _changed_text(line, pair)
         if problem:
@@ -208,39 +207,15 @@ def _fitting_rows(
 
 
 def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[str, dict[int, DecisionLine]]:
-    """Return the lines by batch, with the pair of each, and add a problem for lines without a batch."""
-    names = {line.batch for line in file.lines.values()}
-    has_claims = any(line.claim_id for line in file.lines.values())
-    ids = [*{line.claim_id or line.pair_id for line in file.lines.values()} - {None}]
-    owners: dict[str, dict[str, str]] = defaultdict(dict)  # id of a pair or claim → batch → id of its pair
-    for path in layout.tables(PAIRS.name):
-        if None not in names and path.stem not in names:
-            continue
-        targets = [read_table(path, PAIRS, ["pair_id"]).select("pair_id", target="pair_id")]
-        claims = layout.table(CLAIMS.name, path.stem)
-        if has_claims and claims.is_file():
-            columns = read_table(claims, CLAIMS, ["pair_id", "claim_id"])
-            targets.append(columns.select("pair_id", target="claim_id"))
-        for pair_id, target in pl.concat(targets).filter(pl.col("target").is_in(ids)).iter_rows():
-            owners[target][path.stem] = pair_id
+    """Return the lines by batch, and add a problem for each line of an unknown batch."""
+    stored = {path.stem for path in layout.tables(PAIRS.name)}
     batches: dict[str, dict[int, DecisionLine]] = defaultdict(dict)
     for number, line in file.lines.items():
-        target = line.claim_id or line.pair_id or ""
-        fitting = {
-            name: pair_id
-            for name, pair_id in owners.get(target, {}).items()
-            if line.batch in (None, name) and line.pair_id in (None, pair_id)
-        }
-        if len(fitting) == 1:
-            ((name, pair_id),) = fitting.items()
-            batches[name][number] = line.model_copy(update={"pair_id": pair_id})
-            continue
-        problem = f"there is no pair or claim with the id {target[:40]!r}"
-        if fitting:
-            problem = f"{target[:40]!r} is in the batches {', '.join(fitting)}; fill in the column batch"
-        elif not target:
-            problem = "pair_id and claim_id are missing"
-        problems[number] = about_pair(line.model_dump(), problem)
+        if line.batch in stored:
+            batches[line.batch][number] = line
+        else:
+            problem = f"there is no batch {line.batch!r}; copy it from the template"
+            problems[number] = about_pair(line.model_dump(), problem)
     return batches
 
 
@@ -254,7 +229,7 @@ def _read(layout: Layout, name: str, pair_ids: set[str]) -> _Batch:
     counting = typed_rows(standing(recorded), DecisionRow)
     return _Batch(
         pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
-        with_claims=set(claims["pair_id"]),
+        claims=dict(claims.select("claim_id", "pair_id").iter_rows()),
         content=content_hashes(pairs, claims),
         unproved={*unproved["pair_id"], *unproved["claim_id"]},
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
@@ -327,7 +302,8 @@ def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | 
         return "one of its claims has no evidence in the documents"
     if row["claim_id"] is None and row["pair_id"] in batch.fabricated:
         return "it cites a source that does not exist; edit the answer, which drops that citation"
-    if row["claim_id"] is None and pair["coverage"] != "none" and row["pair_id"] not in batch.with_claims:
+    is_answer = row["claim_id"] is None and pair["coverage"] != "none"
+    if is_answer and row["pair_id"] not in batch.claims.values():
         return "the answer makes no claim that can be proved"
     return None
 
@@ -345,20 +321,11 @@ def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> 
     return None
 
 
-def _is_repeated(row: DecisionColumns, counting: DecisionRow | None) -> bool:
-    """Return True if a recorded decision still counts, or took another back."""
-    still_counts = counting is not None and counting["decision_id"] == row["decision_id"]
-    return still_counts or bool(row["decision"] == REOPENED)
-
-
-def _outdated(row: DecisionColumns, counting: DecisionRow | None, *, is_recorded: bool) -> str | None:
+def _outdated(row: DecisionColumns, counting: DecisionRow | None) -> str | None:
     """Return the reason why a decision cannot replace the decision that counts."""
-    again = "to repeat it, change decided_at or why"
-    if counting is None and row["decision"] == REOPENED:
-        return "there is no decision to take back"
     if counting is None:
-        return f"it was taken back; {again}" if is_recorded else None
-    other = f"the decision that counts ({counting['decision']} by {counting['who'][:40]!r})"
+        return "there is no decision to take back" if row["decision"] == REOPENED else None
     if row["decided_at"] and counting["decided_at"] and row["decided_at"] < counting["decided_at"]:
-        return f"it was made before {other}"
-    return f"it was recorded before {other}; {again}" if is_recorded else None
+        name = counting["who"][:40]
+        return f"it was made before the decision that counts ({counting['decision']} by {name!r})"
+    return None

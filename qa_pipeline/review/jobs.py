@@ -8,7 +8,7 @@ import queue
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,14 +29,8 @@ class Job:
     job_id: str = field(default_factory=lambda: secrets.token_urlsafe(12))
     value: Any = None
     steps: int = 0
-    progress: str = ""
     is_done: bool = False
     problem: str | None = None
-
-    def report(self, progress: str) -> None:
-        """Set the progress message."""
-        self.progress = progress
-        self.steps += 1
 
 
 class Jobs:
@@ -48,8 +42,8 @@ class Jobs:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def start(self, title: str, work: Callable[[Job], Iterator[Any]]) -> Job:
-        """Start work that yields better and better values, or raise InputError if too many jobs wait."""
+    def start(self, title: str, values: Iterator[Any]) -> Job:
+        """Start a job that yields better and better values, or raise InputError if too many jobs wait."""
         job = Job(title)
         with self._lock:
             unfinished = [other for other in self._jobs.values() if not other.is_done]
@@ -62,7 +56,7 @@ class Jobs:
                 # the interpreter does not wait for a daemon, so Ctrl-C always ends a server
                 self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
                 self._thread.start()
-        self._waiting.put((job, work(job)))
+        self._waiting.put((job, values))
         return job
 
     def get(self, job_id: str) -> Job:

@@ -1,23 +1,19 @@
-"""The pages: queue, overview, a pair next to its source, and documents."""
+"""The pages: queue, a pair next to its source, and documents."""
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
-from qa_pipeline.pipeline.report import finished_batches, report
 from qa_pipeline.review.decision_files import REJECTIONS
-from qa_pipeline.review.decisions import FIELDS, Outcome, decide, decided_pair, pending_decisions
+from qa_pipeline.review.decisions import FIELDS, Outcome, decide, decided_pair
 from qa_pipeline.review.pair import Quote, pair_view
-from qa_pipeline.review.queue import LISTS, Filters, nothing_to_show, queue_page
+from qa_pipeline.review.queue import LISTS, Filters, queue_page
 from qa_pipeline.review.responses import page, posted, review_of, who_of
 from qa_pipeline.review.source import SourceView, find_document, number_in, source_view, span_in
-from qa_pipeline.text.rendering import words
 
 _PICTURE_SECONDS = 600
 """Time that a browser may keep a picture; its address contains the hash of the file."""
@@ -27,35 +23,7 @@ def show_queue(request: Request) -> Response:
     """Show a page of the pairs that match the filters."""
     review, filters = review_of(request), Filters.from_query(request.query_params)
     view = queue_page(review.queue, filters, number_in(request.query_params, "page") or 1)
-    hint = None if view["every"] or view["problems"] else nothing_to_show(review.layout)
-    return page(request, "queue.html.j2", view=view, filters=filters, hint=hint)
-
-
-def show_overview(request: Request) -> Response:
-    """Show the input and output of each stage over all batches."""
-    layout = review_of(request).layout
-    summary = report(layout, finished_batches(layout))
-    stages = []
-    for steps in summary.steps.partition_by("stage", maintain_order=True):
-        total, *parts = steps.to_dicts()  # the first row of a stage is its total
-        bars = [(_label(part), part["count"]) for part in parts]
-        if total["count"]:
-            stages.append((total, sorted(bars, key=lambda bar: -bar[1])))
-    return page(
-        request,
-        "overview.html.j2",
-        stages=stages,
-        incomplete=summary.incomplete,
-        hint=nothing_to_show(layout),
-        decisions=summary.decisions.get("recorded since the last run", 0),
-        out=layout.out,
-    )
-
-
-def _label(part: Mapping[str, Any]) -> str:
-    """Return a part of a stage in words, with its reason."""
-    name = words(part["what"])
-    return f"{name}: {in_words(part['reason'])}" if part["reason"] else name
+    return page(request, "queue.html.j2", view=view, filters=filters, out=review.layout.out)
 
 
 def show_pair(request: Request) -> Response:
@@ -90,7 +58,6 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: Outcome) ->
         now=decided_pair(review.tables, batch, pair_id),
         before=before if before and before.last else None,
         attempt={"fields": fields, "problem": outcome.problem},
-        pending=pending_decisions(review.tables, batch),
         reasons=REJECTIONS,
         claim_labels={claim.claim_id: f"c{claim.number}" for claim in view.claims},
         is_editing=any(fields[name] for name in FIELDS if name != "why"),
@@ -150,7 +117,6 @@ def send_page(request: Request) -> Response:
 
 ROUTES = (
     Route("/", show_queue),
-    Route("/overview", show_overview),
     Route("/pair/{batch}/{pair_id}", show_pair),
     Route("/pair/{batch}/{pair_id}/decision", take_decision, methods=["POST"]),
     Route("/document/{batch}/{document_id}", show_document),

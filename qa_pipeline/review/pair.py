@@ -14,6 +14,8 @@ from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.review.decision_files import why_in_words
 from qa_pipeline.review.stored import StoredTables
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import ChunkRow, PairRow, typed_rows
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
@@ -203,6 +205,16 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     )
 
 
+def draw_pairs(layout: Layout, batches: Sequence[str], count: int, verdicts: Sequence[str]) -> list[PairView]:
+    """Draw generated pairs with one of the verdicts, at random but always the same."""
+    columns = ("batch", "pair_id", "verdict", "expected_verdict")
+    tables = [read_table(layout.table(VERDICTS.name, batch), VERDICTS, columns) for batch in batches]
+    rows = pl.concat(tables).filter(pl.col("verdict").is_in(verdicts), pl.col("expected_verdict").is_null())
+    drawn = rows.sort("pair_id").head(count)  # ids are hashes
+    stored = StoredTables(layout)
+    return [pair_view(stored, batch, pair_id) for batch, pair_id in drawn.select("batch", "pair_id").rows()]
+
+
 def claim_views(
     claims: pl.DataFrame, verdicts: pl.DataFrame, chunks: Mapping[str, ChunkRow], paths: Mapping[str, str]
 ) -> Iterator[ClaimView]:
@@ -257,23 +269,19 @@ def _evidence(claim: Mapping[str, Any], chunks: Mapping[str, ChunkRow], paths: M
 def _closest(
     refusal: Mapping[str, Any], chunks: Mapping[str, ChunkRow], paths: Mapping[str, str]
 ) -> Quote | None:
-    """Return the sentence that is closest to an answer for a refusal, or its chunk if it was changed."""
+    """Return the chunk that is closest to an answer for a refusal."""
     chunk = chunks.get(refusal["best_chunk_id"])
     if chunk is None:
         return None
-    sentence = refusal["best_sentence"] or ""
-    offset = chunk["text"].find(sentence) if sentence else -1
-    text = chunk["text"] if offset < 0 else sentence
-    start = chunk["char_start"] + max(offset, 0)
     return Quote(
         document_id=chunk["document_id"],
         path=paths.get(chunk["document_id"], chunk["document_id"]),
         chunk_id=chunk["chunk_id"],
         section=" › ".join(chunk["section_path"]),
         page=chunk["page_first"],
-        start=start,
-        end=start + len(text),
-        text=text,
+        start=chunk["char_start"],
+        end=chunk["char_end"],
+        text=chunk["text"],
         similarity=refusal["similarity"],
     )
 

@@ -20,14 +20,10 @@ from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 from qa_pipeline.text.rendering import words
 
-SAMPLE_OF_VERDICT = 50
-"""Pairs in the sample of each verdict."""
 PAGE = 50
 """Pairs on a page of the queue."""
 MOST_CHOICES = 300
 """Most frequent values that a filter offers."""
-_LONGEST_TEXT = 400
-"""Characters of a question or an answer in the queue."""
 PAIR_COLUMNS = pl.Schema(
     {
         "batch": pl.String(),
@@ -44,11 +40,10 @@ PAIR_COLUMNS = pl.Schema(
         "documents": pl.List(pl.String()),
         "turn": pl.UInt32(),
         "lot": pl.UInt64(),
-        "is_drawn": pl.Boolean(),
     }
 )
-"""A pair: `documents` are paths of its evidence, `turn` counts pairs of its batch and reason by uncertainty,
-`lot` is a random number, and `is_drawn` marks the sample of its verdict."""
+"""A pair: `documents` are paths of its evidence, `turn` counts pairs of its batch and reason by
+uncertainty, and `lot` is a random number."""
 DECIDED = pl.Schema(dict.fromkeys(("batch", "pair_id", "decision", "who"), pl.String()))
 """The last decision about a pair that still applies."""
 QUEUE = pl.Schema({**PAIR_COLUMNS, **DECIDED})
@@ -59,8 +54,8 @@ _GENERATED = pl.col("expected_verdict").is_null()
 WAITING = "waiting"
 LISTS = {
     WAITING: ("Waiting", _GENERATED & (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()),
-    "rejected": ("Sample of rejected", pl.col("is_drawn") & (pl.col("verdict") == "rejected")),
-    "accepted": ("Sample of accepted", pl.col("is_drawn") & (pl.col("verdict") == "accepted")),
+    "rejected": ("Rejected", _GENERATED & (pl.col("verdict") == "rejected")),
+    "accepted": ("Accepted", _GENERATED & (pl.col("verdict") == "accepted")),
     "decided": ("Decided", pl.col("decision").is_not_null()),
     "known": ("Known answers", ~_GENERATED),
     "all": ("All", _GENERATED),
@@ -234,15 +229,13 @@ class Queue:
 
 
 def _in_order(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Sort pairs for review, undecided first, and mark the first pairs of each verdict as its sample."""
+    """Sort pairs for review: undecided pairs by turn, then the others at random."""
     is_undecided = pl.col("verdict") == "needs_review"
     order = pl.when(is_undecided).then(pl.col("turn").cast(pl.UInt64)).otherwise("lot")
-    index = pl.int_range(pl.len()).over("verdict", "expected_verdict")
-    is_drawn = _GENERATED & (index < SAMPLE_OF_VERDICT)
-    return pairs.sort(~is_undecided, order, maintain_order=True).with_columns(is_drawn=is_drawn)
+    return pairs.sort(~is_undecided, order, maintain_order=True)
 
 
-def read_pairs(layout: Layout, batch: str, seed: str = "0") -> tuple[pl.DataFrame, str | None]:
+def read_pairs(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
     """Read the pairs of a batch (`PAIR_COLUMNS`), or the problem with its tables."""
     columns = {
         PAIRS: ("pair_id", "question", "answer", "language", "question_type"),
@@ -266,8 +259,8 @@ def read_pairs(layout: Layout, batch: str, seed: str = "0") -> tuple[pl.DataFram
     # a pair is as certain as its least certain claim
     certainty = (pl.col("similarity").fill_null(0.0) - _MIDDLE).abs().min()
     certainties = claims.group_by("pair_id").agg(certainty=certainty)
-    lots = [int(hash_parts(seed, pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
-    rows = verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()), is_drawn=False)
+    lots = [int(hash_parts("0", pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
+    rows = verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()))
     for frame in (pairs, certainties, documents):
         rows = rows.join(frame, on="pair_id", how="left", maintain_order="left")
     turn = pl.col("certainty").fill_null(1.0).rank("ordinal").over("verdict", "reason")
@@ -302,11 +295,10 @@ def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
     pages = max(1, math.ceil(len(listed) / PAGE))
     number = min(max(number, 1), pages)
     indices = listed.slice((number - 1) * PAGE, PAGE)
-    page_rows = rows[indices].with_columns(pl.col("question", "answer").str.head(_LONGEST_TEXT))
     return {
         "lists": _list_counts(rows, filters),
         "facets": _facets(rows, filters),
-        "rows": [{**row, "reason": in_words(row["reason"] or "")} for row in page_rows.to_dicts()],
+        "rows": [{**row, "reason": in_words(row["reason"] or "")} for row in rows[indices].to_dicts()],
         "number": number,
         "first": (number - 1) * PAGE + 1,
         "pages": pages,
@@ -347,9 +339,3 @@ def _facets(rows: pl.DataFrame, filters: Filters) -> list[dict[str, Any]]:
             }
         )
     return facets
-
-
-def nothing_to_show(layout: Layout) -> str:
-    """Return the remedy for an output folder without pairs."""
-    command = f"qa-pipeline run CORPUS --out {layout.out}"
-    return f"{layout.out} has no pairs yet; run {command} and load this page again."

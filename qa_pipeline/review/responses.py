@@ -22,8 +22,6 @@ from qa_pipeline.text.rendering import render_html, shorten
 
 _TOKEN_BYTES = 32
 """As many as the secrets module takes to be safe from guessing."""
-_LONGEST_WHO = 200
-"""Characters of a name in a decision."""
 
 
 class Access:
@@ -48,7 +46,7 @@ class Access:
     def who_sent(self, request: Request) -> str | None:
         """Return the name of the user, if signed in."""
         if self.user_header is not None:
-            return shorten(request.headers.get(self.user_header, ""), _LONGEST_WHO) or None
+            return shorten(request.headers.get(self.user_header, "")) or None
         cookie = request.cookies.get(cookie_name(request), "")
         return self._who if hmac.compare_digest(cookie.encode(), self.cookie.encode()) else None
 

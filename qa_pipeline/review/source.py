@@ -11,7 +11,6 @@ from urllib.parse import quote, urlencode
 
 import polars as pl
 
-from qa_pipeline.curation.forgetting import unknown_document
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.files import DocumentFailure, read_bytes
 from qa_pipeline.documents.formats.pdf.page_images import Span
@@ -23,16 +22,13 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow, typed_rows
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
+from qa_pipeline.text.rendering import first_names
 
 LONGEST_PART = 60_000
 """Characters of a part, about 20 printed pages."""
 _OFFSET = re.compile("[0-9]{1,9}")
 _VIEW_FIELDS = ("part", "page", "view")
 """Fields of an address that choose the part of a document."""
-_SHORTEST_ID = 6
-"""Least characters of an abbreviated id."""
-_MOST_NAMED = 5
-"""Documents that an error names."""
 SECONDS = 20.0
 """Time to draw a page."""
 
@@ -90,14 +86,13 @@ class PageFiles:
         return self._latest[1]
 
     def _read(self, document: DocumentRow) -> bytes:
-        """Return the content of a document's file, even if it was renamed."""
+        """Return the content of a document's file, or raise InputError if it has changed."""
         origin = self._layout.origin(document["batch"])
         if not origin.is_file():
             raise InputError(f"it is not recorded where {document['path']} was read from")
         files = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
-        same_path_first = sorted(files.list(), key=lambda file: file.path != document["path"])
-        for file in same_path_first:
-            if file.failure is not None or file.size not in (document["size"], None):
+        for file in files.list():
+            if file.failure is not None or file.path != document["path"]:
                 continue
             try:
                 content = read_bytes(file, self._limits.max_bytes)
@@ -105,9 +100,7 @@ class PageFiles:
                 raise InputError(f"{document['path']}: {failure.detail}") from failure
             if hashlib.sha256(content).hexdigest() == document["content_sha256"]:
                 return content
-        raise InputError(
-            f"no file of {files.name} has the content of {document['path']}; run the batch again"
-        )
+        raise InputError(f"{document['path']} has changed or is gone; run batch {files.name} again")
 
 
 def _png(reply: bytes) -> bytes:
@@ -136,7 +129,6 @@ class SourceView:
     pages: list[int]
     picture: str | None
     has_evidence: bool
-    goes_on: bool  # the evidence ends on a later page
     problem: str | None  # why the picture cannot be shown
     query: Mapping[str, str]
 
@@ -176,7 +168,7 @@ def source_view(
     first, last = evidence or (0, 0)
     pages = document["pages"] if document["format"] == "pdf" else []
     numbers = [page["number"] for page in pages]
-    number, picture, problem, goes_on = None, None, None, False
+    number, picture, problem = None, None, None
     if pages and query.get("view") != "text":
         page_of_evidence = bisect_right([page["start"] for page in pages], first) - 1
         number = number_in(query, "page") or numbers[max(page_of_evidence, 0)]
@@ -188,8 +180,7 @@ def source_view(
             path = f"/page/{quote(batch, safe='')}/{quote(document_id, safe='')}/{number}.png"
             span = {"start": first, "end": last} if evidence else {}
             picture = f"{path}?{urlencode({'of': document['content_sha256'] or '', **span})}"
-            goes_on = last > pages[numbers.index(number)]["end"]
-    starts = _part_starts(text)
+    starts = list(range(0, max(1, len(text)), LONGEST_PART))
     part = min(number_in(query, "part") or bisect_right(starts, first), len(starts))
     start, end = starts[part - 1], [*starts, len(text)][part]
     marked_start, marked_end = (min(max(offset, start), end) for offset in (first, last))
@@ -207,7 +198,6 @@ def source_view(
         pages=numbers,
         picture=picture,
         has_evidence=evidence is not None,
-        goes_on=goes_on,
         problem=problem,
         query=query,
     )
@@ -233,29 +223,17 @@ def number_in(query: Mapping[str, str], name: str) -> int | None:
     return int(value) if _OFFSET.fullmatch(value) and int(value) >= 1 else None
 
 
-def _part_starts(text: str) -> list[int]:
-    """Return the offsets of the parts of a text, if possible at the start of lines."""
-    starts = [0]
-    while len(text) - starts[-1] > LONGEST_PART:
-        latest = starts[-1] + LONGEST_PART
-        newline = text.rfind("\n", starts[-1] + LONGEST_PART // 2, latest)
-        starts.append(latest if newline < 0 else newline + 1)
-    return starts
-
-
 def find_by_name(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow]]:
-    """Find the only document with this path, BATCH/PATH, id or beginning of its id, and its chunks."""
-    by_id = pl.col("document_id").str.starts_with(name) if len(name) >= _SHORTEST_ID else pl.lit(value=False)
+    """Find the only document with this path, BATCH/PATH or id, and its chunks."""
     full_path = pl.concat_str("batch", pl.lit("/"), "path")
     tables = (read_table(path, DOCUMENTS) for path in layout.tables(DOCUMENTS.name))
     documents = pl.concat([DOCUMENTS.empty(), *tables])
-    matching = documents.filter(by_id | (pl.col("path") == name) | (full_path == name))
-    exact = matching.filter((pl.col("document_id") == name) | (full_path == name))
-    rows = list(typed_rows(exact if exact.height else matching, DocumentRow))
+    is_named = (pl.col("document_id") == name) | (pl.col("path") == name) | (full_path == name)
+    rows = list(typed_rows(documents.filter(is_named), DocumentRow))
     if not rows:
-        raise unknown_document(documents.select("batch", "path"), name)
+        raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
     if len(rows) > 1:
-        paths = ", ".join(f"{row['batch']}/{row['path']}" for row in rows[:_MOST_NAMED])
+        paths = first_names([f"{row['batch']}/{row['path']}" for row in rows])
         raise InputError(f"{len(rows)} documents are called {name!r}: {paths}; give batch and path, or an id")
     path, chunks = layout.table(CHUNKS.name, rows[0]["batch"]), CHUNKS.empty()
     if path.is_file():  # a run may stop before it is written
@@ -286,24 +264,3 @@ def split_at_borders(document: DocumentRow, chunks: Sequence[ChunkRow]) -> Itera
         yield kind, title
     if position < len(text):
         yield "text", text[position:]
-
-
-def describe(row: DocumentRow, chunks: Sequence[ChunkRow]) -> list[tuple[str, str]]:
-    """Return the facts of a document as names and values."""
-    counts = {"sections": len(row["sections"]), "pages": len(row["pages"]), "chunks": len(chunks)}
-    fields = {
-        "document": row["document_id"],
-        "file": f"{row['batch']}/{row['path']}",
-        "status": ", ".join(filter(None, [row["status"], row["reason"], row["detail"]])),
-        "title": row["title"],
-        "format": row["format"],
-        "languages": ", ".join(f"{part['language']} {part['share']:.0%}" for part in row["languages"]),
-        "characters": f"{len(row['text'] or ''):,}",
-        **{name: f"{count:,}" for name, count in counts.items()},
-        "left out": ", ".join(f"{part['what']} {part['pieces']}" for part in row["left_out"]),
-        "personal data": ", ".join(f"{part['kind']} {part['count']}" for part in row["masked"]),
-        "near duplicate of": row["near_duplicate_of"],
-        "licence": row["licence"],
-        "source": row["source_uri"],
-    }
-    return [(name, value) for name, value in fields.items() if value]

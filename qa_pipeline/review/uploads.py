@@ -15,20 +15,16 @@ from qa_pipeline.documents.formats.registry import SUFFIXES, format_of
 from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun, cut_documents, read_batch
-from qa_pipeline.records import ProgressCallback
 from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
 from qa_pipeline.review.asking import AskedBatch
-from qa_pipeline.review.jobs import Job
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS
-from qa_pipeline.text.rendering import shorten, words
+from qa_pipeline.text.rendering import shorten
 
 DOCUMENT = "document"
 """The batch of every upload, and the name of its file."""
-_MOST_NAME = 120
-"""Characters of the name of an upload on the screen."""
 _FOLDER = re.compile(r"[0-9a-f]{64}\.[a-z0-9_+-]{1,16}")
 """Hash of the content and suffix of its format."""
 
@@ -70,9 +66,7 @@ def _upload(folder: Path) -> AskedBatch | None:
     return AskedBatch(f"upload:{folder.name}", DOCUMENT, layout, title)
 
 
-def read_document(
-    resources: Resources, layout: Layout, name: str, content: bytes, job: Job
-) -> Iterator[AskedBatch]:
+def read_document(resources: Resources, layout: Layout, name: str, content: bytes) -> Iterator[AskedBatch]:
     """Read an uploaded document and yield its batch, the only value of this job."""
     suffix = PurePosixPath(name.lower()).suffix
     if format_of(f"a{suffix}") is None:
@@ -85,7 +79,7 @@ def read_document(
     if earlier is not None:
         yield earlier
         return
-    title = shorten(name.replace("\\", "/").rpartition("/")[2], _MOST_NAME)
+    title = shorten(name.replace("\\", "/").rpartition("/")[2])
     with locked(layout.out, shared=True):
         write_bytes(folder / "corpus" / DOCUMENT / f"{DOCUMENT}{suffix}", content)
         write_bytes(folder / "name.txt", title.encode())
@@ -93,7 +87,7 @@ def read_document(
         own = {"corpus": str(folder / "corpus"), "out": folder, "cache": resources.layout.stores}
         settings = resources.settings.model_copy(update=own)
         alone = Resources(settings, embedder=resources.embedder, run=resources.run)
-        documents = read_batch(StageRun(alone, DOCUMENT, notify=_progress(job, DOCUMENTS.name)))
+        documents = read_batch(StageRun(alone, DOCUMENT))
         document = documents.row(0, named=True)
         if document["status"] != "parsed":
             reason = in_words(document["reason"], document["detail"])
@@ -101,13 +95,8 @@ def read_document(
         chunks = cut_documents(alone, documents)
         if not chunks.height:
             raise InputError("the document has no text to search; is it a scan?")
-        embeddings = embed_chunks(chunks, alone.embedder, _progress(job, EMBEDDINGS.name))
+        embeddings = embed_chunks(chunks, alone.embedder)
         for table, frame in ((DOCUMENTS, documents), (CHUNKS, chunks), (EMBEDDINGS, embeddings)):
             write_table(alone.layout.table(table.name, DOCUMENT), frame, table)
         write_bytes(alone.layout.index(DOCUMENT), dump_index(build_index(embeddings)))
     yield AskedBatch(f"upload:{folder.name}", DOCUMENT, alone.layout, title)
-
-
-def _progress(job: Job, stage: str) -> ProgressCallback:
-    job.report(words(stage))
-    return lambda done, total: job.report(f"{words(stage)}: {done} / {total}")

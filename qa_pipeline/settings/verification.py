@@ -137,11 +137,9 @@ class TrainingSettings(Group):
     system_prompt: str | None = None
     """System prompt of every example; none uses the prompt file of the pair's language."""
     max_tokens: int = Field(4096, gt=0)
-    """Most tokens of an example; a longer example loses its distractors, or is left out."""
+    """Most tokens of an example; a longer example is left out."""
     distractors: int = Field(2, ge=0)
     """Number of passages without evidence in the layout with_distractors."""
-    max_examples_per_document: int | None = Field(None, gt=0)
-    """Most examples per document; those with the best composite scores are kept."""
 
 
 class QualitySettings(Group):

@@ -95,12 +95,8 @@ class Layout:
 
     @property
     def uploads(self) -> Path:
-        """Return the folder of documents uploaded and pairs added in the review app."""
+        """Return the folder of documents uploaded in the review app."""
         return self.out / "asked"
-
-    def added_pairs(self, batch: str) -> Path:
-        """Return the file of pairs that people added to a batch. Its next run imports them."""
-        return self._of_batch(self.uploads / "added", batch, ".jsonl")
 
     @property
     def forgotten(self) -> Path:

@@ -48,7 +48,6 @@ PROVENANCE = pl.Struct(
     {
         **_texts("origin", "generator", "prompt_hash", "judge", "thresholds_id"),
         "citation_quality": pl.Float64(),
-        "citation_precision": pl.Float64(),
         "source_uris": STRINGS,
         "licences": STRINGS,
     }
@@ -207,10 +206,6 @@ VERDICTS = Table(
         column("citation_existence", F64, "Share of citations that point to a document or passage of the batch; null without citations.", nullable=True),
         column("citation_accuracy", F64, "Share of citations that support a claim: the cited source contains the evidence of a supported claim, and the cited quote if there is one. Null without citations or claims.", nullable=True),
         column("citation_quality", F64, "0.4 citation_existence + 0.3 citation_accuracy + 0.3 grounding in bands (above 0.8: 1, above 0.5: 0.7, else 0).", nullable=True),
-        column("citation_precision", F64, "Share of the distinct cited passages and documents that support a claim.", nullable=True),
-        column("citation_completeness", F64, "Share of claims that are supported by the cited passages and documents alone; null without claims.", nullable=True),
-        column("source_coverage", F64, "Multi-source coverage: share of the cited documents that support a claim.", nullable=True),
-        column("cited_documents", I32, "Number of documents cited.", nullable=True),
         column("duplicate_of", S, "The kept pair that this pair repeats, or is an alternative to.", nullable=True),
         column("expected_verdict", S, "Correct verdict of a known-answer pair, set by its author.", nullable=True),
         column("thresholds_id", S, "Id of the thresholds behind the verdict."),

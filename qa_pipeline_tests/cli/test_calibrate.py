@@ -4,8 +4,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from qa_pipeline.calibration.fitting import read_all_rows
-from qa_pipeline.errors import InputError
 from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -61,25 +59,8 @@ def test_files_that_nothing_can_be_fitted_on_are_reported(tmp_path: Path, change
     [
         (("--target-precision", "1"), "--target-precision"),
         (("--confidence", "0"), "--confidence"),
-        (("--name", "My Own"), "--name 'My Own'"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_named(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     found = invoke("calibrate", "--data", written(tmp_path / "set.parquet", items()), *options)
     assert (found.code, told in found.stderr) == (2, True)
-
-
-def test_premises_and_hypotheses_are_rows_whose_source_is_the_premise(tmp_path: Path) -> None:
-    frame = pl.DataFrame(
-        {
-            "premise": ["A.", "A.", "B."],
-            "hypothesis": ["C.", "D.", "E."],
-            "label": [1, 0, 1],
-            "language": ["sv"] * 3,
-        }
-    )
-    read = read_all_rows(written(tmp_path / "nli.parquet", frame))
-    assert read.items["group_id"].n_unique() == 2
-    assert read.items.row(0, named=True)["context"] == ["A."]
-    with pytest.raises(InputError, match="hypothesis"):
-        read_all_rows(written(tmp_path / "less.parquet", frame.drop("hypothesis")))

@@ -45,27 +45,12 @@ def test_a_gate_passes_fails_and_refuses_with_codes_of_their_own(
     assert "does not exist" in ran.stderr
 
 
-def test_a_gate_that_failed_has_written_what_it_says(good: Path, worse: Path, tmp_path: Path) -> None:
-    ran = gate(worse, "--baseline", good, "--out", tmp_path / "out", "--json")
-    assert json.loads(ran.stdout) == json.loads((tmp_path / "out" / "gate.json").read_text())
-    assert "failed" in (tmp_path / "out" / "gate.md").read_text()
-
-
-def test_a_threshold_that_names_no_metric_is_for_faithfulness(good: Path) -> None:
-    assert gate(good, "--threshold", "0.7").code == OK
-    assert gate(good, "--threshold", "0.95").code == FAILED
-    assert gate(good, "--threshold", "grounding=0.95").code == FAILED
-    assert gate(good, "--threshold", "grounding=0.7", "--threshold", "faithfulness=0.7").code == OK
-
-
-def test_a_comparison_prints_and_writes_the_same_figures(good: Path, worse: Path, tmp_path: Path) -> None:
-    ran = invoke("eval", "compare", good, worse, "--json", "--out", tmp_path / "out")
+def test_a_comparison_prints_its_figures(good: Path, worse: Path) -> None:
+    ran = invoke("eval", "compare", good, worse, "--json")
     assert ran.code == OK
     found = json.loads(ran.stdout)
-    assert found == json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert found["metrics"]["faithfulness"]["better"] is False
     assert found["metrics"]["grounding"]["difference"] == 0
-    assert "| faithfulness |" in (tmp_path / "out" / "comparison.md").read_text()
     assert "faithfulness" in invoke("eval", "compare", good, worse).stdout
     assert invoke("eval", "compare", good, worse, "--json").stdout == ran.stdout
 
@@ -85,7 +70,7 @@ def test_other_data_is_compared_only_as_independent_samples(good: Path, tmp_path
     assert "--unpaired" in ran.stderr
     ran = invoke("eval", "compare", good, other, "--unpaired", "--decide", "faithfulness")
     assert ran.code == OK
-    assert "grounding (only in baseline)" in ran.stdout
+    assert "grounding is not compared: only in baseline" in ran.stdout
 
 
 def test_the_workflow_gates_with_options_that_there_are() -> None:

@@ -47,7 +47,7 @@ def run(*arguments: object) -> Result:
 
 def test_days_without_an_alert_exit_with_0_and_are_kept_without_texts(tmp_path: Path) -> None:
     logs = logged(logged(tmp_path / "logs", 1, *["good"] * 30), 2, *["good"] * 30)
-    done = run("check", logs, "--out", tmp_path / "out")
+    done = run(logs, "--out", tmp_path / "out")
     assert done.exit_code == 0
     files = sorted((tmp_path / "out" / "monitoring").iterdir())
     assert [file.name for file in files] == ["2026-03-01.parquet", "2026-03-02.parquet"]
@@ -57,7 +57,7 @@ def test_days_without_an_alert_exit_with_0_and_are_kept_without_texts(tmp_path: 
 def test_an_alert_exits_with_1_and_is_written_as_json_lines(tmp_path: Path) -> None:
     logs = logged(tmp_path / "logs", 1, *["bad"] * 30)
     alerts = tmp_path / "alerts.jsonl"
-    done = run("check", logs, "--out", tmp_path / "out", "--alerts", alerts)
+    done = run(logs, "--out", tmp_path / "out", "--alerts", alerts)
     assert done.exit_code == 1
     (told,) = [json.loads(line) for line in alerts.read_text().splitlines()]
     assert (told["kind"], told["metric"], told["mean"], told["state"]) == (
@@ -72,23 +72,23 @@ def test_an_alert_exits_with_1_and_is_written_as_json_lines(tmp_path: Path) -> N
 def test_only_days_whose_logs_changed_are_scored_again_and_old_alerts_do_not_count(tmp_path: Path) -> None:
     logs = logged(logged(tmp_path / "logs", 1, *["bad"] * 30), 2, *["good"] * 30)
     out = tmp_path / "out"
-    assert run("check", logs, "--out", out).exit_code == 0
-    found = json.loads(run("check", logs, "--out", out, "--json").stdout)
+    assert run(logs, "--out", out).exit_code == 0
+    found = json.loads(run(logs, "--out", out, "--json").stdout)
     assert (found["scored_now"], found["since"], found["alerts"]) == ([], "2026-03-02", [])
     logged(logs, 2, *["good"] * 31)
-    assert json.loads(run("check", logs, "--out", out, "--json").stdout)["scored_now"] == ["2026-03-02"]
-    since = run("check", logs, "--out", out, "--since", "2026-03-01", "--json")
+    assert json.loads(run(logs, "--out", out, "--json").stdout)["scored_now"] == ["2026-03-02"]
+    since = run(logs, "--out", out, "--since", "2026-03-01", "--json")
     assert (since.exit_code, len(json.loads(since.stdout)["alerts"])) == (1, 1)
     (out / "monitoring" / "2026-03-01.parquet").unlink()
-    assert json.loads(run("check", logs, "--out", out, "--json").stdout)["scored_now"] == ["2026-03-01"]
+    assert json.loads(run(logs, "--out", out, "--json").stdout)["scored_now"] == ["2026-03-01"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check"], "folder"),
-        (["check", "gone"], "gone"),
-        (["check", "."], "logs"),
+        ([], "folder"),
+        (["gone"], "gone"),
+        (["."], "logs"),
     ],
 )
 def test_what_is_missing_is_named(

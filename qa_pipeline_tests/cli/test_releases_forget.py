@@ -47,9 +47,9 @@ def test_replies_about_a_document_that_no_table_has_any_more_are_deleted(workspa
     assert json.loads(ran.stdout)["replies"] == before - replies_of(workspace) > 0
 
 
-def test_a_document_nobody_knows_is_reported_with_the_names_there_are(workspace: Workspace) -> None:
+def test_a_document_nobody_knows_is_reported(workspace: Workspace) -> None:
     ran = invoke("forget", "giude.md", "--out", workspace.out, "--yes")
-    assert (ran.code, "b/guide.md" in ran.stderr) == (BAD_INPUT, True)
+    assert (ran.code, "giude.md" in ran.stderr) == (BAD_INPUT, True)
     assert invoke("forget", "x", "--out", workspace.out / "none").code == BAD_INPUT
     assert not (workspace.out / "none").exists()
 
@@ -57,7 +57,7 @@ def test_a_document_nobody_knows_is_reported_with_the_names_there_are(workspace:
 def test_a_folder_without_stored_replies_can_forget_too(workspace: Workspace) -> None:
     Layout(workspace.out).replies.unlink()
     ran = invoke("forget", "guide.md", "--out", workspace.out, "--yes")
-    assert (ran.code, "replies deleted: 0" in ran.stdout) == (OK, True)
+    assert (ran.code, "replies: 0" in ran.stdout) == (OK, True)
     assert not Layout(workspace.out).table("documents", "b").exists()
 
 

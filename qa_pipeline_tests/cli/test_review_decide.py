@@ -61,7 +61,12 @@ def rows_of(workspace: Workspace) -> dict[str, Row]:
     pairs, claims = workspace.table("pairs", "b"), workspace.table("claims", "b")
     content = content_hashes(pairs, claims)
     return {
-        row["question"]: {"pair_id": row["pair_id"], "content_sha256": content[row["pair_id"]], "who": "anna"}
+        row["question"]: {
+            "batch": "b",
+            "pair_id": row["pair_id"],
+            "content_sha256": content[row["pair_id"]],
+            "who": "anna",
+        }
         for row in pairs.iter_rows(named=True)
     }
 
@@ -147,7 +152,7 @@ def rows_of_answer(workspace: Workspace, answer: str) -> Row:
     pairs = workspace.table("pairs", "b").filter(pl.col("answer") == answer)
     content = content_hashes(pairs, workspace.table("claims", "b"))
     pair_id = pairs["pair_id"][0]
-    return {"pair_id": pair_id, "content_sha256": content[pair_id], "who": "anna"}
+    return {"batch": "b", "pair_id": pair_id, "content_sha256": content[pair_id], "who": "anna"}
 
 
 def test_a_decision_about_one_claim_decides_that_claim(workspace: Workspace) -> None:
@@ -261,10 +266,10 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
     [
         (
             "a.csv",
-            "pair_id;content_sha256;decision;who\nx;y;rejected;Åsa\n".encode("cp1252"),
+            "batch;pair_id;content_sha256;decision;who\nb;x;y;rejected;Åsa\n".encode("cp1252"),
             "line 2",
         ),
-        ("a.csv", b"pair_id,decision,who\n", "content_sha256"),
+        ("a.csv", b"batch,pair_id,decision,who\n", "content_sha256"),
         ("a.xlsx", b"PK", ".csv, .tsv, .txt"),
         ("missing.csv", None, "missing.csv"),
     ],
@@ -404,7 +409,7 @@ def test_an_edited_word_leaves_pairs_and_decisions_that_rest_on_other_passages(
     before, claims = workspace.table("pairs", "b"), workspace.table("claims", "b")
     content = content_hashes(before, claims)
     rows = [
-        {"pair_id": one, "content_sha256": content[one], "decision": "rejected", "who": "anna"}
+        {"batch": "b", "pair_id": one, "content_sha256": content[one], "decision": "rejected", "who": "anna"}
         for one in before["pair_id"]
     ]
     decisions = tmp_path / "decisions.jsonl"

@@ -7,7 +7,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.curation.exports import LEDGER_FILES, json_lines, ledger_files, ledger_rows
+from qa_pipeline.curation.exports import LEDGER_FILES, ledger_files, ledger_rows
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,
@@ -47,8 +47,7 @@ def passed(pairs_frame: pl.DataFrame, ledger: pl.DataFrame) -> pl.DataFrame:
 
 
 def read(rows: pl.DataFrame) -> list[dict[str, Any]]:
-    lines = b"".join(json_lines(rows)).decode().splitlines()
-    return [json.loads(line) for line in lines]
+    return [json.loads(line) for line in rows.write_ndjson().split("\n")[:-1]]
 
 
 @given(rows=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=8))

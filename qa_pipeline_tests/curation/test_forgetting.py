@@ -82,6 +82,7 @@ def record(made: Workspace) -> None:
     told = [row for row in map(json.loads, lines) if row["evidence"]]
     rows = [
         {
+            "batch": "b0",
             "pair_id": row["pair_id"],
             "content_sha256": row["content_sha256"],
             "decision": "rejected",
@@ -210,7 +211,7 @@ def test_a_document_is_named_by_path_id_or_hash(copied: Workspace) -> None:
         ]
     ran = invoke("forget", "pbrtt.md", "--out", copied.out)
     assert ran.code == BAD_INPUT
-    assert "pbrt.md" in ran.stderr
+    assert "pbrtt.md" in ran.stderr
 
 
 def test_a_damaged_list_of_forgotten_documents_is_never_taken_for_an_empty_one(copied: Workspace) -> None:

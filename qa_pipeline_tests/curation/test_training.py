@@ -178,17 +178,6 @@ def test_the_system_message_speaks_the_language_of_the_pair_unless_set(language:
     assert first(frames, system_prompt="Be brief.")["messages"][0]["content"] == "Be brief."
 
 
-def test_the_cap_keeps_the_best_of_each_document() -> None:
-    frames = batch(*(pair(f"p{n}") for n in range(4)), pair("r", coverage="none"))
-    frames["claims"] = claims(
-        *(claim(f"p{n}") for n in range(3)), claim("p3", evidence_document_id="o", evidence_chunk_id="o1")
-    )
-    scores = {"p0": 0.7, "p1": 0.9, "p2": None, "p3": 0.7, "r": None}
-    frames["verdicts"] = verdicts(*(verdict(i, composite=score) for i, score in scores.items()))
-    assert build(frames, max_examples_per_document=1)["pair_id"].to_list() == ["p1", "p3", "r"]
-    assert build(frames, max_examples_per_document=2)["pair_id"].to_list() == ["p0", "p1", "p3", "r"]
-
-
 def test_every_supported_claim_is_proved_in_the_order_of_the_answer() -> None:
     frames = batch(pair("p"))
     frames["claims"] = claims(
@@ -217,7 +206,7 @@ def test_every_supported_claim_is_proved_in_the_order_of_the_answer() -> None:
 def test_provenance_names_who_wrote_judged_and_decided_and_the_sources() -> None:
     frames = batch(pair("p", prompt_hash="h"), pair("r", coverage="none", passage_ids=["o1"]))
     frames["documents"] = documents(document("d", licence=None), document("o"))
-    frames["verdicts"] = frames["verdicts"].with_columns(citation_quality=0.9, citation_precision=0.5)
+    frames["verdicts"] = frames["verdicts"].with_columns(citation_quality=0.9)
     answered, refused = (row["provenance"] for row in build(frames).iter_rows(named=True))
     assert answered == {
         "origin": "generated",
@@ -226,21 +215,10 @@ def test_provenance_names_who_wrote_judged_and_decided_and_the_sources() -> None
         "judge": "judge-1",
         "thresholds_id": "t",
         "citation_quality": 0.9,
-        "citation_precision": 0.5,
         "source_uris": ["https://example.org/d"],
         "licences": [],
     }
     assert (refused["source_uris"], refused["licences"]) == (["https://example.org/o"], ["CC0-1.0"])
-
-
-def test_a_chunk_that_shares_text_with_the_proof_is_no_distractor() -> None:
-    ends = {"touching": len(TEXT) - 5, "after": len(TEXT)}
-    others = [
-        chunk(name, f"Other {name}.", char_start=start, char_end=start + 50) for name, start in ends.items()
-    ]
-    frames = batch(pair("p", passage_ids=["touching", "after"]), chunks=chunks(chunk("c"), *others))
-    assert "Other after." in user(frames, "with_distractors")
-    assert "Other touching." not in user(frames, "with_distractors")
 
 
 @given(

@@ -119,13 +119,6 @@ _SAVED_FILES = {
     "goldens.json": json.dumps(
         [{**_DEEPEVAL_ROW, "retrieval_context": _TEXTS, "context": [_TEXTS[0]]}], indent=4
     ),
-    "python_lists.csv": _RAGAS_HEAD
-    + "How heavy?,\"['It weighs 43 kg.', 'A \\'quoted\\' \"\"text\"\", here\\nand there']\","
-    + "['It weighs 43 kg.'],43 kg.,43 kg\n",
-    "numpy_lists.csv": ","
-    + _RAGAS_HEAD
-    + "0,How heavy?,\"['It weighs 43 kg.'\n 'A \\'quoted\\' \"\"text\"\", here\\nand there']\","
-    + "['It weighs 43 kg.'],43 kg.,43 kg\n",
     "semicolons.csv": _RAGAS_HEAD.replace(",", ";")
     + 'How heavy?;"[""It weighs 43 kg."", ""A \'quoted\' \\""text\\"", here\\nand there""]";'
     + '"[""It weighs 43 kg.""]";43 kg.;43 kg\n',

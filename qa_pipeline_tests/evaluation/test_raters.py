@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.cli.exit_codes import OK
-from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.raters import (
     RATINGS,
     fleiss_kappa,
-    of_criterion,
     rating_figures,
     read_ratings,
 )
@@ -41,7 +39,7 @@ def rows(*ratings: tuple[str, str, str]) -> pl.DataFrame:
     """Ratings (`RATINGS`) from item, annotator and rating."""
     return pl.DataFrame(
         [
-            ("file", str(place), item, annotator, "rating", rating, "file")
+            ("file", str(place), item, annotator, rating, "file")
             for place, (item, annotator, rating) in enumerate(ratings)
         ],
         schema=RATINGS,
@@ -126,24 +124,16 @@ def test_one_number_is_one_rating_and_what_cannot_be_used_is_left_out(tmp_path: 
         {"id": "i", "annotator": "c", "rating": "2"},
         {"id": "i", "annotator": "c", "rating": "3"},
         {"id": "i", "annotator": "a", "rating": 1},
-        {"id": "i", "annotator": "d", "rating": "many"},
         {"id": "j", "annotator": "a", "rating": "2"},
         {"id": "j", "annotator": "b", "rating": None},
     ]
-    read = read_ratings([write_lines(tmp_path / "r.jsonl", said)], ["1", "2", "3"])
+    read = read_ratings([write_lines(tmp_path / "r.jsonl", said)])
     assert read.items.select("item", "annotator", "rating").rows() == [
-        ("i", "a", "1"), ("i", "b", "1"), ("j", "a", "2"),
+        ("i", "a", "1"), ("i", "b", "1"), ("i", "c", "2"), ("j", "a", "2"),
     ]  # fmt: skip
     assert dict(read.left_out.select("reason", "rows").iter_rows()) == {
-        "conflicting_ratings": 2, "missing_field": 1, "repeated_rating": 1, "unknown_category": 1,
+        "missing_field": 1, "repeated_rating": 2,
     }  # fmt: skip
-
-
-def test_several_criteria_are_asked_for_by_name() -> None:
-    both = pl.concat([columns("12"), columns("12").with_columns(criterion=pl.lit("other"))])
-    assert of_criterion(both, "other").height == 2
-    with pytest.raises(InputError, match="other, rating"):
-        of_criterion(both, None)
 
 
 def test_ratings_go_in_and_agreement_and_consensus_come_out(tmp_path: Path) -> None:

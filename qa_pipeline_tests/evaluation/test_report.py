@@ -19,7 +19,7 @@ def test_the_document_has_what_teams_store(tmp_path: Path) -> None:
     assert (found["format"], found["dataset"], found["total_queries"]) == (1, "mine", 40)
     one = found["metrics"]["faithfulness"]
     figures = {"mean", "median", "std", "min", "max", "percentile_95", "low", "high", "histogram"}
-    facts = {"known", "unknown", "version", "direction", "range", "source", "decided_by", "missing"}
+    facts = {"known", "unknown", "version", "direction", "range", "decided_by", "missing"}
     assert figures | facts <= set(one)
     assert one["mean"] == pytest.approx(39 / 80)
     assert one["decided_by"] == {"similarity": 1}

@@ -60,4 +60,4 @@ def test_the_command_tells_who_was_right_without_a_model_too(tmp_path: Path) -> 
     assert document["judge"] is None
     assert document["with_validation"]["wrong"] == 0
     assert document["tokens"]["factor"] == 1.0
-    assert "Hallucinations" in invoke("eval", "validation", file, "--data", tmp_path / "data").stdout
+    assert "fewer hallucinations" in invoke("eval", "validation", file, "--data", tmp_path / "data").stdout

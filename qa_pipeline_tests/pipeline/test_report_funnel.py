@@ -102,7 +102,7 @@ def test_every_loss_has_its_reason() -> None:
         ("pairs", "imported", None, 1),
         ("training_examples", "accepted", None, 2),
         ("training_examples", "examples", None, 1),
-        ("training_examples", "left_out", "over_document_cap_or_too_long", 1),
+        ("training_examples", "left_out", "too_long", 1),
     ]
 
 

@@ -20,7 +20,7 @@ def folder(published: Workspace) -> Path:
 
 def sampled(folder: Path, path: Path, *labels: str | None) -> Path:
     """An audit file with these labels."""
-    assert invoke("audit", "sample", folder, str(len(labels)), "--to", path).code == OK
+    assert invoke("audit", folder, path, "--rows", str(len(labels))).code == OK
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert all(row["quotes"] and row["label"] is None for row in rows)
     labelled = [{**row, "label": label} for row, label in zip(rows, labels, strict=True)]
@@ -41,11 +41,11 @@ def test_labels_bound_the_share_of_wrong_rows_and_unsure_counts_as_wrong(
     folder: Path, tmp_path: Path
 ) -> None:
     path = sampled(folder, tmp_path / "a.jsonl", *["right"] * 18, "wrong", "unsure")
-    ran = invoke("audit", "certify", folder, path, "--json", "--max-error", "0.02")
+    ran = invoke("audit", folder, path, "--json", "--max-error", "0.02")
     found = json.loads(ran.stdout)
     assert (ran.code, found["audited"], found["wrong"], found["unsure"]) == (FAILED, 20, 1, 1)
     assert found["at_most"] == pytest.approx(beta.ppf(0.95, 3, 18))
-    assert invoke("audit", "certify", folder, path, "--max-error", "0.5").code == OK
+    assert invoke("audit", folder, path, "--max-error", "0.5").code == OK
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1])
@@ -76,7 +76,7 @@ def test_labels_that_cannot_be_used_are_named(
 ) -> None:
     path = sampled(folder, tmp_path / "a.jsonl", "right", "right", "right")
     path.write_text("\n".join(change(path.read_text().splitlines())))
-    ran = invoke("audit", "certify", folder, path)
+    ran = invoke("audit", folder, path)
     assert (ran.code, said in ran.stderr) == (BAD_INPUT, True), ran.stderr
 
 
@@ -94,10 +94,10 @@ def test_labels_of_a_release_whose_rows_have_changed_certify_no_other(
     workspace.write({"b2/zort.md": guide("zort")})
     assert workspace.run().code == OK
     assert release(workspace).code == OK
-    assert invoke("audit", "certify", workspace.out / "releases", path).code == BAD_INPUT
+    assert invoke("audit", workspace.out / "releases", path).code == BAD_INPUT
     assert certify(workspace.out / "releases" / "1", path).audited == 30
 
 
 def test_a_file_that_may_hold_labels_is_not_written_over(folder: Path, tmp_path: Path) -> None:
     path = sampled(folder, tmp_path / "a.jsonl", "right")
-    assert invoke("audit", "sample", folder, "3", "--to", path).code == BAD_INPUT
+    assert invoke("audit", folder, path, "--rows", "3").code == BAD_INPUT

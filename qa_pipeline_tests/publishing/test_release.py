@@ -569,7 +569,7 @@ def test_a_table_with_other_columns_is_named(copied: Path, name: str) -> None:
 def test_a_pipe_in_place_of_the_manifest_is_not_waited_for(copied: Path) -> None:
     (copied / MANIFEST).unlink()
     os.mkfifo(copied / MANIFEST)
-    for told in (("verify", copied), ("audit", "sample", copied, "3", "--to", copied / "a.jsonl")):
+    for told in (("verify", copied), ("audit", copied, copied / "a.jsonl", "--rows", "3")):
         assert invoke(*told).code == BAD_INPUT
     with pytest.raises(ReleaseError):
         load_release(copied, "train")

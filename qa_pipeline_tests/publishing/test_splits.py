@@ -161,4 +161,3 @@ def test_a_split_with_few_rows_or_mostly_those_of_one_document_is_named_with_wha
     assert "release.splits" in few
     assert all(word in measured for word in ("10 of 19", "test", "d.md"))
     assert all(word in dominated for word in ("51 of 100", "train", "a.md"))
-    assert "training.max_examples_per_document" in dominated

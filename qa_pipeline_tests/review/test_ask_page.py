@@ -4,7 +4,6 @@ import re
 import time
 from collections.abc import Callable
 
-import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
@@ -163,22 +162,6 @@ SCORES = JudgeReply(
 )
 
 
-def test_an_answer_becomes_a_pair_of_the_batch_without_touching_its_documents(
-    client: TestClient, workspace: Workspace
-) -> None:
-    before = {path: path.read_bytes() for path in workspace.corpus.rglob("*") if path.is_file()}
-    address = post(client, "/ask", question=QUESTION, place=BATCH)
-    last_page(client, address)
-    for _ in range(2):
-        assert client.get(post(client, f"{address}/pair")).status_code == 200
-    assert {path: path.read_bytes() for path in workspace.corpus.rglob("*") if path.is_file()} == before
-    assert workspace.run("--provider", "none").code == 0
-    pairs = workspace.table("pairs", "b").filter(pl.col("generator") == "b.jsonl")
-    assert pairs["answer"].to_list() == ["The safety valve opens at 3 bar."]
-    verdicts = workspace.table("verdicts", "b").join(pairs, on="pair_id", how="semi")
-    assert verdicts["support_level"].to_list() == ["well_supported"]
-
-
 @pytest.mark.parametrize(
     ("suffix", "words"),
     [
@@ -233,17 +216,9 @@ def test_an_empty_upload_and_one_that_is_too_large_are_refused(client: TestClien
     assert large.status_code == 413
 
 
-def test_a_forgotten_document_goes_with_its_upload_and_the_pairs_that_cite_it(
-    client: TestClient, workspace: Workspace
-) -> None:
-    address = post(client, "/ask", question=QUESTION, place=BATCH)
-    last_page(client, address)
-    post(client, f"{address}/pair")
+def test_a_forgotten_document_goes_with_its_upload(client: TestClient, workspace: Workspace) -> None:
     last_page(client, post(client, "/ask/document", ("mine.md", MANUAL.encode())))
-    added = Layout(workspace.out).added_pairs("b")
-    assert added.read_bytes()
     assert invoke("forget", "b/guide.md", "--out", workspace.out, "--yes").code == 0
-    assert not added.exists() or added.read_bytes() == b""
     assert [path for path in (workspace.out / "asked" / "documents").rglob("*") if path.is_file()] == []
     page = last_page(client, post(client, "/ask/document", ("mine.md", MANUAL.encode())))
     assert 'role="alert"' in page

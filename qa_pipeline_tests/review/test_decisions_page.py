@@ -10,7 +10,7 @@ import polars as pl
 from starlette.testclient import TestClient
 
 from qa_pipeline.curation.decisions import read_decisions, standing
-from qa_pipeline.review.decision_files import OF_SOURCES, REJECTIONS
+from qa_pipeline.review.decision_files import REJECTIONS
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.review.test_server import hidden
@@ -50,9 +50,7 @@ def test_nine_reasons_have_keys_and_are_stored_as_code_and_note(
         assert f'name="code" value="{code}" data-key="{number}"' in page
     for code in REJECTIONS:
         assert post(client, address, code=code, why="see 4.2").status_code == 303
-    quality = ["" if code in OF_SOURCES else "quality: " for code in REJECTIONS]
-    expected = [f"{mark}{code}: see 4.2" for mark, code in zip(quality, REJECTIONS, strict=True)]
-    assert recorded(workspace)["why"].to_list() == expected
+    assert recorded(workspace)["why"].to_list() == [f"{code}: see 4.2" for code in REJECTIONS]
 
 
 def test_a_decision_leads_to_the_next_pair_which_offers_to_undo_it(
@@ -144,14 +142,3 @@ def test_a_pair_that_changed_keeps_what_was_written(workspace: Workspace, client
     assert "My new words." in stale.text
     assert client.post("/pair/b/gone/decision", data={**form, "decision": "accepted"}).status_code == 404
     assert not recorded(workspace).height
-
-
-def test_the_overview_counts_decisions_until_a_run_has_taken_them_in(
-    workspace: Workspace, client: TestClient
-) -> None:
-    post(client, link(workspace, WRONG), code="low_correctness")
-    assert "1 decision was recorded since the last run" in paragraphs(client.get("/overview").text)
-
-    assert workspace.run("--provider", "none").code == 0
-    assert workspace.table("decisions", "b").height == 1
-    assert "since the last run" not in client.get("/overview").text

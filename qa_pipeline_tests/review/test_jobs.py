@@ -21,31 +21,31 @@ def wait_for(job: Job) -> Job:
 def test_what_stops_a_job_is_said_and_the_next_job_runs(caplog: pytest.LogCaptureFixture) -> None:
     jobs = Jobs()
 
-    def refused(job: Job) -> Iterator[int]:
+    def refused() -> Iterator[int]:
         yield 7
         raise InputError("the batch is gone")
 
-    def faulty(job: Job) -> Iterator[int]:
+    def faulty() -> Iterator[int]:
         yield 1 // 0
 
-    first, second = jobs.start("a", refused), jobs.start("b", faulty)
+    first, second = jobs.start("a", refused()), jobs.start("b", faulty())
     assert (str(wait_for(first).problem), first.value) == ("the batch is gone", 7)
     assert wait_for(second).problem
     assert "ZeroDivisionError" in caplog.text
-    assert wait_for(jobs.start("c", lambda _: iter([3]))).value == 3
+    assert wait_for(jobs.start("c", iter([3]))).value == 3
 
 
 def test_too_many_jobs_are_refused() -> None:
     jobs = Jobs()
     end = threading.Event()
 
-    def work(job: Job) -> Iterator[int]:
+    def work() -> Iterator[int]:
         end.wait(10)
         yield 1
 
-    waiting = [jobs.start(str(number), work) for number in range(20)]
+    waiting = [jobs.start(str(number), work()) for number in range(20)]
     with pytest.raises(InputError, match="20"):
-        jobs.start("more", work)
+        jobs.start("more", work())
     end.set()
     for job in waiting:
         wait_for(job)

@@ -61,7 +61,7 @@ def test_the_judge_is_shown_with_scores_and_reasons(tmp_path: Path, sign_in: Sig
 
 
 def test_decisions_are_listed_with_their_state(tmp_path: Path, client: TestClient) -> None:
-    decide(Layout(tmp_path), "b", "p", "rejected", why="quality: low_relevance: see 4.2")
+    decide(Layout(tmp_path), "b", "p", "rejected", why="low_relevance: see 4.2")
     listed = (
         r"<strong>Rejected</strong> by <bdi>Ada</bdi>.*?: <bdi>the answer is not relevant enough: see 4.2"
     )

@@ -73,7 +73,8 @@ def test_a_refusal_has_no_claim_to_support(tmp_path: Path) -> None:
     claim, place = view.selected(None)
     assert claim is None
     assert place is not None
-    assert rows.TEXT[place.start : place.end] == place.text == sentence
+    assert rows.TEXT[place.start : place.end] == place.text
+    assert sentence in place.text
 
 
 @given(answer=st.text(max_size=40), borders=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40))))

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.pipeline.report import finished_batches, report
-from qa_pipeline.review import queue as queue_module
 from qa_pipeline.review.queue import COLUMNS, LISTS, Filters, Queue, matching, queue_page
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.curation.rows import claim, pair, verdict
@@ -58,14 +57,6 @@ def test_counts_agree_with_those_of_status(layout: Layout) -> None:
     assert lists["known"] == 2 * len(WORDS)
     for row in counted.iter_rows(named=True):
         assert view(layout, list="all", batch=row["batch"])["total"] == row["pairs"]
-
-
-def test_a_sample_is_bounded_and_always_the_same(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue_module, "SAMPLE_OF_VERDICT", 3)
-    first, second = (listed(Queue(layout), list="rejected") for _ in range(2))
-    assert first == second
-    assert len(first) == 3
-    assert all("rejected" in pair_id for pair_id in first)
 
 
 def test_a_decision_takes_a_pair_out_of_those_that_wait_and_puts_it_into_the_decided(layout: Layout) -> None:

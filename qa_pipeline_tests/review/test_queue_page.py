@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.curation.rows import verdict
-from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.review.tables import write_verdicts
 
 SignIn = Callable[[Path], TestClient]
@@ -68,14 +67,3 @@ def test_a_value_that_no_pair_has_any_more_stays_chosen(layout: Layout, sign_in:
     page = sign_in(layout.out).get("/?batch=gone").text
     assert '<option value="gone" selected>gone (0)</option>' in page
     assert links(page) == []
-
-
-def test_the_overview_counts_each_stage(finished_workspace: Workspace, sign_in: SignIn) -> None:
-    text = sign_in(finished_workspace.out).get("/overview").text
-    for stage in ("Documents", "Chunks", "Questions", "Pairs", "Verdicts", "Training examples"):
-        assert f"<h2>{stage}</h2>" in text
-    assert "<p>1 found</p>" in text
-
-
-def test_an_overview_of_nothing_names_the_next_step(tmp_path: Path, sign_in: SignIn) -> None:
-    assert "qa-pipeline run" in sign_in(tmp_path).get("/overview").text

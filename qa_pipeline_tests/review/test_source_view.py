@@ -79,12 +79,11 @@ def test_a_long_document_opens_at_the_part_with_the_evidence(sources: Sources) -
     assert shown_text(view) in sources.texts["d"]
 
 
-def test_the_parts_of_a_document_are_all_of_it_and_begin_with_a_line(sources: Sources) -> None:
+def test_the_parts_of_a_document_are_all_of_it(sources: Sources) -> None:
     views = [sources.store(long_text()).show(part="1")]
     views += [sources.show(part=str(part + 1)) for part in range(1, views[0].parts)]
     assert len(views) > 2
     assert "".join(map(shown_text, views)) == sources.texts["d"]
-    assert all(shown_text(view).startswith("The valve") for view in views)
 
 
 @pytest.mark.parametrize("text", ["x" * 300_000, "word " * 60_000, "Name: a | Town: b\n" * 20_000])

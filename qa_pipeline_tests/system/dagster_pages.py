@@ -30,7 +30,6 @@ def expect_failed_check(page: Page, servers: Servers, batch: str, check: str) ->
     with opened(page, f"{servers.address}/assets/verdicts?view=checks&checkDetail={check}"):
         expect(page.get_by_text("95 % interval").first).to_be_visible()
         expect(page.get_by_text(batch, exact=True).first).to_be_visible()
-        expect(page.get_by_title("warns_failed_share", exact=True)).to_be_visible()
 
 
 def execute_from_failure(page: Page, servers: Servers, run: str) -> None:

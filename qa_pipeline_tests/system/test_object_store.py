@@ -88,9 +88,8 @@ def main_job(corpora: Path, out: str, folder: Path) -> dict[str, bytes]:
     ask(*run, "--require-judge", "--batch", SMALL)
     ask("status", "--out", out)
     ask("release", "--out", out, "--push", folder / "pushed")
-    assert "went" in ask("verify", f"{out}/releases", "--against", f"{out}/releases/1").stdout
     assert load_release(f"{out}/releases", "train").collect().height > 0
-    ask("audit", "sample", f"{out}/releases", "3", "--to", folder / "audit.jsonl")
+    ask("audit", f"{out}/releases", folder / "audit.jsonl", "--rows", "3")
     ask("forget", "felanmalan.txt", "--out", out, "--yes")
     ask("verify", f"{out}/releases")
     ask("release", "--out", out)

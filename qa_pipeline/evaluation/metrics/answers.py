@@ -5,7 +5,6 @@ from datetime import date
 from itertools import chain, combinations, pairwise, product
 
 from qa_pipeline.evaluation.metrics.base import (
-    SPECIFIED,
     STATEMENTS_VERSION,
     entropy,
     metric,
@@ -128,22 +127,13 @@ def _conflicts(row: Row) -> list[bool]:
     return conflicts
 
 
-@metric(
-    "relevance",
-    source="Es et al. 2024, RAGAS: mean cosine of the question and 3 questions asked back from the answer",
-    range=(-1.0, 1.0),
-)
+@metric("relevance", range=(-1.0, 1.0))
 def answer_relevance(row: Row) -> float | None:
     """Return the similarity of the question to questions that the answer would answer."""
     return row["relevance"]  # type: ignore[no-any-return]
 
 
-@metric(
-    "reference_statements",
-    "reference_similarity",
-    source=f"{SPECIFIED}: 0.6 faithfulness to the reference + 0.4 cosine to it",
-    version=STATEMENTS_VERSION,
-)
+@metric("reference_statements", "reference_similarity", version=STATEMENTS_VERSION)
 def answer_correctness(row: Row) -> float | None:
     """Return 0.6 of the statements that the right answer supports, and 0.4 of the cosine to it."""
     faithful = share(statement["supported"] for statement in row["reference_statements"])
@@ -152,35 +142,19 @@ def answer_correctness(row: Row) -> float | None:
     return 0.6 * faithful + 0.4 * float(row["reference_similarity"])
 
 
-@metric(
-    "meanings",
-    source="Farquhar et al. 2024, semantic entropy, doi:10.1038/s41586-024-07421-0, discrete, in bits",
-    range=(0.0, None),
-    direction="lower",
-)
+@metric("meanings", range=(0.0, None), direction="lower")
 def answer_uncertainty(row: Row) -> float | None:
     """Return the entropy, in bits, over the meanings of several answers to the same question."""
     return entropy(row["meanings"])
 
 
-@metric(
-    "refused",
-    "must_refuse",
-    source="Chen et al. 2024, RGB, arXiv:2309.01431, negative rejection, both ways",
-)
+@metric("refused", "must_refuse")
 def refusal_correct(row: Row) -> float | None:
     """Return 1 if the answer refuses exactly when it should, else 0."""
     return float(row["refused"] == row["must_refuse"])
 
 
-@metric(
-    "covered",
-    "statements",
-    "true_claims",
-    "contexts",
-    source=f"{SPECIFIED}: 0.6 true claims stated + 0.4 their sources that the answer draws on",
-    version=STATEMENTS_VERSION,
-)
+@metric("covered", "statements", "true_claims", "contexts", version=STATEMENTS_VERSION)
 def information_integration(row: Row) -> float | None:
     """Return 0.6 of the right statements that the answer makes, and 0.4 of their sources."""
     coverage = share(claim["supported"] for claim in row["covered"])
@@ -191,10 +165,7 @@ def information_integration(row: Row) -> float | None:
     return 0.6 * coverage + 0.4 * len(sources & used) / len(sources)
 
 
-@metric(
-    "conflicts",
-    source=f"{SPECIFIED}: contradictions between contexts that the answer names or leaves open",
-)
+@metric("conflicts")
 def contradiction_handling(row: Row) -> float | None:
     """Return the share of contradictions between passages that the answer names or leaves open."""
     return share(row["conflicts"])
@@ -230,14 +201,7 @@ def _without(row: Row) -> list[str]:
     return [f"without {name}" for name, part in _evidence_parts(row).items() if part is None]
 
 
-@metric(
-    "statements",
-    "contexts",
-    source=f"{SPECIFIED}: 0.4 support + 0.3 independence + 0.2 recency + 0.1 authority, unknown parts left "
-    "out",
-    without=_without,
-    version=STATEMENTS_VERSION,
-)
+@metric("statements", "contexts", without=_without, version=STATEMENTS_VERSION)
 def evidence_quality(row: Row) -> float | None:
     """Return the weighted mean of support, independence of sources, recency and authority."""
     parts = {name: part for name, part in _evidence_parts(row).items() if part is not None}
@@ -247,11 +211,7 @@ def evidence_quality(row: Row) -> float | None:
     return weighted / math.fsum(WEIGHTS[name] for name in parts)
 
 
-@metric(
-    "confidences",
-    source=f"{SPECIFIED}: steps at which confidence falls by {MOST_FALL} at most / steps",
-    version=2,
-)
+@metric("confidences", version=2)
 def chain_integrity(row: Row) -> float | None:
     """Return the share of the steps of evidence with a loss of confidence of at most 0.05."""
     confidences = row["confidences"]

@@ -19,8 +19,6 @@ Value = Callable[[Row], float | None]
 Find = Callable[[list[Row], Means], Sequence[Any]]
 STATEMENTS_VERSION = 3
 """Version of metrics over statements: 3 since the scores are those of verification."""
-SPECIFIED = "specification of this project (docs/evaluation.md)"
-RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,6 @@ class Metric:
         of: computes the value of a complete row.
         needs: columns and signals that the metric reads.
         meaning: a sentence for readers of reports.
-        source: the paper or system of the formula.
         range: least and greatest value; the greatest is None if unbounded.
         direction: "higher" if more is better.
         decided_by: signals whose deciders are counted for the metric; by default all that it needs.
@@ -44,7 +41,6 @@ class Metric:
     of: Value
     needs: tuple[str, ...]
     meaning: str
-    source: str
     range: tuple[float, float | None] = (0.0, 1.0)
     direction: Direction = "higher"
     decided_by: tuple[str, ...] = ()

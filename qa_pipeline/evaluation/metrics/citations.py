@@ -17,7 +17,7 @@ from qa_pipeline.curation.citation_quality import (
     WEIGHT_EXISTENCE,
     WEIGHT_GROUNDING,
 )
-from qa_pipeline.evaluation.metrics.base import SPECIFIED, STATEMENTS_VERSION, metric, share, signal
+from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, metric, share, signal
 from qa_pipeline.evaluation.metrics.grounding import faithfulness
 from qa_pipeline.evaluation.metrics.means import RULES, Means, Row
 from qa_pipeline.evaluation.metrics.statements import SCORES_DECIDE, Verified, by_contexts, verify
@@ -30,7 +30,6 @@ from qa_pipeline.text.references import (
 )
 from qa_pipeline.verification.splitting import Claim, split_claims, with_references
 
-_ALCE = "Gao et al. 2023, ALCE, arXiv:2305.14627"
 _BY_SUPPORT = {"decided_by": ("citation_support",), "version": STATEMENTS_VERSION}
 _BY_BOTH = {"decided_by": ("citation_support", "statements"), "version": STATEMENTS_VERSION}
 
@@ -191,23 +190,13 @@ def _is_known(row: Row) -> bool:
     return all(support["score"] is not None for support in row["citation_support"])
 
 
-@metric(
-    "citation_support",
-    source=f"{SPECIFIED}: support > 0.8 is 1, > 0.5 is 0.7, else 0, mean over citations",
-    **_BY_SUPPORT,
-)
+@metric("citation_support", **_BY_SUPPORT)
 def citation_accuracy(row: Row) -> float | None:
     """Return the mean support of the citations for their statements, in bands."""
     return share(_band(support["score"]) for support in row["citation_support"])
 
 
-@metric(
-    "cited",
-    "citation_support",
-    "statements",
-    source=f"{SPECIFIED}: 0.4 existence + 0.3 accuracy + 0.3 faithfulness in the same bands",
-    **_BY_BOTH,
-)
+@metric("cited", "citation_support", "statements", **_BY_BOTH)
 def citation_quality(row: Row) -> float | None:
     """Return 0.4 of citations that exist, 0.3 of their accuracy and 0.3 of their grounding."""
     existence = share(citation["exists"] for citation in row["cited"])
@@ -217,13 +206,13 @@ def citation_quality(row: Row) -> float | None:
     return WEIGHT_EXISTENCE * existence + WEIGHT_ACCURACY * accuracy + WEIGHT_GROUNDING * grounded
 
 
-@metric("citation_support", source=f"{_ALCE}, citation precision", **_BY_SUPPORT)
+@metric("citation_support", **_BY_SUPPORT)
 def citation_precision(row: Row) -> float | None:
     """Return the share of the citations that prove any of their statements."""
     return share(bool(support["proves"]) for support in row["citation_support"]) if _is_known(row) else None
 
 
-@metric("citation_support", "statements", source=f"{_ALCE}, citation recall", **_BY_BOTH)
+@metric("citation_support", "statements", **_BY_BOTH)
 def citation_completeness(row: Row) -> float | None:
     """Return the share of the statements that their citations prove."""
     if not _is_known(row) or faithfulness(row) is None:
@@ -232,12 +221,7 @@ def citation_completeness(row: Row) -> float | None:
     return len(proved) / len(row["statements"])
 
 
-@metric(
-    "cited",
-    "citation_support",
-    source=f"{SPECIFIED}: cited documents that support a statement / cited documents",
-    **_BY_SUPPORT,
-)
+@metric("cited", "citation_support", **_BY_SUPPORT)
 def source_coverage(row: Row) -> float | None:
     """Return the share of the cited documents that prove a statement of the answer."""
     proves: dict[str | None, bool] = {}
@@ -248,24 +232,13 @@ def source_coverage(row: Row) -> float | None:
     return share(proves.values()) if _is_known(row) and None not in proves else None
 
 
-@metric(
-    "cited",
-    source=f"{SPECIFIED}: citations that name nothing known, or whose quote is not there",
-    range=(0.0, None),
-    direction="lower",
-)
+@metric("cited", range=(0.0, None), direction="lower")
 def fabricated_citations(row: Row) -> float | None:
     """Return the number of citations of documents or quotes that do not exist."""
     return math.fsum(not citation["exists"] or citation["quote_found"] is False for citation in row["cited"])
 
 
-@metric(
-    "cited",
-    "relevant_documents",
-    source="GRACE, https://helvia.ai/labs/rag-with-citations-and-grace: claims whose cited document is an "
-    "annotated one / claims with a citation",
-    version=2,
-)
+@metric("cited", "relevant_documents", version=2)
 def annotated_citation_accuracy(row: Row) -> float | None:
     """Return the share of the claims with a citation that cite a document people annotated."""
     annotated = {*map(normalise_path, row["relevant_documents"])}

@@ -6,8 +6,6 @@ from itertools import islice
 
 from qa_pipeline.evaluation.metrics import statements as statements
 from qa_pipeline.evaluation.metrics.base import (
-    RAGAS,
-    SPECIFIED,
     STATEMENTS_VERSION,
     metric,
     share,
@@ -67,7 +65,7 @@ def find_groundedness(rows: list[Row], means: Means) -> list[list[float | None] 
     return [[*islice(best_in_order, len(row["statements"]))] for row in rows]
 
 
-@metric("statements", source=RAGAS, version=STATEMENTS_VERSION)
+@metric("statements", version=STATEMENTS_VERSION)
 def faithfulness(row: Row) -> float | None:
     """Return the share of the statements of an answer that its passages support."""
     return _weighted(row, [1.0] * len(row["statements"]))
@@ -83,60 +81,43 @@ def _weighted(row: Row, weights: Sequence[float]) -> float | None:
     return math.fsum(supported) / total
 
 
-@metric("statements", source=f"{RAGAS}, every statement alike", version=STATEMENTS_VERSION)
+@metric("statements", version=STATEMENTS_VERSION)
 def weighted_faithfulness_uniform(row: Row) -> float | None:
     """Return the share of supported statements, every statement counting alike."""
     return faithfulness(row)
 
 
-@metric("statements", source=f"{RAGAS}, weight 1/position", version=STATEMENTS_VERSION)
+@metric("statements", version=STATEMENTS_VERSION)
 def weighted_faithfulness_position(row: Row) -> float | None:
     """Return the share of supported statements, the first statements counting most."""
     return _weighted(row, [1 / (statement["position"] + 1) for statement in row["statements"]])
 
 
-@metric(
-    "statements",
-    source=f"{RAGAS}, weight cosine of statement and question, at least 0",
-    version=STATEMENTS_VERSION,
-)
+@metric("statements", version=STATEMENTS_VERSION)
 def weighted_faithfulness_semantic(row: Row) -> float | None:
     """Return the share of supported statements, weighted by similarity to the question."""
     return _weighted(row, [max(0.0, statement["relevance"]) for statement in row["statements"]])
 
 
-@metric(
-    "statements",
-    source="mean over statements of the best single passage (max as in SummaC, Laban et al. 2022)",
-    **_BY_SCORES,
-)
+@metric("statements", **_BY_SCORES)
 def grounding(row: Row) -> float | None:
     """Return the mean over statements of the score of the best single passage."""
     return share(statement["score"] for statement in row["statements"])
 
 
-@metric("statements", source="as grounding, or two passages together where these say more", **_BY_SCORES)
+@metric("statements", **_BY_SCORES)
 def multi_document_grounding(row: Row) -> float | None:
     """Return the mean over statements of the score of the best passage or pair of passages."""
     return share(statement["pair_score"] for statement in row["statements"])
 
 
-@metric(
-    "contradictions",
-    source="DeepEval HallucinationMetric: contradicted contexts / contexts",
-    direction="lower",
-    version=STATEMENTS_VERSION,
-)
+@metric("contradictions", direction="lower", version=STATEMENTS_VERSION)
 def hallucination(row: Row) -> float | None:
     """Return the share of the passages that the answer contradicts, flagged from 0.5."""
     return share(row["contradictions"])
 
 
-@metric(
-    "groundedness",
-    source=f"{SPECIFIED}: mean over statements of the model's best rating G(statement, passage)",
-    version=2,
-)
+@metric("groundedness", version=2)
 def llm_groundedness(row: Row) -> float | None:
     """Return the mean over statements of a model's best rating of one passage as their support."""
     return share(row["groundedness"])

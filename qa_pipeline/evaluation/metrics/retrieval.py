@@ -11,7 +11,6 @@ from itertools import chain, islice
 
 from qa_pipeline.evaluation.metrics.base import (
     METRICS,
-    RAGAS,
     STATEMENTS_VERSION,
     Metric,
     entropy,
@@ -28,23 +27,14 @@ from qa_pipeline.text.sentences import sentence_spans
 CUTOFFS = (5, 10)
 """Depths of the registry; `metric_at` has the metrics of any other depth."""
 _AT_CUTOFF = re.compile(r"(precision|recall|f1|ndcg)_at_([1-9]\d{0,3})")
-_TREC = "Manning, Raghavan and Schütze 2008, ch. 8; trec_eval"
 _NEEDS = ("contexts", "relevant_documents")
 _AT = {
-    "precision": ("P", "Share of the first {} passages that are relevant.", _TREC),
-    "recall": ("R", "Share of the relevant documents that are among the first {} passages.", _TREC),
-    "f1": (
-        "F1",
-        "Harmonic mean of precision and recall among the first {} passages.",
-        f"{_TREC}; its mean is macro F1",
-    ),
-    "ndcg": (
-        "nDCG",
-        "How near the order of the first {} passages is to the best one.",
-        "Järvelin and Kekäläinen 2002; the gain is the grade of a document, 1 where none is given",
-    ),
+    "precision": ("P", "Share of the first {} passages that are relevant."),
+    "recall": ("R", "Share of the relevant documents that are among the first {} passages."),
+    "f1": ("F1", "Harmonic mean of precision and recall among the first {} passages."),
+    "ndcg": ("nDCG", "How near the order of the first {} passages is to the best one."),
 }
-"""Name in ir-measures, meaning and source of each family."""
+"""Name in ir-measures and meaning of each family."""
 
 
 def _ranking(row: Row) -> tuple[dict[str, int], list[str]] | None:
@@ -81,9 +71,9 @@ def metric_at(name: str) -> Metric | None:
     """Return the metric of a ranking at any depth, such as `recall_at_3`; None for another name."""
     if (match := _AT_CUTOFF.fullmatch(name)) is None:
         return None
-    measure, meaning, source = _AT[match[1]]
+    measure, meaning = _AT[match[1]]
     of = partial(_f1, k=match[2]) if measure == "F1" else partial(_measured, measure=f"{measure}@{match[2]}")
-    return Metric(name, of, _NEEDS, meaning.format(match[2]), source)
+    return Metric(name, of, _NEEDS, meaning.format(match[2]))
 
 
 METRICS |= {
@@ -91,7 +81,7 @@ METRICS |= {
 }
 
 
-@metric(*_NEEDS, source=f"{_TREC}; its mean is MRR")
+@metric(*_NEEDS)
 def reciprocal_rank(row: Row) -> float | None:
     """Return 1 divided by the rank of the first relevant passage; its mean is the MRR."""
     return _measured(row, "RR")
@@ -164,19 +154,13 @@ def _judged(contexts: Contexts, means: Means) -> Iterator[list[bool | None]]:
             yield [number in reply.relevant for number in numbers]
 
 
-@metric(
-    "relevant_sentences",
-    source=f"{RAGAS}, context relevance: relevant sentences / sentences",
-)
+@metric("relevant_sentences")
 def context_precision(row: Row) -> float | None:
     """Return the share of the sentences of the passages that the question needs."""
     return share(chain(*row["relevant_sentences"]))
 
 
-@metric(
-    "relevant_sentences",
-    source="Ragas 0.2 ContextPrecision: average precision over the contexts in order",
-)
+@metric("relevant_sentences")
 def context_precision_ranked(row: Row) -> float | None:
     """Return 1 if the relevant passages come before all others, and less if they do not."""
     if not row["relevant_sentences"] or any(None in flags for flags in row["relevant_sentences"]):
@@ -189,21 +173,13 @@ def context_precision_ranked(row: Row) -> float | None:
     return share(precisions) or 0.0
 
 
-@metric(
-    "attributed",
-    source="Ragas 0.2 ContextRecall: true statements that the contexts hold / true statements",
-    version=STATEMENTS_VERSION,
-)
+@metric("attributed", version=STATEMENTS_VERSION)
 def context_recall(row: Row) -> float | None:
     """Return the share of the statements of the right answer that the passages state."""
     return share(statement["supported"] for statement in row["attributed"])
 
 
-@metric(
-    "contexts",
-    source="Shannon 1948, entropy in bits over the documents of the contexts",
-    range=(0.0, None),
-)
+@metric("contexts", range=(0.0, None))
 def context_diversity(row: Row) -> float | None:
     """Return the entropy, in bits, over the documents of the passages."""
     return entropy([context["document"] for context in row["contexts"]])

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.curation.canary_gates import (
+from qa_pipeline.curation.batch_gates import (
     Reviewer,
     canary_accepts_gate,
-    canary_alarms_gate,
     canary_recall_gate,
     judge_canaries_gate,
     reviewer_trust,
@@ -19,7 +18,7 @@ from qa_pipeline.storage.tables import CANARIES
 from qa_pipeline_tests.curation.rows import verdict, verdicts
 from qa_pipeline_tests.verification.canary_rows import canaries, joined, judged
 
-GATES = (canary_recall_gate, canary_accepts_gate, canary_alarms_gate)
+GATES = (canary_recall_gate, canary_accepts_gate)
 
 
 def share(accepted: int, rejected: int, failed: int = 0) -> list[str]:
@@ -59,14 +58,9 @@ def test_one_falsehood_accepted_never_blocks_a_batch_by_itself(rejected: int) ->
     assert canary_accepts_gate(canaries=canaries(edited=share(1, rejected))).passed
 
 
-def test_untouched_sentences_rejected_are_a_warning() -> None:
-    gate = canary_alarms_gate(canaries=canaries(verbatim=share(0, 20)))
-    assert (gate.passed, gate.blocking) == (False, False)
-
-
 def test_the_policy_that_sees_no_falsehoods_is_warned_and_not_stopped() -> None:
     frame = canaries("similarity_only", edited=share(20, 0))
-    gates = [gate(canaries=frame) for gate in GATES[:2]]
+    gates = [gate(canaries=frame) for gate in GATES]
     assert [(gate.passed, gate.blocking) for gate in gates] == [(False, False)] * 2
 
 
