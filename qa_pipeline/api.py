@@ -177,12 +177,12 @@ def verify(
     if isinstance(row, Fault):
         raise InputError(row.detail)
     if not (row["answer"] or "").strip():
-        raise InputError("answer is missing or empty; it should hold the text to verify")
+        raise InputError("answer is missing or empty; give the text to verify")
     if row["contexts"] is None:
-        raise InputError("contexts is missing; it should hold a list of texts")
+        raise InputError("contexts is missing; give a list of texts")
     texts = tuple(context["text"] or "" for context in row["contexts"])
     if not any(text.strip() for text in texts):
-        raise InputError("no context has text; give the passages that the answer should rest on")
+        raise InputError("all contexts are empty; give the passages that should support the answer")
     headings = tuple(tuple(context["headings"] or ()) for context in row["contexts"])
     return _verified(
         Statement(row["answer"], texts, row["language"], row["query"], headings if any(headings) else ()),
@@ -337,7 +337,7 @@ def evaluate(
     chosen = chosen_metrics([*METRICS] if metrics == "all" else [*(metrics or SUMMARY)])
     decider = language_model(model)
     if statements == "model" and decider is None:
-        raise InputError("statements='model' needs the model that is to cut answers; give it as model=…")
+        raise InputError("statements='model' needs a model to split answers; pass it as model=…")
     read = _answered(data)
     rows = read.items
     with TemporaryDirectory() as work:
@@ -444,6 +444,6 @@ def _gather(documents: Path | str | Sequence[str], folder: Path) -> None:
         return
     folder.mkdir(parents=True)
     if not documents or not all(isinstance(text, str) for text in documents):
-        raise InputError("documents should be a path or a list of texts, and is neither")
+        raise InputError("documents must be a path or a list of texts")
     for number, text in enumerate(documents, start=1):
         (folder / f"text-{number:06}.md").write_text(text, "utf-8")

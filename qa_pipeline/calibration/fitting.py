@@ -116,7 +116,7 @@ def calibrate(
     """
     if resources.entailment is None:
         raise InputError(
-            "there is nothing to calibrate without a model: set verification.entailment.model to a folder, "
+            "calibration needs an entailment model: set verification.entailment.model to a folder, "
             "or to a name of the hub (and verification.entailment.revision to its commit)"
         )
     labelled = score_rows(resources, files)
@@ -141,11 +141,11 @@ def fit_band(labelled: LabelledRows, settings: VerificationSettings, blank: Thre
     labels = labelled.rows["label"].unique().to_list()
     if len(labels) == 1:
         raise InputError(
-            f"all {labelled.rows.height} rows have the label {int(labels[0])}; a threshold parts supported "
-            "rows (1) from others (0) and needs both"
+            f"all {labelled.rows.height} rows have the label {int(labels[0])}; a threshold separates "
+            "supported rows (1) from other rows (0) and needs both"
         )
     if not labelled.claims["entailment"].fill_nan(None).drop_nulls().len():
-        raise InputError("no claim has a score `entailment`, so there is nothing to calibrate")
+        raise InputError("calibration needs claims with a score in `entailment`, and no claim has one")
     fits = []
     for side in _DONE:
         rows = rows_of_side(labelled, settings, blank, side)

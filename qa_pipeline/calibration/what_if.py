@@ -35,7 +35,9 @@ def read_changes(texts: list[str]) -> dict[str, dict[str, Any]]:
     deciding = {f"{group}.{name}" for group, names in _GROUPS.items() for name in names}
     for name in (text.partition("=")[0].strip() for text in texts):
         if name not in deciding:
-            raise InputError(f"--set {name}: only these decide: {', '.join(sorted(deciding))}")
+            raise InputError(
+                f"--set {name}: choose a setting that affects decisions: {', '.join(sorted(deciding))}"
+            )
     return read_assignments(texts)
 
 

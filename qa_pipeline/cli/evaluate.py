@@ -182,7 +182,10 @@ def compare(
     document = (comparison.compare_unpaired if unpaired else comparison.compare_paired)(*reports)
     if decide is not None:
         if decide not in document["metrics"]:
-            raise InputError(f"--decide {decide}: not compared; there are {', '.join(document['metrics'])}")
+            raise InputError(
+                f"--decide {decide}: this metric was not compared; "
+                f"choose from {', '.join(document['metrics'])}"
+            )
         decision = comparison.ab_decision(document["metrics"][decide])
         document["decision"] = {"metric": decide, **decision}
     screen = comparison.comparison_screen(document)

@@ -127,9 +127,9 @@ def decide(
         _write_template(Layout(out), template, batch, with_accepted=accepted)
         return
     if file is None or template is not None:
-        raise InputError("name either a FILE of decisions, or --template FILE to make one")
+        raise InputError("give a FILE of decisions, or --template FILE to create one")
     if batch or accepted:
-        raise InputError("--batch and --accepted go with --template; decisions name their pairs")
+        raise InputError("--batch and --accepted can only be used with --template")
     check_exists(file, out)
     from qa_pipeline.review.decision_files import read_decision_file
 
@@ -140,9 +140,9 @@ def _write_template(layout: Layout, path: Path, batches: list[str] | None, *, wi
     """Write undecided pairs, and on request accepted pairs, to a new file."""
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".jsonl"):
-        raise InputError(f"{path.name}: a template is a .csv or .jsonl file")
+        raise InputError(f"{path.name}: a template must end in .csv or .jsonl")
     if path.exists():
-        raise InputError(f"{path} exists and may hold decisions; choose another name")
+        raise InputError(f"{path} exists and may contain decisions; choose another name")
     from qa_pipeline.review.decision_files import template_bytes, template_rows
     from qa_pipeline.storage.tables import VERDICTS
 

@@ -47,7 +47,7 @@ def read_changes(
     tree = read_assignments(change or [], options)
     for name in arguments:
         if name in tree:
-            raise SettingsError(f"--set {name}: give it as an argument of the command instead")
+            raise SettingsError(f"--set {name}: pass this as an argument of the command instead")
     return tree
 
 
@@ -60,7 +60,7 @@ def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict
     """Load the settings of a run, which must name the model of a server of its own."""
     settings = load_settings(**read_changes(change, options, "corpus", "out"), corpus=corpus, out=out)
     if settings.llm.provider == "openai" and "model" not in settings.llm.model_fields_set:
-        raise SettingsError("no model is named; add --model NAME (or llm.model)")
+        raise SettingsError("the model is missing; add --model NAME (or set llm.model)")
     return settings
 
 
@@ -122,5 +122,5 @@ def show_settings(
         if prefix is None or row.path == prefix or row.path.startswith(f"{prefix}.")
     ]
     if not rows:
-        raise SettingsError(f"{prefix} is not a setting; qa-pipeline settings lists all")
+        raise SettingsError(f"{prefix} is not a setting; run qa-pipeline settings to list all settings")
     show({"settings": [asdict(row) for row in rows]}, as_json=as_json, every=True)

@@ -5,8 +5,9 @@ import polars as pl
 from qa_pipeline.generation.deduplication import normalised
 
 DUPLICATE, NEAR_DUPLICATE = "duplicate", "near_duplicate"
-ALTERNATIVE = "alternative"
-"""Reason code: another draft for the same question is better. It can serve in preference training."""
+ALTERNATIVE, SAME_WORDING = "alternative", "same_wording"
+"""Reason codes: another draft for the same question is better, or enough other pairs differ only in numbers.
+An alternative can serve as the worse answer in preference training."""
 
 
 def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
@@ -23,7 +24,7 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
     grouped = grouped.with_columns(pl.col("exact_group", "near_group").fill_null(pl.col("pair_id")))
     equal = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
     reason = pl.when(equal).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE))
-    return _repeats(grouped, "near_group", reason)
+    return _repeats(grouped, ["near_group"], reason)
 
 
 def find_alternatives(candidates: pl.DataFrame) -> pl.DataFrame:
@@ -31,16 +32,36 @@ def find_alternatives(candidates: pl.DataFrame) -> pl.DataFrame:
 
     Candidates and result have the columns of `find_duplicates`; candidates have question_id and draft too.
     """
-    return _repeats(candidates.drop_nulls("question_id"), "question_id", pl.lit(ALTERNATIVE), "draft")
+    return _repeats(candidates.drop_nulls("question_id"), ["question_id"], pl.lit(ALTERNATIVE), "draft")
 
 
-def _repeats(candidates: pl.DataFrame, key: str, reason: pl.Expr, *tie_breakers: str) -> pl.DataFrame:
-    """Return all but the best row of each key. The result does not depend on the row order."""
+MOST_OF_ONE_WORDING = 10
+"""Maximum number of generated rows whose questions and answers differ only in numbers. More rows of the same
+form add little and would outweigh the rest of the batch."""
+
+
+def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Find generated pairs that differ only in numbers from `MOST_OF_ONE_WORDING` better pairs.
+
+    Candidates are pairs without duplicates, with question_id, question and answer. The result has the columns
+    of `find_duplicates`.
+    """
+    wording = (_key(name).str.replace_all(r"\d+", "0") for name in ("question", "answer"))
+    worded = candidates.drop_nulls("question_id").with_columns(wording)
+    return _repeats(worded, ["question", "answer"], pl.lit(SAME_WORDING), keep=MOST_OF_ONE_WORDING)
+
+
+def _repeats(
+    candidates: pl.DataFrame, key: list[str], reason: pl.Expr, *tie_breakers: str, keep: int = 1
+) -> pl.DataFrame:
+    """Return all but the best `keep` rows of each key. The result does not depend on the row order."""
     order = ["composite", *tie_breakers, "pair_id"]
     best_first = candidates.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
-    marked = best_first.with_columns(duplicate_of=pl.col("pair_id").first().over(key), repeated=reason)
-    repeats = marked.filter(pl.col("pair_id") != pl.col("duplicate_of"))
-    return repeats.select("pair_id", "duplicate_of", "repeated").sort("pair_id")
+    best_pair_id = pl.col("pair_id").first().over(key)
+    ranked = best_first.with_columns(
+        duplicate_of=best_pair_id, repeated=reason, rank=pl.int_range(pl.len()).over(key)
+    )
+    return ranked.filter(pl.col("rank") >= keep).select("pair_id", "duplicate_of", "repeated").sort("pair_id")
 
 
 def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:

@@ -53,9 +53,7 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     named = documents.filter(is_called | (name == _FULL_PATH))
     named_paths = sorted(set(named.select(_FULL_PATH).to_series()))
     if named["content_sha256"].n_unique() > 1 and len(named_paths) > 1:
-        raise InputError(
-            f"several documents are called {name!r}: {first_names(named_paths)}; give batch and path"
-        )
+        raise InputError(f"several documents match {name!r}: {first_names(named_paths)}; give batch and path")
     ids: set[str] = set()
     if database is not None:
         for version in {name, *named_paths}:

@@ -22,6 +22,7 @@ from qa_pipeline.curation.duplicates import (
     find_alternatives,
     find_conflicts,
     find_duplicates,
+    find_same_wording,
 )
 from qa_pipeline.curation.gate import Gate
 from qa_pipeline.generation.deduplication import find_twins
@@ -290,6 +291,8 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     alternatives = find_alternatives(candidates)
     best = candidates.join(alternatives, on="pair_id", how="anti")
     duplicates = pl.concat([alternatives, find_duplicates(best, twins)])
+    single = candidates.join(duplicates, on="pair_id", how="anti")
+    duplicates = pl.concat([duplicates, find_same_wording(single)])
     remaining = candidates.join(duplicates, on="pair_id", how="anti")
     marked = join_by_pair(decided, duplicates, find_conflicts(remaining))
     # a pair that a person accepted is not sent to a person again

@@ -55,10 +55,10 @@ def corpus_sensor(
         corpus = open_corpus(resources.settings.corpus)
         batches = corpus.find_batches()
     except CorpusError as error:
-        return dg.SkipReason(f"{error}. No batch is taken for gone, nothing is withdrawn or removed")
+        return dg.SkipReason(f"{error}. Nothing is withdrawn or removed")
     problems = list(batches.refused.values())
     if not batches.names:
-        return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {'; '.join(problems)}")
+        return dg.SkipReason(f"no usable batch, so nothing is withdrawn or removed: {'; '.join(problems)}")
     present = {*batches.names, *batches.refused}
     withdraw_missing(layout, resources.settings.corpus, present)
     withdrawn = withdrawn_batches(layout)

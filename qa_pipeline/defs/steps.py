@@ -134,7 +134,7 @@ def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator
             try:
                 stack.enter_context(locked(lock))
             except StorageError:
-                context.log.warning(f"another run is at work on batch {step.batch}; this step waits for it")
+                context.log.warning(f"another run is processing batch {step.batch}; this step waits for it")
                 stack.enter_context(locked(lock, wait=True))
             stack.enter_context(stage_span(resources.settings, step.batch, step.name))
             step.refuse_stopped()

@@ -45,9 +45,9 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
                 raise DocumentFailure("undecodable", detail)
             return text
     if content.startswith(_BINARY_STARTS):
-        raise DocumentFailure("binary_content", "the content is of a binary format, despite the file name")
+        raise DocumentFailure("binary_content", "the content is binary, despite the file name")
     if charset is None and 0 in content[:_LOOKED_AT]:
-        raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
+        raise DocumentFailure("binary_content", "the file contains NUL characters, so it is not text")
     declaration = _DECLARATION.search(content[:_LOOKED_AT]) if declared else None
     declared_name = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None
     utf8_text = _try_decoding(content, "utf-8")

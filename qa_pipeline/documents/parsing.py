@@ -107,7 +107,7 @@ def parse_in_process(requests: Iterable[ParseRequest], settings: DocumentSetting
 def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
     """Parse a file, masked as the settings ask; raises a DocumentFailure."""
     if not request.source.content.strip():
-        raise DocumentFailure("empty_file", "the file holds nothing")
+        raise DocumentFailure("empty_file", "the file is empty")
     parsed = PARSERS[request.format](request.source, settings)
     check_length(sum(len(block.text) for block in parsed.blocks), settings)
     text = assemble(parsed.blocks, text_mask(settings.masking))

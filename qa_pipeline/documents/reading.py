@@ -108,7 +108,9 @@ class _BatchWork:
         if self.first_with.setdefault((sha256, format_name), number) != number:
             return None
         if sha256 in self.forgotten:
-            raise DocumentFailure(FORGOTTEN, "it was forgotten; take the file out of the corpus")
+            raise DocumentFailure(
+                FORGOTTEN, "it was deleted with qa-pipeline forget; remove the file from the corpus"
+            )
         earlier_row = self.earlier_rows.get((sha256, format_name))
         if earlier_row is not None:
             self.outcomes[number] = earlier_row
@@ -208,7 +210,7 @@ def _format(file: FoundFile) -> str:
         return name
     suffix = PurePosixPath(file.path).suffix or "no suffix"
     if (other := SAVE_AS.get(suffix.lower())) is not None:
-        raise DocumentFailure("unsupported_format", f"{suffix} files are not read; save it as {other}")
+        raise DocumentFailure("unsupported_format", f"{suffix} files are not supported; save it as {other}")
     raise DocumentFailure("unsupported_format", f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}")
 
 

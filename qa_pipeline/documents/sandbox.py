@@ -40,7 +40,7 @@ COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sa
 ReplyT = TypeVar("ReplyT")
 Job = tuple[Mapping[str, object], bytes]
 """The head of a request to a worker, and the file."""
-UNUSABLE = DocumentFailure("parser_crashed", "the process that read it sent a reply that cannot be used")
+UNUSABLE = DocumentFailure("parser_crashed", "the process that read it sent an unusable reply")
 
 _MOST_WORKERS = 8  # by default: each takes the memory of an interpreter and of the parsers' libraries
 _START_SECONDS = 120.0  # a worker loads models of languages, on a slow disk or a busy machine
@@ -76,7 +76,7 @@ class Worker:
                     pass_fds=(theirs.fileno(),),
                 )
         except OSError as error:
-            raise _not_started(f"the system refuses it ({error.strerror})") from error
+            raise _not_started(f"the system refused it ({error.strerror})") from error
         self.end = weakref.finalize(self, _end, self.process, self.connection)
 
     def give(self, job: Job, settings: DocumentSettings) -> None:
@@ -127,7 +127,7 @@ class Worker:
         if status == -signal.SIGKILL:
             detail = "the system ended the process that parsed it, as it does when memory runs out"
             return DocumentFailure("out_of_memory", detail)
-        return DocumentFailure("parser_crashed", f"the parser took its process down: {how}")
+        return DocumentFailure("parser_crashed", f"the parser crashed its process: {how}")
 
 
 class ParsingPool:
@@ -286,7 +286,7 @@ def _failure_of(error: BaseException) -> DocumentFailure:
     if any(isinstance(cause, MemoryError) for cause in causes):
         return DocumentFailure("out_of_memory", "")
     if any(isinstance(cause, RecursionError) for cause in causes):
-        return DocumentFailure("nested_too_deep", "the file is nested deeper than its parser can follow")
+        return DocumentFailure("nested_too_deep", "the file is nested too deep for its parser")
     frame, line = list(walk_tb(error.__traceback__))[-1]
     location = f"{frame.f_globals.get('__name__')} line {line}"
     detail = f"the parser failed with {type(error).__qualname__} in {location}"

@@ -176,7 +176,7 @@ def write_suite(out: Path, most: int) -> bytes:
     """
     rows = build_suite(workspace_source(out), most)
     if not rows:
-        raise InputError(f"the training examples of {out} give no row of a suite; they need further passages")
+        raise InputError(f"the training examples of {out} yield no row of a suite; they need more passages")
     return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
 
 

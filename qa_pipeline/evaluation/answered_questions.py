@@ -167,9 +167,9 @@ class RagRow(LabelledRow):
             )
         ranks = [context["rank"] for context in contexts if context["rank"] is not None]
         if len(set(ranks)) < len(ranks):
-            return Fault("repeated_rank", "two contexts have the same rank; give each its own")
+            return Fault("repeated_rank", "two contexts have the same rank; give each its own rank")
         if ranks and len(ranks) < len(contexts):
-            return Fault("missing_rank", "some contexts have a rank and others have none; rank all or none")
+            return Fault("missing_rank", "only some contexts have a rank; rank all contexts or none")
         if ranks:
             contexts.sort(key=lambda context: context["rank"])
         for rank, passage in enumerate(contexts, start=1):
@@ -202,7 +202,7 @@ def read_rag_rows(places: Sequence[Path]) -> Labelled:
     twice = items.filter(pl.col("id").is_duplicated())
     if twice.height:
         row_id, file = twice.select("id", "file").row(-1)
-        raise InputError(f"id {row_id!r} is in {file} and in another file; make ids unique")
+        raise InputError(f"id {row_id!r} occurs in {file} and in another file; make ids unique")
     return Labelled(items, pl.concat([file.left_out for file in read]))
 
 

@@ -191,7 +191,7 @@ def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str
         first, why = next(iter(excluded.items()))
         raise InputError(
             f"no metric of {current.place} can be compared with {baseline.place} ({first}: {why}); "
-            "evaluate the baseline anew"
+            "evaluate the baseline again"
         )
     return names, excluded
 

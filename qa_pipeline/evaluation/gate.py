@@ -127,14 +127,13 @@ def read_golden(path: Path) -> GoldenSet:
     if read.left_out.height:
         first = read.left_out.row(0, named=True)
         raise InputError(
-            f"{path}, row {first['first_row']}: {first['detail']}; each row of a golden set counts"
+            f"{path}, row {first['first_row']}: {first['detail']}; correct it, since every row of a golden "
+            "set counts"
         )
     for column in ("dataset", "version"):
         values = read.items[column].unique(maintain_order=True).to_list()
         if len(values) > 1:
-            raise InputError(
-                f"{path} has rows of more than one {column}: {values[0]!r} and {values[1]!r}; split it"
-            )
+            raise InputError(f"{path} mixes rows of {column} {values[0]!r} and {values[1]!r}; split it")
     # `GoldenRow` has turned the criteria, must_refuse and the ground truth of a row into a list of bounds
     criteria = {
         name: {bound["metric"]: bound["bound"] for bound in bounds}
@@ -214,7 +213,7 @@ def gate(
         checks += _golden_checks(current, baseline, golden, limits)
     if not checks:
         raise InputError(
-            f"nothing of {current.place} can be checked: no score is known in both runs, and there is no "
+            f"{current.place} cannot be checked: no score is known in both runs, and there is no "
             "threshold and no golden set; give --baseline, --threshold or --golden"
         )
     outcomes = {check["outcome"] for check in checks}

@@ -122,7 +122,7 @@ def labelled_files(places: Sequence[Path]) -> list[Path]:
 def _labelled_files_in(folder: Path) -> list[Path]:
     files = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
     if not files:
-        raise InputError(f"{folder} holds no file of {', '.join(SUFFIXES)}; name a folder of labelled files")
+        raise InputError(f"{folder} contains no {', '.join(SUFFIXES)} file; name a folder of labelled files")
     return files
 
 
@@ -143,7 +143,7 @@ def usable_rows(reads: Iterable[FileRow], shape: type[LabelledRow], path: Path) 
         if not isinstance(row, Fault):
             row["id"] = row.get("id") or str(index)
             if row["id"] in ids:
-                row = Fault("duplicate_id", f"id {row['id']!r} is in an earlier row")
+                row = Fault("duplicate_id", f"id {row['id']!r} occurs in an earlier row")
         if isinstance(row, Fault):
             # of each reason, the first row and the number of rows
             first = {"file": path.name, "reason": row.reason, "rows": 0, "first_row": read.number}
@@ -157,7 +157,7 @@ def usable_rows(reads: Iterable[FileRow], shape: type[LabelledRow], path: Path) 
     if not ids:
         problems = [f"row {fault['first_row']}: {fault['detail']}" for fault in faults.values()]
         problem = f" that can be used; {problems[0]}" if problems else "; name a file of labelled items"
-        raise InputError(f"{path} holds no row{problem}")
+        raise InputError(f"{path} has no rows{problem}")
     frames.append(pl.DataFrame(block, schema=shape.columns))
     # in one chunk, since blocks of nested columns take several times their size
     items = pl.concat(frames, rechunk=True)

@@ -71,7 +71,7 @@ def dataset_name(rows: pl.DataFrame, name: str | None = None) -> str:
     """
     if name is not None:
         if not (line := shorten(name, _LONGEST_NAME)):
-            raise InputError("the name of the data set is blank; give it a name, or none")
+            raise InputError("the name of the data set is blank; give a name, or leave it out")
         return line
     names = [dataset[:_LONGEST_NAME] for dataset in rows["dataset"].unique(maintain_order=True)]
     return first_names(names, _MOST_NAMES)

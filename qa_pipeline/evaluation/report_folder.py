@@ -77,14 +77,14 @@ def _check_place(place: Path, *, replace: bool) -> None:
     if not place.exists() and not place.is_symlink():
         return
     if not place.is_dir() or place.is_symlink():
-        raise InputError(f"{place} is in the way and is no folder; name another one")
+        raise InputError(f"{place} is a file, not a folder; name another folder")
     if not any(place.iterdir()):
         return
     names = {REPORT, MARKDOWN, PAGE, ROWS, "statements.parquet"}
     if not {REPORT} <= {file.name for file in place.iterdir()} <= names:
-        raise InputError(f"{place} holds other files than a report; name another folder")
+        raise InputError(f"{place} contains files that are not part of a report; name another folder")
     if not replace:
-        raise InputError(f"{place} is a report already; name another folder, or add --replace")
+        raise InputError(f"{place} already contains a report; name another folder, or add --replace")
 
 
 def write_report(
@@ -164,7 +164,7 @@ def read_report(folder: Path) -> StoredReport:
         rows = _rows(_content(folder / ROWS), document.metrics)
         check_ranges(rows, {name: metric.range for name, metric in document.metrics.items()})
     except pl.exceptions.PolarsError as error:
-        raise InputError(f"{folder / ROWS}: not a Parquet file that can be read; {_REMEDY}") from error
+        raise InputError(f"{folder / ROWS}: not a readable Parquet file; {_REMEDY}") from error
     except InputError as error:
         raise InputError(f"{folder / ROWS}: {error}") from error
     return StoredReport(
@@ -185,10 +185,10 @@ def _rows(content: bytes, metrics: Mapping[str, MetricFacts]) -> pl.DataFrame:
     rows = pl.read_parquet(io.BytesIO(content))
     for name in ("id", "group"):
         if rows.schema.get(name) != pl.String() or rows[name].null_count():
-            raise InputError(f"the column {name} should hold a text in each row; {_REMEDY}")
+            raise InputError(f"the column {name} must have a text in each row; {_REMEDY}")
     if not rows.height:
-        raise InputError("holds no rows: nothing was evaluated")
+        raise InputError("has no rows: nothing was evaluated")
     twice = rows.filter(pl.col("id").is_duplicated())
     if twice.height:
-        raise InputError(f"the id {twice['id'][0]!r} is there twice; give each row of the data set its own")
+        raise InputError(f"the id {twice['id'][0]!r} occurs twice; give each row of the data set its own id")
     return rows.select("id", "group", *known_scores(rows, metrics))

@@ -94,7 +94,7 @@ def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
         if outside.height:
             between = f"at least {low}" if high is None else f"between {low} and {high}"
             index, score = outside["index"][0], outside[name][0]
-            raise InputError(f"row {index + 1} has {name} {score}; it should be {between}: evaluate again")
+            raise InputError(f"row {index + 1} has {name} {score}, but it must be {between}: evaluate again")
 
 
 def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:

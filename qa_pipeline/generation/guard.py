@@ -59,7 +59,7 @@ def guard_questions(
     """
     if settings.asks_a_model and model is None:
         raise SettingsError(
-            f"generation.guard.mode is {settings.mode}, which asks a model, and none is configured; "
+            f"generation.guard.mode is {settings.mode}, which needs a model, and none is configured; "
             "name a provider, or choose prompt, embedding or hybrid"
         )
     relevances = [Relevance("prompt", passes=bool(row_passages)) for row_passages in passages]
@@ -146,8 +146,8 @@ def validate_references(
     """Return a model's decision on each passage of a question, without the rationale."""
     if model is None:
         raise SettingsError(
-            "generation.enable_reference_validation asks a model, and none is configured; name a provider, "
-            "or leave the validation off"
+            "generation.enable_reference_validation needs a model, and none is configured; name a provider, "
+            "or turn the validation off"
         )
     requests = [reference_request(row, passage, llm) for row, passage in pairs]
     replies = complete_all(model, requests, workers=llm.workers)

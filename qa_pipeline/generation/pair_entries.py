@@ -185,10 +185,10 @@ def _read_fields(fields: dict[str, Any]) -> dict[str, Any] | Fault:
 def _turn(line: PairLine) -> tuple[str, str, str] | Fault:
     """Return the single question and answer of a chat, and its system message."""
     if line.question or line.answer:
-        return Fault("two_layouts", "field question or answer beside messages; leave one out")
+        return Fault("two_layouts", "it has question or answer as well as messages; leave one out")
     turns = [message for message in line.messages or () if message.role in ("user", "assistant")]
     if len(turns) > 2:
-        detail = "a later question may rest on the turns before it: write each as a pair that stands alone"
+        detail = "a later question may depend on earlier turns: write each as a standalone pair"
         return Fault("several_turns", f"{len(turns)} messages of user and assistant; {detail}")
     if [message.role for message in turns] != ["user", "assistant"]:
         roles = " then ".join(message.role for message in turns) or "none"
@@ -206,7 +206,7 @@ def fault_of_names(names: Collection[str]) -> Fault | None:
     if len(missing) == 1:
         return Fault("missing_field", f"field {missing.pop()} is missing or empty")
     fields = first_names([str(name)[:_LONGEST_NAME] for name in names], _MOST_FIELDS)
-    return Fault("unknown_layout", f"found {fields or 'no field with a value'}; {EXPECTED}")
+    return Fault("unknown_layout", f"found {fields or 'only empty fields'}; {EXPECTED}")
 
 
 def _explain(error: ValidationError) -> Fault:
@@ -280,7 +280,7 @@ def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
     """
     raw = _raw_pairs(path, None, limits)
     if not raw:
-        raise InputError(f"{path} holds no pair; name a file with at least one")
+        raise InputError(f"{path} has no pairs; name a file with at least one pair")
     return raw
 
 

@@ -89,7 +89,7 @@ class GeminiProvider(Provider):
         self._on_vertex = settings.vertex_project is not None
         self._key = SecretStr("" if self._on_vertex else read_key(environ, KEY_NAMES, KEY_ADVICE))
         if not self._on_vertex and not self._key:
-            raise KeyRejectedError(f"the provider is gemini and no key is set; {KEY_ADVICE}")
+            raise KeyRejectedError(f"the provider is gemini, but its key is missing; {KEY_ADVICE}")
         self._credentials = (credentials or _machine_credentials()) if self._on_vertex else None
         self._settings = settings
         self._url = settings.base_url or (

@@ -219,8 +219,8 @@ class HostedModel:
         now, failing_since = self._clock.steady(), self._throttle.failed()
         if error.wait_seconds > LONGEST_WAIT:
             raise PermanentModelError(
-                f"{error}. The server asks to wait {error.wait_seconds:.0f} s: a quota of the day seems "
-                "spent. Every reply received is stored: run again later to go on"
+                f"{error}. The server asks to wait {error.wait_seconds:.0f} s: a daily quota seems "
+                "to be used up. All replies are stored: run again later to continue"
             )
         if asking.failing_since is None:
             asking.failing_since = now

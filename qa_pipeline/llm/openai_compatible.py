@@ -97,7 +97,7 @@ class OpenAIProvider(Provider):
         self._url = _checked(settings.base_url or OPENAI)
         key = read_key(environ, [KEY_NAME], KEY_ADVICE)
         if not key and not is_loopback(self._url):
-            raise KeyRejectedError(f"llm.provider is openai and no key is set; {KEY_ADVICE}")
+            raise KeyRejectedError(f"llm.provider is openai, but its key is missing; {KEY_ADVICE}")
         self._key = SecretStr(key or _NO_KEY)
         self.name = _name(settings)
         self.left_out = frozenset[str](_MODES[settings.json_mode])
@@ -228,7 +228,7 @@ def _checked(url: str) -> str:
     """Return the address without a user name, since the key identifies the caller."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SettingsError("llm.base_url has to be an address as http://127.0.0.1:8000/v1")
+        raise SettingsError("llm.base_url must be an address such as http://127.0.0.1:8000/v1")
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
 
 

@@ -101,7 +101,7 @@ def read_key(environ: Mapping[str, str], names: Sequence[str], advice: str) -> s
     for name in names:
         key = environ.get(name, "").strip()
         if not (key.isascii() and key.isprintable()) or " " in key:
-            raise KeyRejectedError(f"{name} has characters that no key has; {advice}")
+            raise KeyRejectedError(f"{name} contains characters that are not allowed in a key; {advice}")
         if key:
             return key
     return ""

@@ -142,8 +142,8 @@ def prepare(connection: sa.Connection, address: str) -> None:
         connection.execute(sa.insert(VERSION).values(version=STORE_VERSION))
     elif version != STORE_VERSION:
         raise ReplyStoreError(
-            f"the reply store {address} is of version {version}, this program reads version "
-            f"{STORE_VERSION}: use the program that wrote it, or name another store; nothing in it is changed"
+            f"the reply store {address} has version {version}, but this program reads version "
+            f"{STORE_VERSION}: use the program that wrote it, or name another store; it is unchanged"
         )
 
 
@@ -301,8 +301,8 @@ def _url(address: Path | str) -> sa.URL:
         url = None
     if url is None or url.get_backend_name() != "postgresql":
         raise SettingsError(
-            "llm.store.url has to be an address as postgresql://user@host/database; without it replies are "
-            "kept in a SQLite file"
+            "llm.store.url must be an address such as postgresql://user@host/database; without it, replies "
+            "are kept in a SQLite file"
         )
     # postgresql:// alone would use SQLAlchemy's current default driver
     return url.set(drivername="postgresql+psycopg")

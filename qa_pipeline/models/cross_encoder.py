@@ -82,7 +82,9 @@ class EntailmentModel(ModelFolder):
             raise self.refused("it has no tokenizer.json; load its tokenizer with transformers and save it")
         architectures = self.config.get("architectures") or []
         if not any(str(name).endswith("ForSequenceClassification") for name in architectures):
-            raise self.refused("its config.json names no trained classifier (ForSequenceClassification)")
+            raise self.refused(
+                "its config.json does not name a trained classifier (ForSequenceClassification)"
+            )
 
     def refused(self, what: str) -> SettingsError:
         """Return the error for an unusable model."""

@@ -174,7 +174,7 @@ class SentenceEncoder(FileTokenCounter):
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(norms).all() and norms.all()):
             raise SettingsError(
-                f"embedding model {self.model} gives vectors without a direction; set embedding.precision to "
+                f"embedding model {self.model} returns zero or infinite vectors; set embedding.precision to "
                 "float32"
             )
         return np.asarray(vectors / norms, dtype=np.float32)

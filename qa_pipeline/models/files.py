@@ -97,7 +97,7 @@ def find_folder(model: str, revision: str | None, setting: str) -> tuple[str, Pa
         raise SettingsError(f"{setting}.model: no folder {model}; name a folder or a model of the hub")
     if revision is None or not _COMMIT.fullmatch(revision):
         raise SettingsError(
-            f"{setting}.model {model} is no folder here, and a model of the hub needs its commit pinned: "
+            f"{setting}.model {model} is not a local folder, and a model of the hub needs a pinned commit: "
             f"set {setting}.revision to the 40 digits on its page"
         )
     from huggingface_hub import snapshot_download

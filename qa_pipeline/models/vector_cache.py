@@ -74,7 +74,7 @@ class VectorCache:
                 marks = ", ".join("?" * len(part))
                 for name, blob in connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part)):
                     if len(blob) % _LITTLE_ENDIAN.itemsize:
-                        raise sqlite3.DatabaseError("a vector is cut short")
+                        raise sqlite3.DatabaseError("a vector is truncated")
                     vectors[name] = np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
         return vectors
 

@@ -154,14 +154,14 @@ def notify(urls: Sequence[SecretStr], title: str, body: str) -> list[str]:
         services = apprise.Apprise()
         if not services.add(url.get_secret_value()):
             raise SettingsError(
-                f"Apprise cannot use address {number} of monitoring.alerts.urls; it is not shown, as it may "
-                "hold a password; https://github.com/caronc/apprise/wiki lists forms"
+                f"Apprise cannot use address {number} of monitoring.alerts.urls; it is not shown because it "
+                "may contain a password; https://github.com/caronc/apprise/wiki lists the forms"
             )
         if not services.notify(body, title, body_format=apprise.NotifyFormat.TEXT):
             failed.append(str(number))
     if len(failed) == len(urls):
         raise DeliveryError(
-            "no address of monitoring.alerts.urls took the message; check that they can be reached "
-            "from here and that their passwords hold"
+            "no address of monitoring.alerts.urls accepted the message; check that they can be reached "
+            "from here and that their passwords are right"
         )
     return failed

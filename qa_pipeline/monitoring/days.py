@@ -104,7 +104,7 @@ def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl
         try:
             days.append(_finite(pl.read_parquet(readable(file)).cast(BASE)))
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{file} has no scores that can be read; delete it and score again") from error
+            raise InputError(f"{file} has no readable scores; delete it and score again") from error
     return pl.concat(days, how="diagonal")
 
 

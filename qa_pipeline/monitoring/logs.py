@@ -30,7 +30,7 @@ class Logs:
 
     def __init__(self, folder: Path, limits: Limits = LIMITS) -> None:
         if not folder.is_dir():
-            raise InputError(f"{folder} is no folder; name one with logs (monitoring.logs)")
+            raise InputError(f"{folder} is not a folder; name a folder of logs (monitoring.logs)")
         self._folder = folder
         self._limits = limits
 
@@ -59,7 +59,7 @@ class Logs:
                 for line in json_lines(file, self._limits):
                     row = _request(line)
                     if not isinstance(row, Fault) and row["id"] in rows:
-                        row = Fault("duplicate_id", f"id {row['id'][:80]!r} is in an earlier row")
+                        row = Fault("duplicate_id", f"id {row['id'][:80]!r} occurs in an earlier row")
                     if isinstance(row, Fault):
                         leave_out(name, line.number, row)
                     else:

@@ -48,7 +48,7 @@ class Observer:
             folder = settings.logs if folder is None else folder
             share = settings.share if share is None else share
             if folder is None:
-                raise SettingsError("no folder for logs is named; set monitoring.logs or name it here")
+                raise SettingsError("the folder for logs is missing; set monitoring.logs or pass it here")
         self.folder, self.share = Path(folder), share
         self._redact = redact
         self._token = uuid.uuid4().hex[:12]

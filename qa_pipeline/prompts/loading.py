@@ -154,7 +154,7 @@ def check_own_prompts(llm: LLMSettings) -> None:
     if folder is None:
         return
     if not folder.is_dir():
-        raise SettingsError(f"llm.prompts: {folder} is no folder")
+        raise SettingsError(f"llm.prompts: {folder} is not a folder")
     for file in sorted(folder.rglob("*.md")):
         language, name = file.relative_to(folder).parent.as_posix(), file.stem
         if language not in LANGUAGES or name not in NAMES:

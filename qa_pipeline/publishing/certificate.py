@@ -102,8 +102,8 @@ def _labels(lines: Iterable[_Line], file: Path) -> dict[str, str | None]:
         before = labels.get(line.pair_id)
         if before and line.label and before != line.label:
             raise InputError(
-                f"{file} has two labels of row {line.pair_id}: {before} and {line.label}; agree on one and "
-                "leave it once"
+                f"{file} has two labels of row {line.pair_id}: {before} and {line.label}; agree on a label "
+                "and keep it once"
             )
         labels[line.pair_id] = line.label or before
     return labels

@@ -40,7 +40,7 @@ def _inside(name: str) -> str:
     """Return a file's path if it lies inside the release folder; raise ValueError otherwise."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or path.as_posix() != name or "\0" in name:
-        raise ValueError("names no file of the release")
+        raise ValueError("does not name a file of the release")
     return name
 
 
@@ -101,16 +101,16 @@ def read_manifest(folder: Path) -> Manifest:
         ReleaseError: the release is incomplete, or has a newer format.
     """
     path = folder / MANIFEST
-    damaged = f"{path} is damaged; restore the release from a copy, or publish it anew"
+    damaged = f"{path} is damaged; restore the release from a copy, or publish it again"
     try:
         if not path.is_file():  # opening a pipe would block until somebody writes to it
             raise FileNotFoundError(path)
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
     except OSError as error:
-        raise ReleaseError(f"{folder} is no whole release: {MANIFEST} cannot be read") from error
+        raise ReleaseError(f"{folder} is not a complete release: {MANIFEST} cannot be read") from error
     if len(content) > _LARGEST:
-        raise ReleaseError(f"{path} has more than {_LARGEST} bytes; no release of ours is so large")
+        raise ReleaseError(f"{path} has more than {_LARGEST} bytes; a release is never that large")
     try:
         document = json.loads(content, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
@@ -118,8 +118,8 @@ def read_manifest(folder: Path) -> Manifest:
     version = document.get("format") if isinstance(document, dict) else None
     if isinstance(version, int) and not _OLDEST_FORMAT <= version <= FORMAT:
         raise ReleaseError(
-            f"{path} has format {version}, this version reads {_OLDEST_FORMAT} to {FORMAT}; use one that "
-            "reads it, or publish into another folder"
+            f"{path} has format {version}, this version reads {_OLDEST_FORMAT} to {FORMAT}; use a version "
+            "that reads it, or publish into another folder"
         )
     try:
         return Manifest.model_validate(document)
@@ -188,7 +188,7 @@ def load_release(path: Path | str, split: str) -> pl.LazyFrame:
         raise ReleaseError(f"{folder} has no split {split!r}; it has {', '.join(manifest.splits)}")
     path = folder / DATA / f"{split}.parquet"
     if not path.is_file():
-        raise ReleaseError(f"{path} is missing; restore the release from a copy, or publish it anew")
+        raise ReleaseError(f"{path} is missing; restore the release from a copy, or publish it again")
     return pl.scan_parquet(readable(path))
 
 

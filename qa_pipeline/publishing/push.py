@@ -38,10 +38,10 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
     except ValueError as error:
         raise InputError(f"the target {target.partition('://')[0]}://… cannot be used: {error}") from None
     if releases is None and not re.fullmatch(rf"{HUB}[\w.-]+/[\w.-]+", location):
-        raise InputError(f"a data set of the hub is named {HUB}OWNER/NAME")
+        raise InputError(f"name a data set of the hub as {HUB}OWNER/NAME")
     with local_copy(folder) as copy:
         if problems := release_problems(copy):
-            raise ReleaseError(f"{folder} does not hold what it promises, nothing was sent: {problems[0]}")
+            raise ReleaseError(f"{folder} fails its own checks, so nothing was sent: {problems[0]}")
         try:
             return _to_hub(copy, location) if releases is None else _to_folder(copy, releases)
         except QAPipelineError:
@@ -81,7 +81,7 @@ def _to_hub(folder: Path, location: str) -> tuple[str, bool]:
 
     token = os.environ.get("HF_TOKEN")
     if not token:  # do not fall back to the token of a logged-in person
-        raise InputError("set HF_TOKEN to a token of the hub that may write")
+        raise InputError("set HF_TOKEN to a token of the hub with write access")
     disable_progress_bars()
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token)
     options: dict[str, Any] = {"repo_id": location.removeprefix(HUB), "repo_type": "dataset"}
@@ -94,7 +94,9 @@ def _to_hub(folder: Path, location: str) -> tuple[str, bool]:
     if newest < version:
         files = {*api.list_repo_files(**options)} - {".gitattributes"}
         if files and MANIFEST not in files:
-            raise ReleaseError(f"{location} has files of something else than a release; push to another name")
+            raise ReleaseError(
+                f"{location} contains files that are not part of a release; push to another name"
+            )
         api.upload_folder(
             **options,
             folder_path=folder,

@@ -119,7 +119,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
     manifest = write_manifest(folder, manifest)
     if problems := release_problems(folder):
         raise ReleaseError(
-            f"the release would not hold what it promises, and is not published: {problems[0]} "
+            f"the release fails its own checks and is not published: {problems[0]} "
             f"({len(problems)} problems); run the batch of that row again"
         )
     publish_folder(folder, releases / str(version), MANIFEST)

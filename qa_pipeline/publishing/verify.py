@@ -100,7 +100,7 @@ def verify_release(folder: Path) -> list[Check]:
             f"{folder} was not checked: {error}; free space in {tempfile.gettempdir()}, or set TMPDIR"
         ) from error
     except (LookupError, TypeError, ValueError, AttributeError, TemplateError) as error:
-        raise ReleaseError(f"{folder / MANIFEST} does not hold the facts or settings of a release") from error
+        raise ReleaseError(f"{folder / MANIFEST} lacks facts or settings of a release") from error
 
 
 def _checks(folder: Path, manifest: Manifest) -> list[Check]:

@@ -136,7 +136,7 @@ def build_index(embeddings: pl.DataFrame) -> Shard:
     lengths = embeddings["vector"].list.len().unique(maintain_order=True).to_list() or [1]
     if origins.height > 1 or len(lengths) > 1:
         raise IndexMismatchError(
-            f"vectors of one shard must come from one model, but these come from {origins.rows()} "
+            f"vectors of a shard must come from a single model, but these come from {origins.rows()} "
             f"with lengths {lengths}; compute the embeddings of the batch again"
         )
     vectors = np.array(embeddings["vector"].list.to_array(lengths[0]).to_numpy(), dtype=np.float32)
@@ -173,7 +173,7 @@ def load_index(content: bytes, embeddings: pl.DataFrame, embedder: Embedder, sou
     shard = build_index(embeddings)
     if dump_index(shard) != content:
         raise IndexMismatchError(
-            f"{source} is damaged or does not hold the vectors of table embeddings; build the index again"
+            f"{source} is damaged or lacks vectors of the table embeddings; build the index again"
         )
     origins = embeddings.select("model", "model_revision", "precision").unique()
     for model, revision, precision in origins.iter_rows():

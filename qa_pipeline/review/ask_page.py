@@ -112,7 +112,7 @@ def _answer_of(request: Request) -> Answer:
     """Return the answer of a job, or raise InputError if it is not drafted yet."""
     value = review_of(request).asking.jobs.get(request.path_params["job_id"]).value
     if not isinstance(value, Answer) or value.pair["answer"] is None:
-        raise InputError("there is no answer yet; load its page again")
+        raise InputError("the answer is not ready yet; reload the page")
     return value
 
 
@@ -125,7 +125,7 @@ def download(request: Request) -> Response:
         return Response(text, media_type="text/markdown", headers=headers)
     if suffix == "bib":
         return Response(as_bibtex(answer.sources), media_type="application/x-bibtex", headers=headers)
-    raise InputError("an answer is downloaded as .md or .bib")
+    raise InputError("answers can be downloaded as .md or .bib")
 
 
 def send_batches(request: Request) -> Response:

@@ -187,11 +187,11 @@ def checked_question(text: str) -> str:
     """Return a question on one line, or raise InputError if it is empty or too long."""
     question = " ".join(text.split())
     if not question:
-        raise InputError("the question is empty; write one")
+        raise InputError("the question is empty; write a question")
     if len(question) > MOST_CHARACTERS:
         raise InputError(
-            f"the question has {len(question):,} characters; at most {MOST_CHARACTERS:,} are read; upload a "
-            "longer text as a document"
+            f"the question has {len(question):,} characters, but at most {MOST_CHARACTERS:,} are allowed; "
+            "upload a longer text as a document"
         )
     return question
 

@@ -140,7 +140,7 @@ def read_decision_file(path: Path) -> ReadFile:
     needed = ("batch", "pair_id", "content_sha256", "decision", "who")
     missing = [name for name in needed if is_spreadsheet and name not in file.columns]
     if missing:
-        raise InputError(f"{path} has no column {', '.join(missing)}; make one with --template")
+        raise InputError(f"{path} has no column {', '.join(missing)}; create a file with --template")
     lines, problems, blank = {}, {}, 0
     for row in file.rows:
         values = row.value
@@ -232,5 +232,5 @@ def why_in_words(why: str | None) -> str | None:
 def coded_reason(code: str, note: str) -> str:
     """Return a reason of a code and a note, as decisions store it."""
     if code not in REJECTIONS:
-        raise InputError(f"{code[:40]!r} is not a reason to reject; choose from {', '.join(REJECTIONS)}")
+        raise InputError(f"{code[:40]!r} is not a reason for rejection; choose from {', '.join(REJECTIONS)}")
     return f"{code}: {note}" if note else code

@@ -48,7 +48,7 @@ class Jobs:
         with self._lock:
             unfinished = [other for other in self._jobs.values() if not other.is_done]
             if len(unfinished) >= _MOST_WAITING:
-                raise InputError(f"{_MOST_WAITING} others wait already; try again in a while")
+                raise InputError(f"{_MOST_WAITING} other questions are waiting; try again later")
             self._jobs[job.job_id] = job
             while len(self._jobs) > _MOST_KEPT:
                 self._jobs.popitem(last=False)
@@ -65,7 +65,7 @@ class Jobs:
             job = self._jobs.get(job_id)
         if job is None:
             raise InputError(
-                "this is no longer in memory: the server was restarted, or many questions followed. Ask "
+                "this answer is no longer in memory: the server restarted, or many questions followed. Ask "
                 "again; stored replies cost nothing"
             )
         return job

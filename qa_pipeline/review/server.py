@@ -87,7 +87,9 @@ def check_reachable(host: str, url: str | None) -> str | None:
         if host == "localhost" or ip_address(host).is_loopback:
             return None
     if host in ("0.0.0.0", "::") and url is None:  # noqa: S104
-        raise InputError(f"--host {host} is no address to open: give the one that people open as review.url")
+        raise InputError(
+            f"--host {host} cannot be opened in a browser: set review.url to the address that people open"
+        )
     return (
         f"Note: other machines reach {host}, and this server sends everything unencrypted, the token too. "
         "Put a proxy with TLS before it and give its address as the setting review.url."
@@ -104,7 +106,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         opened.close()
         raise InputError(
-            f"cannot listen on {host}:{port}: {error.strerror}; give another --port, or 0 for any"
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another --port, or 0 for any free port"
         ) from error
     return opened
 

@@ -59,7 +59,7 @@ class PageFiles:
         text = (document["text"] or "")[start:end]
         head = {"number": number, "text": text, "evidence": span}
         if not self._lock.acquire(timeout=2 * SECONDS):
-            raise InputError(f"{document['path']}: other pages are still being drawn; load this one again")
+            raise InputError(f"{document['path']}: other pages are still being drawn; reload this page")
         try:
             (outcome,) = self._pool.run([(head, self._content(document))], self._limits, _png)
         except SandboxError as error:
@@ -89,7 +89,7 @@ class PageFiles:
         """Return the content of a document's file, or raise InputError if it has changed."""
         origin = self._layout.origin(document["batch"])
         if not origin.is_file():
-            raise InputError(f"it is not recorded where {document['path']} was read from")
+            raise InputError(f"the origin of {document['path']} is not recorded; run the batch again")
         files = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
         for file in files.list():
             if file.failure is not None or file.path != document["path"]:
@@ -213,7 +213,7 @@ def find_document(tables: StoredTables, batch: str, document_id: str) -> Documen
     """Return a document of a batch, or raise InputError if the batch lacks it."""
     rows = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)
     if not rows.height:
-        raise InputError(f"batch {batch!r} has no document {document_id!r}; it may have been removed since")
+        raise InputError(f"batch {batch!r} has no document {document_id!r}; it may have been removed")
     return next(typed_rows(rows, DocumentRow))
 
 
@@ -234,7 +234,7 @@ def find_by_name(layout: Layout, name: str) -> tuple[DocumentRow, list[ChunkRow]
         raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
     if len(rows) > 1:
         paths = first_names([f"{row['batch']}/{row['path']}" for row in rows])
-        raise InputError(f"{len(rows)} documents are called {name!r}: {paths}; give batch and path, or an id")
+        raise InputError(f"{len(rows)} documents match {name!r}: {paths}; give batch and path, or an id")
     path, chunks = layout.table(CHUNKS.name, rows[0]["batch"]), CHUNKS.empty()
     if path.is_file():  # a run may stop before it is written
         chunks = read_table(path, CHUNKS).filter(document_id=rows[0]["document_id"]).sort("position")

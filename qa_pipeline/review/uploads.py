@@ -70,7 +70,9 @@ def read_document(resources: Resources, layout: Layout, name: str, content: byte
     """Read an uploaded document and yield its batch, the only value of this job."""
     suffix = PurePosixPath(name.lower()).suffix
     if format_of(f"a{suffix}") is None:
-        raise InputError(f"no format ends in {shorten(suffix) or '–'}; upload one of {' '.join(SUFFIXES)}")
+        raise InputError(
+            f"files ending in {shorten(suffix) or '–'} are not supported; upload one of {' '.join(SUFFIXES)}"
+        )
     content_sha256 = sha256(content).hexdigest()
     if content_sha256 in forgotten_documents(layout):
         raise InputError("this document was deleted with qa-pipeline forget")

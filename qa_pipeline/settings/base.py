@@ -111,11 +111,13 @@ def check_environment(environ: Iterable[str], names: Collection[str]) -> None:
         upper = name.upper()
         if upper in FOREIGN_NAMES:
             raise SettingsError(
-                f"environment variable {name} is not read; set {PREFIX}{FOREIGN_NAMES[upper]} instead"
+                f"environment variable {name} is ignored; set {PREFIX}{FOREIGN_NAMES[upper]} instead"
             )
         group = upper.removeprefix(PREFIX).split("__")[0].lower()
         if upper.startswith(PREFIX) and group not in names:
-            raise SettingsError(f"environment variable {name} names no setting; known: {', '.join(names)}")
+            raise SettingsError(
+                f"environment variable {name} is not a setting; known settings: {', '.join(names)}"
+            )
 
 
 def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -136,7 +138,7 @@ def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | Non
         for group_name in groups:
             group = group.setdefault(group_name, {})
             if not isinstance(group, dict):
-                raise SettingsError(f"--set {path}: {group_name} has a value of its own already")
+                raise SettingsError(f"--set {path}: {group_name} already has a value")
         group[name] = value
     return tree
 

@@ -37,9 +37,9 @@ class MaskingSettings(Group):
         if self.key is not None and len(self.key.get_secret_value()) < SHORTEST_MASKING_KEY:
             raise ValueError(f"the key is too short; {MASKING_KEY_NEEDED}")
         if self.action == "mask" and self.key is None:
-            raise ValueError(f"action is mask, but there is no key; {MASKING_KEY_NEEDED}")
+            raise ValueError(f"action is mask, but the key is missing; {MASKING_KEY_NEEDED}")
         if self.action != "off" and not self.kinds:
-            raise ValueError(f"action is {self.action}, but kinds names nothing")
+            raise ValueError(f"action is {self.action}, but kinds is empty")
         return self
 
     @field_serializer("key", when_used="json")

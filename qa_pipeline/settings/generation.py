@@ -117,7 +117,7 @@ class GenerationSettings(Group):
     @classmethod
     def _check_mix(cls, mix: dict[QuestionType, float]) -> dict[QuestionType, float]:
         if not any(mix.values()):
-            raise ValueError("generation.mix gives every type the share 0; leave one of them above 0")
+            raise ValueError("generation.mix sets every share to 0; set at least one share above 0")
         return {kind: mix[kind] for kind in MIX if kind in mix}  # the order does not depend on the file
 
     @property

@@ -40,7 +40,7 @@ def with_server(values: Any, fields: Collection[str]) -> Any:
     providers = (*get_args(Provider), *SERVERS)
     if provider is not None and provider not in providers:
         name = "llm.provider" if is_main else "the provider of a role below llm"
-        raise ValueError(f"{name} has to be one of {', '.join(sorted(providers))}")
+        raise ValueError(f"{name} must be one of {', '.join(sorted(providers))}")
     filled = dict(values)
     if provider in SERVERS:
         defaults = {name: value for name, value in SERVERS[provider].items() if name in fields}
@@ -131,7 +131,7 @@ class StoreSettings(Group):
     def _without_password(cls, url: str | None) -> str | None:
         if url is not None and urlsplit(url).password:
             raise ValueError(
-                "the address of the store contains a password, which settings show to every reader; "
+                "the address of the store contains a password, which every reader of the settings would see; "
                 "put it into PGPASSWORD or a .pgpass file"
             )
         return url

@@ -67,11 +67,13 @@ def _check_path(scheme: str, path: str) -> None:
     """Refuse credentials and chained addresses."""
     user, at, _ = path.partition("/")[0].rpartition("@")
     if at and (":" in user or scheme in _NO_USERS):
-        raise ValueError("it has a password or token; leave it out and set it in the environment instead")
+        raise ValueError("it contains a password or token; set it in the environment instead")
     if "?" in path and scheme in _NO_USERS:
-        raise ValueError("it has a query, which may be a token; name a folder that can be listed without")
+        raise ValueError(
+            "it has a query, which may contain a token; name a folder that can be listed without it"
+        )
     if "::" in path:
-        raise ValueError("chained addresses are not read; copy the files to one folder")
+        raise ValueError("chained addresses are not supported; copy the files to a folder")
 
 
 def _check_scheme(scheme: str) -> None:

@@ -54,7 +54,7 @@ def _address_of_a_server(address: str) -> str:
     parts = urlsplit(address)
     has_path = address.rstrip("/").count("/") != 2
     if parts.scheme not in ("http", "https") or not parts.hostname or has_path:
-        raise ValueError("write scheme and host alone, such as https://review.example.org")
+        raise ValueError("write only scheme and host, such as https://review.example.org")
     return address.rstrip("/")
 
 

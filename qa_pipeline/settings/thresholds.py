@@ -101,7 +101,9 @@ def read_thresholds(file: Path | None) -> Thresholds:
 def _read(path: Path, _changed: int, size: int) -> Thresholds:
     """Read a file again only if its time or size differs."""
     if size > _LARGEST:
-        raise SettingsError(f"thresholds file {path} is larger than {_LARGEST} bytes, so it is none")
+        raise SettingsError(
+            f"thresholds file {path} has more than {_LARGEST} bytes; name a file of qa-pipeline calibrate"
+        )
     try:
         return Thresholds.model_validate_json(path.read_bytes())
     except ValidationError as error:
@@ -129,7 +131,7 @@ def check_models(path: Path | None, *, entailment: str | None = None) -> str | N
     if path is not None and fitted is not None and not is_of_model:
         raise SettingsError(
             f"verification.thresholds: {path} was fitted for the entailment model {fitted}, and {name} is "
-            "configured; run qa-pipeline calibrate with the configured model, or configure that of the file"
+            "configured; run qa-pipeline calibrate with this model, or configure the model of the file"
         )
     if is_of_model and has_band:
         return None

@@ -143,7 +143,7 @@ class Settings(BaseSettings):
         if self.cache is None and store_of(self.out) is not None:
             raise ValueError(
                 f"out is an address, and stores of replies and vectors are local: set {PREFIX}CACHE (or "
-                "cache in the settings file) to a folder that stays, since what was paid for is kept there"
+                "cache in the settings file) to a permanent folder, since paid replies are kept there"
             )
         return self
 
@@ -152,7 +152,7 @@ class Settings(BaseSettings):
         paid = [model.provider for model in self.llm.hosted_models if not model.is_local]
         if paid and not self.llm.budget.caps_a_run:
             raise ValueError(
-                f"provider {paid[0]} may cost money and no cap on a run is set; "
+                f"provider {paid[0]} may cost money and the run has no spending cap; "
                 f"set {PREFIX}LLM__BUDGET__MAX_CALLS (or MAX_COST, MAX_TOKENS), "
                 "or pass --max-calls or --max-cost; the API key is read from the environment"
             )
@@ -224,7 +224,7 @@ def check_model(settings: Settings, model: str | None) -> None:
     """Refuse a model on the command line that the configured provider would ignore."""
     if model is not None and not settings.llm.hosted_models:
         raise SettingsError(
-            f"--model {model} would not be asked: the provider is {settings.llm.provider}; "
+            f"--model {model} would not be used: the provider is {settings.llm.provider}; "
             f"add --provider {' or --provider '.join(HOSTED)}"
         )
 

@@ -114,7 +114,9 @@ class JudgingSettings(Group):
             self.weight_source + self.weight_relevance + self.weight_correctness + self.weight_completeness
         )
         if total == 0:
-            raise ValueError("the judging weights are all 0, so no composite score exists; set at least one")
+            raise ValueError(
+                "all judging weights are 0, so the composite score is undefined; set at least one weight"
+            )
         return self
 
     @property
@@ -171,7 +173,7 @@ class ReleaseSettings(Group):
         valid = [name for name, share in splits.items() if SPLIT_NAME.fullmatch(name) and share > 0]
         if not splits or len(valid) < len(splits):
             raise ValueError(
-                f"splits need names of small letters, digits and _, and shares above 0, not {splits}"
+                f"splits need names of lowercase letters, digits and _, and shares above 0, not {splits}"
             )
         if len(splits) > MOST_SPLITS:
             raise ValueError(f"at most {MOST_SPLITS} splits are possible, not {len(splits)}")

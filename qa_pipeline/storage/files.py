@@ -63,8 +63,8 @@ def prepare_folder(folder: Path) -> None:
         finally:
             store.rm(name)
         raise StorageError(
-            f"the store of {folder} writes over a file that a condition (If-None-Match) protects, so two "
-            f"processes could lose each other's work; use a store that keeps it, such as S3 or SeaweedFS"
+            f"the store of {folder} ignores the condition If-None-Match and overwrites files, so two "
+            f"processes could lose each other's work; use a store that supports it, such as S3 or SeaweedFS"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -170,7 +170,7 @@ def publish_folder(folder: Path, target: Path, last: str) -> None:
     try:
         store.put_if(f"{name}/{last}", (folder / last).read_bytes(), None)
     except ChangedMeanwhileError as error:
-        raise StorageError(f"{target} was written by another command meanwhile; run again") from error
+        raise StorageError(f"{target} was changed by another command in the meantime; run again") from error
 
 
 @contextmanager

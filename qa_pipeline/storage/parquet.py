@@ -40,7 +40,7 @@ def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -
             file.seek(0)
             frame = pl.read_parquet(file, columns=list(columns) if columns else None)
     except FileNotFoundError as error:
-        raise TableError(f"{path} is not there; run its batch first (qa-pipeline run)") from error
+        raise TableError(f"{path} does not exist; run its batch first (qa-pipeline run)") from error
     except OSError as error:
         raise TableError(f"cannot read {path}: {error.strerror or error}") from error
     except pl.exceptions.PolarsError as error:
@@ -142,9 +142,9 @@ def _check_origin(path: Path, metadata: dict[str, str], table: Table) -> None:
     """Check the table and schema version of a file; raises a TableError or TableVersionError."""
     name, version = metadata.get("table"), metadata.get("schema_version")
     if name != table.name:
-        raise TableError(f"{path} holds table {name or 'of no name'}, expected {table.name}")
+        raise TableError(f"{path} contains table {name or '(unnamed)'}, expected {table.name}")
     if version != str(SCHEMA_VERSION):
         raise TableVersionError(
-            f"{path} has schema version {version}, this release reads {SCHEMA_VERSION}; "
+            f"{path} has schema version {version}, but this version reads {SCHEMA_VERSION}; "
             f"run its batch again (qa-pipeline run)"
         )

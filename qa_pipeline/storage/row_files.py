@@ -102,7 +102,7 @@ def open_rows(
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:
-        raise InputError(f"{path}: unknown format; rows come as {', '.join(suffixes)}")
+        raise InputError(f"{path}: unknown format; use {', '.join(suffixes)}")
     if content is None:
         content = _read_bytes(path, limits)
     elif len(content) > limits.max_bytes:
@@ -118,7 +118,7 @@ def open_rows(
         raise InputError(f"{path} has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
     repeated = [name for name, times in Counter(opened.columns).items() if times > 1]
     if repeated:
-        raise InputError(f"{path} row 1: column {repeated[0][:200]!r} stands twice; rename one")
+        raise InputError(f"{path} row 1: column {repeated[0][:200]!r} occurs twice; rename one")
     return RowFile(opened.columns, opened.types, _limited(path, opened.rows, limits))
 
 
@@ -144,7 +144,7 @@ def _read_bytes(path: Path, limits: Limits) -> bytes:
     """Return the content of a file of the allowed size; raises an InputError."""
     try:
         if not path.is_file() and path.exists():  # opening a pipe would wait for its writer
-            raise InputError(f"{path} cannot be read: it is no file; name one")
+            raise InputError(f"{path} is not a file; name a file")
         if path.stat().st_size > limits.max_bytes:
             raise _too_large(path, limits)
         return path.read_bytes()
@@ -172,7 +172,7 @@ def _limited(path: Path, rows: Iterator[FileRow], limits: Limits) -> Iterator[Fi
     """Yield the rows; a row that is too long becomes a `Fault`, and too many rows are an error."""
     for count, row in enumerate(rows, start=1):
         if count > limits.max_rows:
-            raise InputError(f"{path} holds more than {limits.max_rows} rows; split it")
+            raise InputError(f"{path} has more than {limits.max_rows} rows; split it")
         is_long = len(row.written) > limits.max_line_bytes and not isinstance(row.value, Fault)
         yield row._replace(value=too_long(limits)) if is_long else row
 
@@ -216,11 +216,11 @@ def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
     try:
         value = json.loads(text if text.strip() else "[]")
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON ({error}); write it again, as JSONL if it is long") from error
+        raise InputError(f"{path} is not JSON ({error}); correct it, or use JSONL if it is long") from error
     entries = value.get("data", value) if isinstance(value, dict) else value
     for number, entry in enumerate(entries if isinstance(entries, list) else [value], start=1):
         if is_too_deep(entry):
-            raise InputError(f"{path} is nested more than {MOST_LEVELS} levels deep; write it again")
+            raise InputError(f"{path} is nested more than {MOST_LEVELS} levels deep; flatten it")
         yield FileRow(number, entry, json.dumps(entry).encode())
 
 
@@ -247,7 +247,7 @@ def _csv_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, l
     except csv.Error as error:
         is_open = str(error) == "unexpected end of data"
         problem = "a quote is never closed" if is_open else str(error)
-        raise InputError(f"{path} row {number + 1}: not CSV: {problem}; mend the file") from error
+        raise InputError(f"{path} row {number + 1}: not CSV: {problem}; correct the file") from error
 
 
 def _csv_rows(records: Iterator[tuple[int, list[str]]], header: Sequence[str]) -> Iterator[FileRow]:
@@ -296,4 +296,4 @@ def _named_faults(path: Path) -> Iterator[None]:
     try:
         yield
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise InputError(f"{path} is not a Parquet file that can be read; write it again") from error
+        raise InputError(f"{path} is not a readable Parquet file; write it again") from error

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.duplicates import (
+    MOST_OF_ONE_WORDING,
     find_conflicts,
     find_duplicates,
+    find_same_wording,
 )
 
 SCHEMA = {"pair_id": pl.String, "question": pl.String, "answer": pl.String, "composite": pl.Float64}
@@ -88,3 +90,35 @@ def test_the_reason_says_how_a_pair_repeats_the_kept_one() -> None:
 def test_different_answers_to_one_question_conflict() -> None:
     rows = frame(("When?", "At nine.", 0.9), ("when", "At ten.", 0.8), ("Who?", "Ann.", 0.8))
     assert find_conflicts(rows).rows() == [("p0", 2), ("p1", 2)]
+
+
+def filled_in(count: int, **values: object) -> pl.DataFrame:
+    """Pairs of one wording about rooms 1 to count."""
+    rows = [
+        {
+            "pair_id": f"p{room:03}",
+            "question_id": f"q{room}",
+            "question": f"What opens in room {room}?",
+            "answer": f"In room {room}, door {room + 7} opens.",
+            "composite": None,
+            **values,
+        }
+        for room in range(1, count + 1)
+    ]
+    return pl.DataFrame(rows, schema_overrides={"composite": pl.Float64, "question_id": pl.String})
+
+
+@given(st.integers(0, 40))
+def test_of_rows_that_differ_in_figures_alone_ten_stay(count: int) -> None:
+    dropped = find_same_wording(filled_in(count)) if count else filled_in(1).clear()
+    assert dropped.height == max(0, count - MOST_OF_ONE_WORDING)
+    assert not dropped.height or set(dropped["duplicate_of"]) == {"p001"}
+
+
+def test_rows_of_other_words_and_rows_that_people_brought_stay() -> None:
+    rooms = filled_in(30)
+    named = rooms.with_columns(
+        answer=pl.format("The {} door opens.", pl.Series([chr(97 + n) * 3 for n in range(30)]))
+    )
+    assert find_same_wording(named).is_empty()
+    assert find_same_wording(filled_in(30, question_id=None)).is_empty()

@@ -23,7 +23,7 @@ ROWS = rows_of(
 
 
 def broken(of: Value) -> Metric:
-    return Metric("broken", of, ("answer",), "", "")
+    return Metric("broken", of, ("answer",), "")
 
 
 def test_every_metric_keeps_the_three_laws(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from qa_pipeline_tests.review.test_source_view import Sources
 pytestmark = pytest.mark.slow
 
 HARM = {
-    "crash": "the parser took its process down: Segmentation fault",
+    "crash": "the parser crashed its process: Segmentation fault",
     "endless": "page 2 takes longer than 5 seconds to draw",
     "greedy": "parsing takes more than documents.parse_memory",
     "false": "sent a reply that cannot be used",

@@ -37,7 +37,7 @@ class Archive:
         """Return the content of a member; raises a DocumentFailure."""
         entry = self.find(name)
         if entry is None:
-            raise DocumentFailure("damaged", "a part that the file needs is missing in it")
+            raise DocumentFailure("damaged", "the file lacks a required part")
         if entry.flag_bits & _ENCRYPTED:
             raise DocumentFailure("encrypted", "the content is protected by a password")
         if entry.compress_type not in _METHODS:

@@ -85,8 +85,8 @@ class Corpus(ABC):
                 names.append(name)
         if not names and not refused:
             raise CorpusError(
-                f"corpus {self.location} holds no documents; put them into it, where they are one batch, or "
-                "into folders inside it, where each folder is one"
+                f"corpus {self.location} contains no documents; put documents into it to form a single "
+                "batch, or into folders inside it to form a batch each"
             )
         return FoundBatches(tuple(sorted(names)), refused, tuple(loose))
 
@@ -131,7 +131,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
         return str(path.parent), path.name
     corpus, _, name = address.rpartition("/")
     if corpus.endswith("/"):
-        raise CorpusError(f"{address} is not a folder of documents; name one below it")
+        raise CorpusError(f"{address} is not a folder of documents; name a folder below it")
     return corpus, name
 
 
@@ -257,15 +257,15 @@ def _target(location: str, base: str) -> str:
         return location
     target = os.path.realpath(location, strict=True)
     if not _is_inside(target, base):
-        raise DocumentFailure("outside_corpus", "the link leads out of the batch folder")
+        raise DocumentFailure("outside_corpus", "the link points outside the batch folder")
     if Path(target).is_dir():
-        raise DocumentFailure("linked_folder", "folders are not read through links")
+        raise DocumentFailure("linked_folder", "links to folders are not followed")
     return target
 
 
 def _check_regular(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise DocumentFailure("not_a_file", "a folder, pipe, socket or device is not read")
+        raise DocumentFailure("not_a_file", "it is a folder, pipe, socket or device, not a file")
 
 
 def _is_inside(target: str, base: str) -> bool:

@@ -79,7 +79,7 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
         line = f", line {mark.line + 1}" if mark else ""
         raise CorpusError(f"{name}{line}: {problem}; it must be plain YAML in UTF-8") from None
     if not isinstance(values, dict):
-        raise CorpusError(f"{name} must hold names and values, such as `licence: CC0-1.0`")
+        raise CorpusError(f"{name} must contain names and values, such as `licence: CC0-1.0`")
     try:
         return BatchDescription.model_validate(values)
     except ValidationError as error:

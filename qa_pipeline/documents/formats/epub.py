@@ -50,11 +50,11 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     manifest = {item.get("id", ""): item for item in package.iter("{*}item")}
     spine = [manifest.get(reference.get("idref", "")) for reference in package.iter("{*}itemref")]
     if None in spine or not spine:
-        raise DocumentFailure("damaged", "the order of reading is empty, or names a file that is not listed")
+        raise DocumentFailure("damaged", "the reading order is empty or names an unlisted file")
     chapters = {_path_of(item, folder): item for item in spine if item is not None}
     missing = sum(archive.find(path) is None for path in chapters)
     if missing == len(chapters):
-        raise DocumentFailure("damaged", "all files that the book names are missing in it")
+        raise DocumentFailure("damaged", "every file that the book lists is missing")
     if any(archive.find(path) for path in chapters.keys() & _find_encrypted(archive)):
         raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
     omissions = Omissions()
@@ -85,12 +85,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 def _find_package(archive: Archive) -> str:
     """Return the path of the package document, such as `OEBPS/content.opf`."""
     if archive.find(_CONTAINER) is None:
-        raise DocumentFailure("damaged", f"the ZIP container holds no {_CONTAINER}, so it is not an EPUB")
+        raise DocumentFailure("damaged", f"the ZIP container lacks {_CONTAINER}, so it is not an EPUB")
     for element in parse_xml(archive.read(_CONTAINER)).iter("{*}rootfile"):
         path = element.get("full-path", "")
         if archive.find(path) is not None:
             return path
-    raise DocumentFailure("damaged", "the package document of the book is missing in it")
+    raise DocumentFailure("damaged", "the book lacks its package document")
 
 
 def _find_encrypted(archive: Archive) -> frozenset[str]:

@@ -52,7 +52,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     try:
         message = email.message_from_bytes(source.content)
         if _MAIL_HEADERS.isdisjoint(name.lower() for name in message.keys()):  # noqa: SIM118 - no mapping
-            raise DocumentFailure("damaged", "the file has none of the headers of an e-mail")
+            raise DocumentFailure("damaged", "the file lacks the headers of an e-mail")
         blocks = tuple(reader.read_message(message, level=1))
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "the parts of the message are nested too deep") from error

@@ -149,7 +149,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     if front.strip() and not body.strip():
         description = f"front matter of {visible(front)} characters that describes a document"
-        raise DocumentFailure("no_text", f"the file holds {description} and no text of it")
+        raise DocumentFailure("no_text", f"the file contains only {description}, no text")
     return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=omissions.notes())
 
 

@@ -190,7 +190,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     trees = read_trees(open_archive(source.content)) if is_archive else [parse_xml(source.content)]
     body = trees[0].find(f"{OFFICE}body/{OFFICE}text")
     if body is None:
-        raise DocumentFailure("unsupported_format", "the file holds no OpenDocument text")
+        raise DocumentFailure("unsupported_format", "the file is not an OpenDocument text")
     omissions = Omissions()
     markup = _Markup(trees, omissions).of(body)
     check_length(len(markup) / 8, settings)  # tags and styles included

@@ -85,7 +85,7 @@ def parse_parquet(
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
     if rows and is_too_deep(rows[1], _DEEPEST):
-        raise DocumentFailure("nested_too_deep", "the columns are nested deeper than any writer means")
+        raise DocumentFailure("nested_too_deep", "the columns are nested too deep")
     return _read_rows(rows, settings)
 
 

@@ -73,7 +73,7 @@ def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
     for numbers in tables:
         columns = sorted({column for number in numbers for column in sheet.rows[number]})
         if len(columns) * len(numbers) > _MOST_CELLS:
-            raise DocumentFailure("too_long", f"a table reaches over more than {_MOST_CELLS} cells")
+            raise DocumentFailure("too_long", f"a table has more than {_MOST_CELLS} cells")
         yield [[sheet.rows[number].get(column, _BLANK) for column in columns] for number in numbers]
 
 

@@ -72,7 +72,7 @@ def read_sheets(
     with library_failures(), warnings.catch_warnings(action="ignore"):
         book = load_workbook(io.BytesIO(content), data_only=True, rich_text=True, keep_links=False)
         if len(book.sheetnames) < len(list(package.tree(main).iterfind("{*}sheets/{*}sheet"))):
-            raise DocumentFailure("damaged", "a sheet that the workbook names is missing in it")
+            raise DocumentFailure("damaged", "the workbook lacks a sheet that it lists")
         for chart in book.chartsheets:
             omissions.add("chart_sheet", chart.title)
         return [_read_worksheet(sheet, settings, omissions) for sheet in book.worksheets]

@@ -34,6 +34,6 @@ def chosen_metrics(names: Sequence[str]) -> list[Metric]:
     for name in unregistered:
         further = retrieval.metric_at(name)
         if further is None:
-            raise InputError(f"there is no metric {name}; there are {', '.join(METRICS)}")
+            raise InputError(f"metric {name} is unknown; choose from {', '.join(METRICS)}")
         chosen.append(further)
     return chosen

@@ -35,8 +35,9 @@ class ExtractiveModel:
         replies = {"questions": _questions, "standalone": lambda _: {"question": None}, "answer": _answer}
         if request.role not in replies:
             raise PermanentModelError(
-                f"the extractive provider writes questions and answers, it has no role {request.role!r}; "
-                "switch verification by a model and the judge off, or configure another provider"
+                f"the extractive provider writes only questions and answers, and has no role "
+                f"{request.role!r}; turn off the judge and verification by a model, or configure "
+                "another provider"
             )
         payload = replies[request.role](request)
         value = request.reply_model.model_validate(payload)

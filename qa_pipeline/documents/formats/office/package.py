@@ -85,7 +85,7 @@ class Package:
         """Return the root of a part; raises a DocumentFailure."""
         member = self.archive.find(part)
         if member is not None and member.file_size > _LARGEST_TREE:
-            raise DocumentFailure("too_large", f"a part holds more than {_LARGEST_TREE} bytes of XML")
+            raise DocumentFailure("too_large", f"a part has more than {_LARGEST_TREE} bytes of XML")
         return parse_xml(self.archive.read(part))
 
 
@@ -98,7 +98,7 @@ def library_failures() -> Iterator[None]:
         raise
     except Exception as error:  # the libraries raise errors of all kinds about malformed parts
         # The message of the library may quote the document.
-        raise DocumentFailure("damaged", f"its library refuses it with {type(error).__name__}") from error
+        raise DocumentFailure("damaged", f"the library cannot read it ({type(error).__name__})") from error
 
 
 def open_package(content: bytes, suffix: str, limits: ReaderLimits = LIMITS) -> tuple[Package, str]:

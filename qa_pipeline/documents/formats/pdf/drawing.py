@@ -43,7 +43,7 @@ def list_objects(page: "PdfPage", most: int) -> "list[PdfObject]":
     """Return the objects of a page, each form before its content; raises `too_many_objects`."""
     objects = list(islice(page.get_objects(max_depth=_DEEPEST_FORM), most + 1))
     if len(objects) > most:
-        raise DocumentFailure("too_many_objects", "a page holds more drawn objects than are read")
+        raise DocumentFailure("too_many_objects", "a page has too many drawn objects")
     return objects
 
 

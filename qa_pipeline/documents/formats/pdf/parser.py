@@ -214,7 +214,7 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     if not any((page.lines or page.fields) and not page.scanned for page in pages):
         raise DocumentFailure(
             "scanned",
-            f"{len(scans)} of {len(pages)} pages are pictures without text; to have them read, install the"
+            f"{len(scans)} of {len(pages)} pages are images without text; to read them, install the"
             " ocr extra and Tesseract and set documents.ocr",
         )
     left_out.add("scanned_page", pieces=len(scans))
