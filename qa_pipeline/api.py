@@ -20,7 +20,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.answered_questions import RagRow, read_rag_rows
 from qa_pipeline.evaluation.labelled_files import Labelled, Row, check, usable_rows
 from qa_pipeline.evaluation.metrics.means import Means, Undecided
-from qa_pipeline.evaluation.running import cut_by
+from qa_pipeline.evaluation.running import with_claims_split_by
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.function_model import Function, FunctionModel
 from qa_pipeline.models.encoder import load_embedder
@@ -192,7 +192,7 @@ def verify(
 
 @functools.cache
 def _resources() -> Resources:
-    return Resources(cut_by(Settings()))
+    return Resources(with_claims_split_by(Settings()))
 
 
 def _verified(statement: Statement, model: LanguageModel | None) -> Verification:
@@ -343,7 +343,7 @@ def evaluate(
     with TemporaryDirectory() as work:
         folder = Path(work)
         splitter = None if statements == "rules" else decider
-        resources = Resources(cut_by(load_settings(out=folder), statements))
+        resources = Resources(with_claims_split_by(load_settings(out=folder), statements))
         means = Means(resources, decider, decider, undecided, splitter)
         counts = evaluate_into(folder, rows, chosen, means)
         settings = {

@@ -82,11 +82,7 @@ _STARTS = 3
 """Starts of the sequence of tests; they share the error."""
 _APART = 4
 """Ratio of the groups of two consecutive starts."""
-_DONE: dict[SideName, str] = {
-    "contradict": "found contradicted",
-    "accept": "accepted",
-    "reject": "rejected",
-}
+_DONE: dict[SideName, str] = {"contradict": "found contradicted", "accept": "accepted", "reject": "rejected"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +95,7 @@ class Tested:
 
 
 def calibrate(
-    resources: Resources,
-    files: Sequence[LabelledFile],
-    *,
-    target: float,
-    confidence: float,
-    name: str,
+    resources: Resources, files: Sequence[LabelledFile], *, target: float, confidence: float, name: str
 ) -> Thresholds:
     """Score labelled files and fit the band of the configured entailment model.
 
@@ -170,13 +161,14 @@ def rows_of_side(
     claims = labelled.claims
     cascade = settings.model_copy(update={"policy": "cascade"})
     verdicts = decide_claims(claims, None, cascade, thresholds=blank)
+    # claims that a step before entailment rejects, and failed claims
     decided_against = verdicts.filter(
         ((pl.col("decided_by") != "no_step") & (pl.col("verdict") != "supported"))
         | (pl.col("verdict") == "failed")
     )
     score = pl.col("score")
     of_pair = score.max() if side == "contradict" else score.min()
-    if side == "accept":
+    if side == "accept":  # an answer is accepted only by scores of all its claims
         of_pair = pl.when(score.is_not_null().all()).then(of_pair)
     scores = (
         borderline(claims, verdicts)

@@ -106,12 +106,13 @@ def decide_again(
 def _stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return the replies of the verifying model (`REPLIES`) from the stored verdicts."""
     replied = claim_verdicts.filter(pl.col("llm_decision").is_not_null())
+    # where the model failed, llm_decision is the reason
     is_decision = pl.col("llm_decision").is_in(["accept", "reject", "unsure"])
-    distrusted = (pl.col("llm_decision") == "accept") & (pl.col("verdict") != "supported")
+    is_distrusted = (pl.col("llm_decision") == "accept") & (pl.col("verdict") != "supported")
     return replied.select(
         "claim_id",
         pl.when(is_decision).then("llm_decision").alias("decision"),
-        pl.when(~is_decision).then("llm_decision").when(distrusted).then("reason").alias("reason"),
+        pl.when(~is_decision).then("llm_decision").when(is_distrusted).then("reason").alias("reason"),
         "detail",
         "model",
         "prompt_hash",

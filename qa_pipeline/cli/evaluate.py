@@ -66,35 +66,38 @@ def run(
     metrics = chosen_metrics(metric or [])
     options = model_options(max_calls=max_calls, max_cost=max_cost)
     settings = _settings_of(data, change, options, scorer)
-    means = _means_of(settings, scorer, "similarity")
+    tools = _tools_of(settings, scorer, undecided="similarity")
     read = read_rag_rows(datasets)
     drawn = draw(read.items.select("dataset", "id", group_id="group"), limit)
     rows = read.items.join(drawn, on="id", how="semi", maintain_order="left")
     with new_report(out, replace=replace) as folder, watching(quiet=as_json) as watch:
-        counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
+        counts = evaluate_into(folder, rows, metrics, tools, watch("evaluation", "rows"))
         about = About(
             dataset_name(rows, name),
             dataset_sha256(read.items),
             read.left_out,
-            _settings_shown(means),
-            categorical_correctness(rows, metrics, means) if laws else None,
+            _settings_shown(tools),
+            categorical_correctness(rows, metrics, tools) if laws else None,
         )
-        about.settings.update(limit=limit, unsplit=count_unsplit(rows, means) or None)
+        about.settings.update(limit=limit, unsplit=count_unsplit(rows, tools) or None)
         document = write_report(folder, metrics, counts, about)
     _show(document, out, every=bool(metric), as_json=as_json)
 
 
 def _settings_of(data: Path, change: list[str] | None, options: dict[str, Any], scorer: Scorer) -> Settings:
     """Load settings; without a model, rules split answers into claims."""
-    from qa_pipeline.evaluation.running import cut_by
+    from qa_pipeline.evaluation.running import with_claims_split_by
 
     settings = settings_at(data, change, options)
     is_split_by_model = settings.verification.split_claims == "model"
-    return settings if scorer == "model" or is_split_by_model else cut_by(settings)
+    return settings if scorer == "model" or is_split_by_model else with_claims_split_by(settings, "rules")
 
 
-def _means_of(settings: Settings, scorer: Scorer, undecided: Undecided) -> "Means":
-    """Return the models and settings that decide about answers; refuse a missing model."""
+def _tools_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "Means":
+    """Return the models and settings that decide about answers; refuse a missing model.
+
+    `undecided` statements are decided by similarity, or stay unknown.
+    """
     from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.pipeline.resources import Resources
 
@@ -112,16 +115,16 @@ def _means_of(settings: Settings, scorer: Scorer, undecided: Undecided) -> "Mean
     return Means(resources, verifier if asks_models else None, judge, undecided, splitter)
 
 
-def _settings_shown(means: "Means") -> dict[str, Any]:
+def _settings_shown(tools: "Means") -> dict[str, Any]:
     """Return the settings and models that a report names."""
-    settings = means.resources.settings
-    models = {"verifier": means.verifier, "judge": means.judge, "splitter": means.splitter}
+    settings = tools.resources.settings
+    models = {"verifier": tools.verifier, "judge": tools.judge, "splitter": tools.splitter}
     return {
         "thresholds_id": settings.verification.thresholds_id,
         "embedding": _without_folder(settings.embedding.model),
         "entailment": _without_folder(settings.verification.entailment.model),
-        "undecided": means.undecided,
-        "split_claims": "rules" if means.splitter is None else settings.verification.split_claims,
+        "undecided": tools.undecided,
+        "split_claims": "rules" if tools.splitter is None else settings.verification.split_claims,
         **{role: None if model is None else model.name for role, model in models.items()},
     }
 
@@ -238,11 +241,7 @@ def _thresholds(texts: list[str]) -> dict[str, float]:
     return thresholds
 
 
-evaluation = typer.Typer(
-    name="eval",
-    no_args_is_help=True,
-    help="Measure answered questions of any system.",
-)
+evaluation = typer.Typer(name="eval", no_args_is_help=True, help="Measure answered questions of any system.")
 for command in (run, compare, gate):
     evaluation.command()(command)
 
@@ -269,7 +268,7 @@ def raters(
     read = read_ratings(files)
     figures, agreed = rating_figures(read.items, least_kappa=min_kappa)
     if out is not None:
-        write_bytes(out, agreed.write_ndjson().encode())
+        write_bytes(out, agreed.write_ndjson().encode())  # without labels if agreement is too low
     show({"left_out": read.left_out, **rounded(figures)}, as_json=as_json)
     if not figures["is_used"]:
         sys.stderr.write(
@@ -303,12 +302,13 @@ def validation(
 
     from qa_pipeline.calibration.fitting import read_all_rows
     from qa_pipeline.evaluation.labelled_files import draw, labelled_files
-    from qa_pipeline.evaluation.running import cut_by
+    from qa_pipeline.evaluation.running import with_claims_split_by
     from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.evaluation.validation import measure_validation
 
     items = pl.concat([draw(read_all_rows(path).items, limit) for path in labelled_files(files)])
     options = model_options(max_calls=max_calls, max_cost=max_cost)
-    means = _means_of(cut_by(_settings_of(data, change, options, scorer)), scorer, "unknown")
-    document = rounded(measure_validation(items, means.resources, means.verifier, means.judge))
+    settings = with_claims_split_by(_settings_of(data, change, options, scorer), "rules")
+    tools = _tools_of(settings, scorer, undecided="unknown")
+    document = rounded(measure_validation(items, tools.resources, tools.verifier, tools.judge))
     show(document, as_json=as_json)

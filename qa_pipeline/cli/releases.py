@@ -53,10 +53,7 @@ def release(
     show(document | manifest, as_json=as_json, screen=screen)
 
 
-def verify(
-    folder: Release,
-    as_json: Json = False,
-) -> None:
+def verify(folder: Release, as_json: Json = False) -> None:
     """Check a release using only its own files.
 
     Checks hashes, quotes, ids, messages and counts, and that splits share no document, question or answer.

@@ -27,17 +27,14 @@ STYLES = {"failed": "red", "waiting": "yellow", "empty": "yellow", "succeeded": 
 
 
 def show_outcomes(
-    layout: Layout,
-    outcomes: Sequence[BatchOutcome],
-    *,
-    as_json: bool,
-    is_trial: bool = False,
+    layout: Layout, outcomes: Sequence[BatchOutcome], *, as_json: bool, is_trial: bool = False
 ) -> int:
     """Print the result of a run and return its exit code: 1 if a batch failed or all rows are missing.
 
     A run whose pairs wait for people has succeeded.
     """
     summary = report(layout, [outcome.batch for outcome in outcomes])
+    # an unchanged batch has an error, too, if its pairs still wait for people
     is_waiting = any(
         outcome.outcome in ("waiting", "unchanged") and outcome.error not in (None, NO_ROWS)
         for outcome in outcomes
@@ -170,7 +167,7 @@ def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[
         for batch, row in rows.items():
             if batch not in summary.withdrawn:
                 sentences.append(("succeeded" if row["examples"] else "empty", f"{batch}: {_describe(row)}"))
-    urgency = {state: index for index, state in enumerate(STYLES)}
+    urgency = {state: index for index, state in enumerate(STYLES)}  # failed batches first
     return sorted(sentences, key=lambda sentence: urgency[sentence[0]])
 
 

@@ -82,10 +82,10 @@ class _BatchWork:
         self.version = parser_version(settings)
         self.earlier_rows = _earlier_rows(previous, self.version)
         self.paths = [mask_path(file.path, bare_mask(settings.masking)) for file in files]
-        self.contents: dict[int, _Content] = {}
+        self.contents: dict[int, _Content] = {}  # of the files that were read, by number
         self.first_with: dict[tuple[str, str], int] = {}  # by hash and format
         self.outcomes: dict[int, ParseOutcome] = {}
-        self.requested: list[int] = []
+        self.requested: list[int] = []  # numbers of the files to parse, in the order of requests
 
     def requests(self) -> Iterator[ParseRequest]:
         """Read the files in order, and yield those to parse."""
@@ -216,7 +216,7 @@ def _format(file: FoundFile) -> str:
 
 def _document_id(content_sha256: str | None, path: str, unique_name: bytes, ids: set[str]) -> str:
     """Return the hash of the bytes, with the path for repeated bytes, or of the path of unread files."""
-    content = content_sha256 or ""
+    content = content_sha256 or ""  # without it the first candidate is the hash of the path
     with_path = ["\0".join(parts) for parts in ((content, path), (content, path, unique_name.hex()))]
     hashes = [hashlib.sha256(text.encode()).hexdigest() for text in with_path]
     candidates = [name[:_ID_LENGTH] for name in (content, *hashes) if name]

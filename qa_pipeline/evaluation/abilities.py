@@ -94,8 +94,8 @@ class Source:
     pairs: Sequence[Proved]
     texts: dict[str, list[Text]]
 
-    def noise(self, pairs: Sequence[Proved], count: int, false: str = "") -> list[Text]:
-        """Return the `count` most similar passages that answer no question and do not contain `false`."""
+    def noise(self, pairs: Sequence[Proved], count: int, *, without: str = "") -> list[Text]:
+        """Return the `count` most similar passages that answer no question and lack the text `without`."""
         language = pairs[0].language
         asked = " ".join(f"{pair.question} {pair.answer}" for pair in pairs)
         stems = read(asked, language).stem_set
@@ -108,7 +108,7 @@ class Source:
             plain = _folded(text.text)
             if len(noise) == count:
                 break
-            if plain in noise or (false and _folded(false) in plain):
+            if plain in noise or (without and _folded(without) in plain):
                 continue
             if not any(pair.may_be_answered_by(text) for pair in pairs):
                 noise[plain] = text
@@ -163,7 +163,8 @@ def build_suite(source: Source, most: int) -> list[Row]:
     rows: list[Row] = []
     for ability, build in builders.items():
         drawn = sorted(source.pairs, key=lambda pair: draw_number(0, ability, pair.pair_id))
-        built = (build(source, pair) for pair in {pair.question: pair for pair in drawn}.values())
+        one_by_question = {pair.question: pair for pair in drawn}
+        built = (build(source, pair) for pair in one_by_question.values())
         rows += chain.from_iterable(islice(filter(None, built), most))
     return rows
 
@@ -221,12 +222,13 @@ def _integration_rows(source: Source, pair: Proved) -> list[Row]:
 def _counterfactual_rows(source: Source, pair: Proved) -> list[Row]:
     """Return rows in which a denial of the proof ranks first, with and without the true passage."""
     planted = next(_denials(pair), None) if len(pair.passages) == 1 else None
-    noise = [] if planted is None else source.noise([pair], CONTEXTS - 1, planted["false"])
+    noise = [] if planted is None else source.noise([pair], CONTEXTS - 1, without=planted["false"])
     if planted is None or len(noise) < CONTEXTS - 1:
         return []
     passage = pair.passages[0]
-    name = f"{hash_parts(passage.document, planted['false'])[:8]}{Path(passage.document).suffix}"
-    false = Text(name, passage.text.replace(planted["true"], planted["false"]))
+    # the false passage looks like a passage of another document
+    made_up = f"{hash_parts(passage.document, planted['false'])[:8]}{Path(passage.document).suffix}"
+    false = Text(made_up, passage.text.replace(planted["true"], planted["false"]))
     alone = _row(source, COUNTERFACTUAL, "planted_alone", [pair], [false, *noise], is_planted=True)
     beside = [false, passage, *noise[:-1]]
     both = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], beside, is_planted=True)
@@ -234,13 +236,13 @@ def _counterfactual_rows(source: Source, pair: Proved) -> list[Row]:
 
 
 def _denials(pair: Proved) -> Iterator[Row]:
-    """Yield sentences of the proof with a changed number of the answer that the question does not state."""
-    numbers = {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}
+    """Yield a proof's sentence as `true`, and as `false` with a changed number of the answer."""
+    only_in_answer = {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}
     for proof in pair.proofs:
         for start, end in split_sentences(proof.quote, pair.language):
             line = proof.quote[start:end]
             for match in _CHANGEABLE.finditer(line):
-                if match[0] in numbers:
+                if match[0] in only_in_answer:
                     changed = str(int(match[0]) + 3)  # any other number is false
                     yield {"true": line, "false": f"{line[: match.start()]}{changed}{line[match.end() :]}"}
 

@@ -12,14 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.exports import MOST_HEADINGS, read_list, with_our_names
-from qa_pipeline.evaluation.labelled_files import (
-    Labelled,
-    LabelledRow,
-    Row,
-    Text,
-    labelled_files,
-    read_file,
-)
+from qa_pipeline.evaluation.labelled_files import Labelled, LabelledRow, Row, Text, labelled_files, read_file
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.text.language import languages_of

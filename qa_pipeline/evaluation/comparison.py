@@ -40,6 +40,7 @@ def compare_paired(
     The p values of the `critical` metrics are adjusted as a family of their own.
 
     Returns:
+        paired: True.
         baseline, current: place, data set and its hash.
         rows: counts of the rows in `both`, `baseline_only` and `current_only`.
         excluded: metrics that are not compared, with the reason.
@@ -70,6 +71,7 @@ def compare_paired(
     gaps = (pl.col(name + _NOW).sub(pl.col(name)).round(12).alias(name) for name in names)
     sums = group_sums(both.select("group", *gaps), names)
     ranges = [current.metrics[name].range for name in names]
+    # a difference is at most as large as the range of its metric
     widest = np.array([np.inf if high is None else high - low for low, high in ranges])
     low, high = (np.clip(end, -widest, widest) for end in t_bounds(sums))
     p_values = t_p(sums)
@@ -168,11 +170,7 @@ def _sides(baseline: StoredReport, current: StoredReport) -> Document:
 
 def described(report: StoredReport) -> Document:
     """Return place, data set and hash of a run."""
-    return {
-        "place": str(report.place),
-        "dataset": report.dataset,
-        "dataset_sha256": report.dataset_sha256,
-    }
+    return {"place": str(report.place), "dataset": report.dataset, "dataset_sha256": report.dataset_sha256}
 
 
 def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str], dict[str, str]]:
@@ -217,7 +215,7 @@ def _means(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Document:
 
 
 def _decided(metrics: Mapping[str, Document], critical: Collection[str]) -> dict[str, Document]:
-    """Add the adjusted p value of each metric, and the decision which run is better."""
+    """Add the adjusted p value of each metric, and True if current is better, False if baseline is."""
     adjusted: dict[str, float | None] = {}
     for is_critical in (True, False):
         family = {name: metric["p"] for name, metric in metrics.items() if (name in critical) == is_critical}

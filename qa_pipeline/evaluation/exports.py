@@ -54,7 +54,7 @@ def with_our_names(values: Row) -> Row:
         if fields.get(name) is None:
             present = (fields[other] for other in others if fields.get(other) is not None)
             fields[name] = next(present, None)
-    if isinstance(fields["reference"], list) and fields["reference"]:
+    if isinstance(fields["reference"], list) and fields["reference"]:  # such as ground_truths of Ragas
         fields["reference"] = fields["reference"][0]
     fields |= _graded(fields.get("relevant_documents"))
     if is_unanswerable(fields["reference"]):
@@ -67,11 +67,12 @@ def _is_released(values: Row) -> bool:
     evidence = values.get("evidence")
     if not {"messages", "answer"} <= values.keys() or not isinstance(evidence, list):
         return False
-    if not all(
-        isinstance(proof, Mapping) and {"claim", "path", "quote"} <= proof.keys() for proof in evidence
-    ):
-        return False
-    return all(isinstance(proof[name], str) for proof in evidence for name in ("path", "quote"))
+    return all(
+        isinstance(proof, Mapping)
+        and "claim" in proof
+        and all(isinstance(proof.get(name), str) for name in ("path", "quote"))
+        for proof in evidence
+    )
 
 
 def _from_release(values: Row) -> Row:

@@ -90,7 +90,9 @@ class GoldenRow(LabelledRow):
     def row(self) -> Row | Fault:
         """Return the row with its criteria; a row without criteria would pass with any answer."""
         bounds = {name: bound for name, bound in self.criteria.items() if bound is not None}
-        if self.must_refuse or (self.must_refuse is False and not bounds):
+        must_answer = self.must_refuse is False
+        # an expected answer is a criterion only where there are no others
+        if self.must_refuse or (must_answer and not bounds):
             bounds[REFUSAL] = 1.0
         if not bounds:
             return Fault("missing_field", "criteria is empty; name what the row must reach, or must_refuse")
@@ -109,8 +111,8 @@ class GoldenSet:
 
     def document(self) -> dict[str, Any]:
         """Return the facts of the set for reports."""
-        about = {"name": self.name, "version": self.version, "sha256": self.sha256}
-        return {**about, "rows": len(self.criteria)}
+        rows = len(self.criteria)
+        return {"name": self.name, "version": self.version, "sha256": self.sha256, "rows": rows}
 
 
 def read_golden(path: Path) -> GoldenSet:
@@ -202,7 +204,8 @@ def gate(
         compared = compare_paired(baseline, current, critical=limits.critical)
         for name, why in compared["excluded"].items():
             measured_rows = baseline.rows[name].count() if name in baseline.rows.columns else 0
-            if name in limits.critical and measured_rows and why != "only in current":
+            is_lost = measured_rows and why != "only in current"  # a new metric cannot have become worse
+            if name in limits.critical and is_lost:
                 raise InputError(
                     f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
                 )
@@ -271,6 +274,7 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
 
 
 def _threshold_checks(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
+    """Yield the check of each threshold, which a mean without known scores fails."""
     for name in thresholds:
         if name not in current.metrics:
             raise InputError(

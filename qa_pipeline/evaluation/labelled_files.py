@@ -71,7 +71,8 @@ class LabelledRow(BaseModel):
     @classmethod
     def needed(cls) -> dict[str, str]:
         """Return the descriptions of the required fields."""
-        return {name: of.description or "" for name, of in cls.model_fields.items() if of.is_required()}
+        fields = cls.model_fields.items()
+        return {name: field.description or "" for name, field in fields if field.is_required()}
 
     def row(self) -> Row | Fault:
         """Return a row of the columns without its file, or a fault of the values in combination."""
@@ -197,7 +198,7 @@ def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
         for name in ("group_id", "id")
     }
     hashed = items.with_columns(row=pl.int_range(pl.len()), **hashes)
-    turn = pl.col("id_hash").rank("ordinal").over("dataset", "group_id")
+    turn = pl.col("id_hash").rank("ordinal").over("dataset", "group_id")  # 1 is a group's first item
     ordered = hashed.with_columns(turn=turn).sort("turn", "group_id_hash", "id_hash")
     drawn = ordered.filter(pl.int_range(pl.len()).over("dataset") < limit)
     return drawn.sort("row").select(items.columns)

@@ -61,7 +61,7 @@ def read_ratings(places: Sequence[Path]) -> Labelled:
     set_aside = repeated.agg(
         reason=pl.lit("repeated_rating"),
         rows=pl.len().cast(pl.Int64),
-        first_row=pl.col("id").first().cast(pl.Int64) + 1,
+        first_row=pl.col("id").first().cast(pl.Int64) + 1,  # ids are the indices of rows
         detail=pl.format("{} rated {} again", "annotator", "item").first(),
     )
     left_out = [*(file.left_out for file in files), set_aside.select(LEFT_OUT.names())]
@@ -83,11 +83,11 @@ def rating_figures(
     """
     kappa = fleiss_kappa(rows)
     is_used = kappa is not None and kappa > least_kappa
-    of_item = pl.col("rating").value_counts(sort=True)
-    most = rows.group_by("item", maintain_order=True).agg(
+    ratings_by_count = pl.col("rating").value_counts(sort=True)  # of an item, the most frequent first
+    items = rows.group_by("item", maintain_order=True).agg(
         ratings=pl.len().cast(pl.Int64),
-        best=of_item.first().struct.field("rating"),
-        share=of_item.first().struct.field("count") / pl.len(),
+        best=ratings_by_count.first().struct.field("rating"),
+        share=ratings_by_count.first().struct.field("count") / pl.len(),
     )
     reason = (
         pl.when(pl.col("ratings") < 2)
@@ -98,7 +98,7 @@ def rating_figures(
         .then(pl.lit("low_agreement"))
     )
     label = pl.when(pl.col("reason").is_null()).then("best").alias("label")
-    agreed = most.with_columns(reason=reason).select("item", "ratings", label, "reason", "share")
+    agreed = items.with_columns(reason=reason).select("item", "ratings", label, "reason", "share")
     annotators = rows.group_by("annotator").agg(ratings=pl.len().cast(pl.Int64)).sort("annotator")
     figures = {
         "items": agreed.height,
@@ -125,6 +125,7 @@ def fleiss_kappa(rows: pl.DataFrame) -> float | None:
     table = compared.pivot("rating", index="item", values="annotator", aggregate_function="len")
     counts = table.drop("item").fill_null(0).to_numpy().astype(np.float64)
     totals = counts.sum(axis=1, keepdims=True)
+    # the mean share of equal pairs among the pairs of ratings of an item
     agreement = float(((counts * (counts - 1)) / (totals * (totals - 1))).sum(axis=1).mean())
     by_chance = float(((counts / totals).mean(axis=0) ** 2).sum())
     if 1 - by_chance <= 1e-12:  # a rounding error: all ratings are equal

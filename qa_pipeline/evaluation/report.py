@@ -141,9 +141,11 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, directio
 def what_to_know(document: Document) -> list[str]:
     """Return cautions about the figures, the most important first."""
     notes, metrics = [], document["metrics"]
-    by = {name: metric["decided_by"] for name, metric in metrics.items()}
-    if any(by.values()) and not any(map(has_model, by.values())):
-        doubtful = [name for name, steps in by.items() if metrics[name]["known"] and is_undecided(steps)]
+    deciders = {name: metric["decided_by"] for name, metric in metrics.items()}
+    if any(deciders.values()) and not any(map(has_model, deciders.values())):
+        doubtful = [
+            name for name, steps in deciders.items() if metrics[name]["known"] and is_undecided(steps)
+        ]
         rest = f" Not decided: {first_names(doubtful, _MOST_LISTED)}." if doubtful else ""
         notes.append(f"No model decided anything here: rules, likeness and arithmetic did.{rest}")
     count, groups = document["total_queries"], document["groups"]
@@ -157,9 +159,9 @@ def what_to_know(document: Document) -> list[str]:
         lost = sum(entry["rows"] for entry in left_out)
         why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
         notes.append(f"Left out: {plural(lost, 'row')} that could not be used ({why}).")
-    if laws := document.get("categorical_correctness"):
-        parts = ", ".join(f"{name} {share:.3f}" for name, share in laws.items() if name != "score")
-        notes.append(f"Categorical correctness is {laws['score']:.3f} ({parts}).")
+    if shares := document.get("categorical_correctness"):
+        laws = ", ".join(f"{law} {share:.3f}" for law, share in shares.items() if law != "score")
+        notes.append(f"Categorical correctness is {shares['score']:.3f} ({laws}).")
     if unsplit := document["settings"].get("unsplit"):
         why = ", ".join(f"{reason.replace('_', ' ')} {rows:,}" for reason, rows in sorted(unsplit.items()))
         answers = plural(sum(unsplit.values()), "answer")
@@ -170,7 +172,7 @@ def what_to_know(document: Document) -> list[str]:
         notes.append(f"Known of less than half of the {plural(count, 'row')}: {listed}.")
     if mostly := [
         f"{name} ({decider_shares(steps)[LIKENESS]:.0%})"
-        for name, steps in by.items()
+        for name, steps in deciders.items()
         if rests_on_likeness(steps)
     ]:
         notes.append(
@@ -181,12 +183,12 @@ def what_to_know(document: Document) -> list[str]:
 
 
 def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
-    """Return the reasons of unknown values, each with its metrics."""
-    alike: dict[str, list[str]] = {}
+    """Return the reasons of unknown values, each with the names of its metrics."""
+    metrics_by_reason: dict[str, list[str]] = {}
     for name, metric in metrics.items():
         if metric["unknown"]:
-            alike.setdefault(_why_unknown(metric), []).append(name)
-    return list(alike.items())
+            metrics_by_reason.setdefault(_why_unknown(metric), []).append(name)
+    return list(metrics_by_reason.items())
 
 
 def _why_unknown(metric: Document) -> str:
@@ -234,6 +236,7 @@ def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFram
     cards = []
     for row in worst.iter_rows(named=True):
         row_statements = by_id.get((row["id"],), statements.clear()).to_dicts()
+        # without a metric there are no worst rows
         cards.append({**row, "value": row[name or "id"], "statements": row_statements})
     headline = None
     if name is not None:

@@ -39,12 +39,13 @@ def dataset_sha256(rows: pl.DataFrame) -> str:
 
     Answers, contexts and citations are excluded, so that two systems can be compared on the same questions.
     """
+    # a reference already says if the question must be refused
     refuse = pl.when(pl.col("reference").is_null()).then("must_refuse").alias("must_refuse")
     digests = {
         row["id"]: hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest()
         for row in rows.select(*_INPUT_COLUMNS, refuse).iter_rows(named=True)
     }
-    return hashlib.sha256(b"".join(digests[digest] for digest in sorted(digests))).hexdigest()
+    return hashlib.sha256(b"".join(digests[row_id] for row_id in sorted(digests))).hexdigest()
 
 
 @contextmanager

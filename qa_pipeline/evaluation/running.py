@@ -40,9 +40,11 @@ LAW_ROWS = 100
 _DIGITS = 9
 
 
-def cut_by(settings: Settings, who: Literal["auto", "model", "rules"] = "rules") -> Settings:
+def with_claims_split_by(
+    settings: Settings, splitter: Literal["auto", "model", "rules"] = "rules"
+) -> Settings:
     """Return the settings with claims split by the rules or a model, so that all metrics see the same."""
-    verification = settings.verification.model_copy(update={"split_claims": who})
+    verification = settings.verification.model_copy(update={"split_claims": splitter})
     return settings.model_copy(update={"verification": verification})
 
 
@@ -69,7 +71,7 @@ class Counts:
             if value is not None:
                 by.update(metric.deciders(row))
         for k in CUTOFFS:
-            if metric.name == f"f1_at_{k}":
+            if metric.name == f"f1_at_{k}":  # micro F1 accompanies the mean of the rows
                 for row in rows:
                     hits, listed = micro_f1_parts(row, k)
                     self.hits[k] += hits
@@ -153,18 +155,18 @@ def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], means
     rows = rows.head(LAW_ROWS)
     outcomes = _outcomes(rows, metrics, means)
     reads = (FileRow(number, row) for number, row in enumerate(rows.iter_rows(named=True), start=1))
-    again = usable_rows(reads, RagRow, Path("rows")).items
+    reread = usable_rows(reads, RagRow, Path("rows")).items
     odd, even = (_outcomes(part, metrics, means) for part in (rows[1::2], rows[::2]))
     composed = [(odd if index % 2 else even)[index // 2] for index in range(rows.height)]
-    early = rows.rows(named=True)
-    for row in early:
+    verified_first = rows.rows(named=True)
+    for row in verified_first:
         add_signals([row], ("statements", "cited"), means)
-    values = {metric.name: metric.scores(early, means) for metric in metrics}
+    values = {metric.name: metric.scores(verified_first, means) for metric in metrics}
     measured = pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64()))
     shares = {
-        "identity": _equal_share(outcomes, _outcomes(again, metrics, means)),
+        "identity": _equal_share(outcomes, _outcomes(reread, metrics, means)),
         "composition": _equal_share(outcomes, composed),
-        "naturality": _equal_share(outcomes, _with_verdicts(early, measured, means)),
+        "naturality": _equal_share(outcomes, _with_verdicts(verified_first, measured, means)),
     }
     return {**shares, "score": min(shares.values())}
 
@@ -174,7 +176,7 @@ def _outcomes(rows: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> li
 
 
 def _with_verdicts(rows: Sequence[Row], values: pl.DataFrame, means: Means) -> list[tuple[object, ...]]:
-    """Return the rounded values of each row, followed by the verdicts on its statements."""
+    """Return for each row its rounded values and verdicts, such as (0.5, None, "supported")."""
     add_signals(rows, ["statements"], means)
     rounded = values.with_columns(pl.all().round(_DIGITS)).iter_rows()
     return [

@@ -58,13 +58,13 @@ def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:
     check_ranges(scored, ranges)
     edges = {name: _edges(scored[name], *ranges[name]) for name in names}
 
-    def of(part: pl.DataFrame) -> Document:
+    def summaries_of(part: pl.DataFrame) -> Document:
         bounds = _bounds(part, ranges)
         return {name: _summary(part[name], edges[name]) | bounds[name] for name in names}
 
-    summary = {"metrics": of(scored)}
+    summary = {"metrics": summaries_of(scored)}
     for column in PARTS:
-        summary[f"per_{column}"] = {name: of(part) for name, part in _parts(scored, column)}
+        summary[f"per_{column}"] = {value: summaries_of(part) for value, part in _parts(scored, column)}
     return summary
 
 
@@ -98,13 +98,14 @@ def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
 
 
 def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
-    """Return sums and counts of known scores by `group`, sorted by group."""
+    """Return sums and counts of known scores: two matrices, a row by `group` and a column by name."""
     names = list(names)
     totals = [pl.col(name).sum().alias(f"total {name}") for name in names]
     counts = [pl.col(name).count().alias(f"count {name}") for name in names]
     sums = rows.group_by("group").agg(*totals, *counts).sort("group")
-    of = {kind: [f"{kind} {name}" for name in names] for kind in ("total", "count")}
-    matrices = (sums.select(columns).to_numpy().astype(np.float64) for columns in of.values())
+    columns = ([f"{kind} {name}" for name in names] for kind in ("total", "count"))
+    matrices = (sums.select(selected).to_numpy().astype(np.float64) for selected in columns)
+    # a selection of no columns would lose its rows
     return Sums(*(matrix.reshape(sums.height, len(names)) for matrix in matrices))
 
 
@@ -124,12 +125,13 @@ def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Docume
     )
     bounds = mean_bounds(group_sums(rows, ranges), lowest, np.nan_to_num(highest, nan=np.inf))
     return {
-        name: {"low": number(low), "high": number(high), "interval": "t" if end is None else "wilson"}
-        for (name, (_, end)), low, high in zip(ranges.items(), *bounds, strict=True)
+        name: {"low": number(low), "high": number(high), "interval": "t" if greatest is None else "wilson"}
+        for (name, (_, greatest)), low, high in zip(ranges.items(), *bounds, strict=True)
     }
 
 
 def _edges(scores: pl.Series, low: float, high: float | None) -> Floats:
+    """Return the borders of the bins; an unbounded metric ends at its greatest score."""
     greatest = scores.max() if high is None else high
     top = float(greatest) if isinstance(greatest, float | int) and greatest > low else low + 1
     # rounded, so that a score of 0.3 is in the bin that begins there

@@ -114,7 +114,8 @@ def agreement(verdicts: Verdicts, labels: Sequence[bool]) -> Document:
     }
     total = len(pairs)
     equal = quotient(counts["right_accepted"] + counts["wrong_rejected"], total)
-    accepted, right = (sum(side) for side in zip(*pairs, strict=True)) if pairs else (0, 0)
+    accepted = counts["right_accepted"] + counts["wrong_accepted"]
+    right = counts["right_accepted"] + counts["right_rejected"]
     by_chance = quotient(accepted * right + (total - accepted) * (total - right), total**2)
     kappa = None if equal is None or by_chance is None else quotient(equal - by_chance, 1 - by_chance)
     return {**counts, "agreement": equal, "kappa": kappa}
@@ -151,6 +152,7 @@ def _verified(
 
 
 def _judged(statements: Sequence[Statement], resources: Resources, judge: LanguageModel) -> Verdicts:
+    """Accept or reject each answer by the scores of the judge."""
     settings = resources.settings
     rows: list[Any] = [
         {**_question(statement), "pair_id": str(index), "answer": statement.text}

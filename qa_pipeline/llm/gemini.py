@@ -87,14 +87,16 @@ class GeminiProvider(Provider):
         credentials: "Credentials | None" = None,
     ) -> None:
         self._on_vertex = settings.vertex_project is not None
-        self._key = SecretStr("" if self._on_vertex else read_key(environ, KEY_NAMES, KEY_ADVICE))
-        if not self._on_vertex and not self._key:
-            raise KeyRejectedError(f"the provider is gemini, but its key is missing; {KEY_ADVICE}")
-        self._credentials = (credentials or _machine_credentials()) if self._on_vertex else None
+        self._credentials: Credentials | None = None
+        if self._on_vertex:
+            self._key, server = SecretStr(""), _vertex_url(settings.vertex_location)
+            self._credentials = credentials or _machine_credentials()
+        else:
+            self._key, server = SecretStr(read_key(environ, KEY_NAMES, KEY_ADVICE)), _GOOGLE
+            if not self._key:
+                raise KeyRejectedError(f"the provider is gemini, but its key is missing; {KEY_ADVICE}")
         self._settings = settings
-        self._url = settings.base_url or (
-            _vertex_url(settings.vertex_location) if self._on_vertex else _GOOGLE
-        )
+        self._url = settings.base_url or server
         self.name = _name(settings)
         self._timeout_seconds = timeout_seconds
         self._connections = PerLoop(self._connect)

@@ -278,9 +278,10 @@ def rejected_parameter(complaint: str, left_out: Collection[str], *, may_change_
 
 
 def read_complaint(body: object) -> tuple[str, str]:
-    """Return the code and message of an error's body, in any of the formats of servers.
+    """Return the code and message of an error's body, after the name of a rejected parameter.
 
-    If the server names the rejected parameter, it precedes the message.
+    Formats are `{"error": {"message": …, "code": …, "type": …, "param": …}}` of OpenAI, the same without
+    `error`, `{"detail": …}` of FastAPI, `{"error": "…"}` of Ollama, and plain text of proxies.
     """
     payload = _object(body)
     error = _object(payload.get("error")) or payload

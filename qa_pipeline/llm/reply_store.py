@@ -263,11 +263,7 @@ def versions_of(database: Database, name: str) -> list[DocumentName]:
     """Return the documents with this id, path, or batch and path."""
     columns = DOCUMENT_NAMES.c
     chosen = sa.select(columns.document_id, columns.batch, columns.path).where(
-        sa.or_(
-            columns.document_id == name,
-            columns.path == name,
-            columns.batch + "/" + columns.path == name,
-        )
+        sa.or_(columns.document_id == name, columns.path == name, columns.batch + "/" + columns.path == name)
     )
     return database.read(
         lambda connection: sorted((row[0], row[1], row[2]) for row in connection.execute(chosen))

@@ -41,10 +41,10 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
     # heavy, and only scoring needs them
     from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-    from qa_pipeline.evaluation.running import cut_by, evaluate
+    from qa_pipeline.evaluation.running import evaluate, with_claims_split_by
 
     metrics = chosen_metrics(settings.monitoring.metrics)
-    means = Means(Resources(cut_by(settings), embedder=embedder))
+    means = Means(Resources(with_claims_split_by(settings), embedder=embedder))
 
     def score(rows: pl.DataFrame) -> pl.DataFrame:
         evaluated, values = evaluate(rows, metrics, means)

@@ -51,15 +51,17 @@ class CardFacts:
     """Counts across the batches of a release."""
 
     def __init__(self) -> None:
-        self._values = {name: Counter[Any]() for name in _FACT_VALUES}
+        self._values = {name: Counter[Any]() for name in _FACT_VALUES}  # rows by value
+        # by the keys of a line of the card, such as ("judged", MODEL, PROMPT) for made_by
         self._counts = {name: Counter[Key]() for name in ("canaries", "made_by", "masked")}
-        self._licences = Counter[str]()
+        self._licences = Counter[str]()  # documents by licence
         self._prompts: set[str] = set()
 
     def add(self, tables: Mapping[str, pl.DataFrame], rows: pl.DataFrame, sources: pl.DataFrame) -> None:
         """Count the tables of a batch, its released rows, and its documents."""
         for name, value in _FACT_VALUES.items():
-            if set(value.meta.root_names()) <= {*rows.columns}:
+            is_released = set(value.meta.root_names()) <= {*rows.columns}  # a release omits empty columns
+            if is_released:
                 self._values[name].update(dict(rows.group_by(value.alias("value")).len().iter_rows()))
         self._licences.update(sources["licence"].fill_null("unknown"))
         system = pl.col("messages").list.first().struct.field("content")

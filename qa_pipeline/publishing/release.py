@@ -97,6 +97,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
     selection.key_splits.write_parquet(folder / SPLIT_KEYS)
     counts, facts = _write_rows(folder, resources, candidates, selection)
+    # rows by main document, whatever their batch
     of_documents = counts.group_by("split", "documents", "document").agg(pl.col("rows").sum())
     manifest = Manifest(
         format=FORMAT,

@@ -244,6 +244,7 @@ def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) ->
         pl.col("answer").is_not_null(),
         pl.col("expected_verdict").is_null(),
     )
+    # a draft rejected as a duplicate is as good as the pair that was kept
     worse = tables["verdicts"].filter(
         pl.col("verdict") == "rejected",
         (pl.col("stage") != "deduplication") | (pl.col("reason") == ALTERNATIVE),

@@ -191,7 +191,7 @@ def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettin
     open_rows = rows.filter(pl.col("reason").is_null())["item"]
     keys = _item_keys(candidates, open_rows, before.key_splits, names)
     numbers = assign_splits(keys, rows["language"], [settings.splits.get(name, 0.0) for name in names])
-    split = pl.Series("split", names).gather(numbers)
+    split = pl.Series("split", names).gather(numbers)  # numbers are indices of names
     is_open = pl.col("reason").is_null()
     selected = rows.with_columns(split).select(
         "code",
@@ -233,6 +233,7 @@ def _extend_key_splits(
     split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
     of_rows = keys.join(split_of_items, on="item").select("key", "split")
     group = pl.col("other_key")
+    # the head of a group is a member, too
     members = pl.concat([joins, joins.select(group.alias("key"), group)]).unique()
     split_of_groups = members.join(of_rows, on="key").unique("other_key").select("other_key", "split")
     of_duplicates = members.join(split_of_groups, on="other_key").select("key", "split")

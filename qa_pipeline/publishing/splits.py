@@ -264,6 +264,7 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     rows_in, components_in = Counter[tuple[int, str | None]](), Counter[int]()
 
     def put(index: int, split: int) -> None:
+        """Assign a component to a split, and count its rows."""
         rows, language = sizes[index]
         splits[index] = split
         components_in[split] += 1
@@ -275,13 +276,14 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
             put(index, split)
     new = [index for index, split in enumerate(splits) if split is None]
     lots = codes(str(key) for key in components["least_key"].gather(new)).to_list()
-    order = [index for _, index in sorted(zip(lots, new, strict=True))]
+    order = [index for _, index in sorted(zip(lots, new, strict=True))]  # random, but always the same
     for is_second_round in (False, True):  # the second round is for splits with too few components
         for index in order:
             if splits[index] is not None:
                 continue
             rows, language = sizes[index]
             stratum = None if is_second_round else language
+            # by split; a component that would fill over half of a split is too large for it
             lacking_rows = {
                 split: target * strata[stratum] / all_rows - rows_in[split, stratum]
                 for split, target in targets.items()
@@ -289,6 +291,7 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
                 and not (is_second_round and components_in[split] >= FEWEST_COMPONENTS)
             }
             neediest = max(lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=main)
+            # more than twice the lacking rows would miss the target by more than before
             if neediest != main and 2 * lacking_rows[neediest] >= rows:
                 put(index, neediest)
     too_small = {split for split in targets if components_in[split] < FEWEST_COMPONENTS}

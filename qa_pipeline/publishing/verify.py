@@ -160,6 +160,7 @@ class _Texts:
     """The texts of documents, with a few row groups in memory."""
 
     def __init__(self, file: Path) -> None:
+        # keys of all documents, and the row group of each key
         groups = [document_keys(part["content_sha256"]) for part in row_groups(file, ["content_sha256"])]
         self.keys = pl.concat([pl.Series([], dtype=pl.UInt64()), *groups]).to_numpy()
         self._groups = np.repeat(np.arange(len(groups), dtype=np.int32), [len(keys) for keys in groups])
@@ -183,11 +184,12 @@ class _Rows:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self._folder = folder
         self._manifest = manifest
-        self._table = released_table(manifest.facts["lacking"])
+        self._table = released_table(manifest.facts["lacking"])  # its schema, without the omitted columns
         self._texts = _Texts(folder / SOURCES)
         self._has_texts = bool(manifest.settings["release"]["with_sources"])
         self._split_map = SplitMap(pl.read_parquet(folder / SPLIT_KEYS))
         self._prompts = {*manifest.facts["system_prompts"]}
+        # rows by split and by batch, as they are found
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
 
     def checks(self) -> list[Check]:
@@ -236,7 +238,8 @@ class _Rows:
         texts = self._texts.of(named_documents(rows))
         columns = ("pair_id", "coverage", "documents", "evidence")
         for pair, coverage, documents, evidence in rows.select(columns).iter_rows():
-            if (coverage == "none") == bool(evidence):
+            is_refusal = coverage == "none"  # a refusal makes no claims, and an answer proves all
+            if is_refusal == bool(evidence):
                 yield f"row {pair} has claims without evidence"
             if not documents or any(name not in texts for name in documents):
                 yield f"row {pair} rests on a document that {SOURCES} lacks"

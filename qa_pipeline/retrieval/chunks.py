@@ -171,6 +171,7 @@ def _cut(
     fitting: list[list[_Draft]] = [[] for _ in rows]
     too_long = []
     for draft in _counted(whole_sections, counter):
+        # a very long word counts as a single token, so the characters are limited too
         if draft.tokens <= bound and draft.end <= bound * TOKEN_CHARACTERS:
             fitting[draft.section.document].append(draft)
         else:
@@ -182,7 +183,8 @@ def _cut(
     while waiting:
         again: list[tuple[_Section, int, int]] = []
         for draft in waiting:
-            if draft.tokens <= bound or draft.end - draft.start < 2:
+            is_single_character = draft.end - draft.start < 2
+            if draft.tokens <= bound or is_single_character:
                 fitting[draft.section.document].append(draft)
             else:
                 again += _packed_again(draft, counter, bound)

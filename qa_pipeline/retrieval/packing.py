@@ -113,6 +113,7 @@ def _split_segment(segment: _Segment, starts: Sequence[int], text: str, room: in
     while begin < segment.end:
         remaining = len(starts) - first
         last = first + ceil(remaining / ceil(remaining / room))
+        # move the cut back to a blank, but leave at least half of the part
         for near in range(last, first + (last - first) // 2, -1):
             if near == len(starts) or text[segment.start + starts[near] - 1].isspace():
                 last = near

@@ -42,7 +42,7 @@ SNOWBALL = {
 
 _TERM = re.compile(r"\w+(?:[.:/@'’-]\w+)*")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_JOINT = re.compile(r"[\d_.:/@]")
+_JOINT = re.compile(r"[\d_.:/@]")  # of identifiers; hyphen and apostrophe join plain words
 
 
 class Retriever:
@@ -124,6 +124,7 @@ def terms(text: str, language: str) -> list[str]:
             parts.append(term)
         parts.extend(words)
     ignored = _stopwords(language)
+    # identifiers are not stemmed
     return _stemmed([word for word in parts if word not in ignored], language)
 
 

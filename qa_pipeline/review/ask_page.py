@@ -31,7 +31,7 @@ def show_ask(request: Request) -> Response:
 
 
 def _ask_form(request: Request, fields: Mapping[str, str], problem: str | None = None) -> Response:
-    """Show the forms again, with the problem and the fields of a refused form."""
+    """Show the forms; after a refusal with its problem and the fields that were sent."""
     layout = review_of(request).layout
     return page(
         request,

@@ -19,13 +19,7 @@ from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.offline.passages import Unit, sentences_of, units_of
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import (
-    StageRun,
-    decide_claims,
-    drafting_rules,
-    judge_pairs,
-    split_and_score,
-)
+from qa_pipeline.pipeline.stages import StageRun, decide_claims, drafting_rules, judge_pairs, split_and_score
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_index
@@ -368,11 +362,7 @@ def _sentences(passages: Mapping[str, Passage]) -> Iterator[tuple[str, Unit]]:
 
 
 def _quoting(
-    row: PairRow,
-    chunk_id: str,
-    sentence: Unit,
-    passages: Mapping[str, Passage],
-    documents: Mapping[str, str],
+    row: PairRow, chunk_id: str, sentence: Unit, passages: Mapping[str, Passage], documents: Mapping[str, str]
 ) -> PairRow:
     """Return a pair whose answer is a sentence; `documents` are the document ids by chunk."""
     return {

@@ -199,6 +199,7 @@ def template_rows(
             read_table(layout.table(table.name, batch), table)
             for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS, CHUNKS)
         )
+        # known-answer pairs take no decisions
         is_wanted = pl.col("verdict").is_in(verdicts_of_rows) & pl.col("expected_verdict").is_null()
         reasons = verdicts.filter(is_wanted).select("pair_id", verdict_reason="reason")
         pairs, claims = (frame.join(reasons, on="pair_id", how="semi") for frame in (pairs, claims))

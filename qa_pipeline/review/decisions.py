@@ -60,7 +60,7 @@ def decide(layout: Layout, batch: str, pair_id: str, form: Mapping[str, str], wh
         return Outcome(str(error), 400)
     except QAPipelineError as error:  # a folder that cannot be written, a full disk, damaged tables
         return Outcome(str(error), 500)
-    return Outcome(taken.problems.get(1), 409)
+    return Outcome(taken.problems.get(1), 409)  # the status counts only with a problem
 
 
 def _line(batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:

@@ -145,7 +145,7 @@ class PairView:
 
 
 def support_of(claims: Sequence[ClaimView], *, is_refusal: bool = False) -> Support:
-    """Grade the support of an answer. It is `undecided` unless a claim is denied."""
+    """Grade the support of an answer; below `partial` it is `weak` if a claim is denied, or `undecided`."""
     supported = sum(claim.is_supported for claim in claims)
     share = supported / len(claims) if claims else 0.0
     if not claims:
@@ -252,6 +252,7 @@ def _cut(text: str) -> str:
 
 
 def _evidence(claim: Mapping[str, Any], chunks: Mapping[str, ChunkRow], paths: Mapping[str, str]) -> Quote:
+    """Return the quote that proves a claim; `paths` are those of documents by id."""
     chunk = chunks.get(claim["evidence_chunk_id"])
     return Quote(
         document_id=claim["evidence_document_id"],

@@ -259,6 +259,7 @@ def read_pairs(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
     # a pair is as certain as its least certain claim
     certainty = (pl.col("similarity").fill_null(0.0) - _MIDDLE).abs().min()
     certainties = claims.group_by("pair_id").agg(certainty=certainty)
+    # random, and the same for a pair every time
     lots = [int(hash_parts("0", pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
     rows = verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()))
     for frame in (pairs, certainties, documents):

@@ -183,7 +183,7 @@ def source_view(
     starts = list(range(0, max(1, len(text)), LONGEST_PART))
     part = min(number_in(query, "part") or bisect_right(starts, first), len(starts))
     start, end = starts[part - 1], [*starts, len(text)][part]
-    marked_start, marked_end = (min(max(offset, start), end) for offset in (first, last))
+    marked_start, marked_end = (min(max(offset, start), end) for offset in (first, last))  # in this part
     spans = [
         (text[start:marked_start], False),
         (text[marked_start:marked_end], True),
@@ -246,6 +246,7 @@ def split_at_borders(document: DocumentRow, chunks: Sequence[ChunkRow]) -> Itera
 
     A kind is `page`, `section`, `chunk` or `text`. At the same offset pages come first and chunks last.
     """
+    # offset, order at the same offset, kind and title
     borders = [(page["start"], 0, "page", f"page {page['number']}") for page in document["pages"]]
     borders += [
         (section["start"], 1, "section", " > ".join(section["heading_path"]) or "(before the first heading)")

@@ -4,13 +4,7 @@ import math
 from datetime import date
 from itertools import chain, combinations, pairwise, product
 
-from qa_pipeline.evaluation.metrics.base import (
-    STATEMENTS_VERSION,
-    entropy,
-    metric,
-    share,
-    signal,
-)
+from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, entropy, metric, share, signal
 from qa_pipeline.evaluation.metrics.grounding import faithfulness, supporting_contexts
 from qa_pipeline.evaluation.metrics.means import RULES, SIMILARITY, Means, Row, ask, judge_request
 from qa_pipeline.models.vector_cache import TextVectors
@@ -123,7 +117,9 @@ def _conflicts(row: Row) -> list[bool]:
     for first, second in chain(*(product(*pair) for pair in combinations(units, 2))):
         denial = one_slot_denial(first.reading, second.reading, frozenset())
         if denial is not None and not first.is_row and not second.is_row:
-            conflicts.append(row["refused"] or {denial.claimed, denial.stated} - {""} <= stated)
+            # the words in which the sentences differ; a side without its negation is empty
+            sides = {denial.claimed, denial.stated} - {""}
+            conflicts.append(row["refused"] or sides <= stated)
     return conflicts
 
 

@@ -62,7 +62,8 @@ class Metric:
         steps: list[Any] = [] if self.without is None else self.without(row)
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
             name, _, field = path.partition(".")  # such as "statements.scored_by"
-            if isinstance(row.get(name), list) and f"{name}_by" not in row:
+            has_single_decider = f"{name}_by" in row
+            if isinstance(row.get(name), list) and not has_single_decider:
                 steps += [element[field or "decided_by"] for element in row[name]]
             else:
                 steps.append(row.get(f"{name}_by"))

@@ -74,7 +74,7 @@ def _citation(reference: str | None, quote: str | None = None) -> Row:
 
 
 def _marks(claim: Claim) -> list[str]:
-    """Return the marks of a claim; [1-3] is three."""
+    """Return the marks of a claim; `[1-3]` is split into `[1]`, `[2]` and `[3]`."""
     marks = [[f"[{number}]" for number in _numbers(name)] or [name] for name in claim.references]
     return [mark for of_reference in marks for mark in of_reference]
 
@@ -88,9 +88,9 @@ def _looked_up(citation: Row, row: Row) -> Row:
     documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
-    if reference is None:
+    if reference is None:  # a quote alone may be in any context
         contexts, exists = [*range(len(texts))], quote is not None
-    elif numbers := _numbers(reference):
+    elif numbers := _numbers(reference):  # such as [3], the third context
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
         reference, exists = None, len(contexts) == len(numbers)
     else:
@@ -137,7 +137,7 @@ def find_citation_support(rows: list[Row], means: Means) -> list[list[Row]]:
 
 
 def _owned(row: Row) -> list[tuple[Row, list[Row]]]:
-    """Return each citation with its statements."""
+    """Return each citation with its statements; see `find_citation_support`."""
     sentences = split_claims(row["answer"], row["language"])
     claims = []
     for statement in row["statements"]:
@@ -147,10 +147,7 @@ def _owned(row: Row) -> list[tuple[Row, list[Row]]]:
     marks = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
     marked = [*zip(row["statements"], marks, strict=True)]
     return [
-        (
-            cited,
-            [statement for statement, names in marked if not cited["marks"] or names & {*cited["marks"]}],
-        )
+        (cited, [statement for statement, names in marked if not cited["marks"] or names & {*cited["marks"]}])
         for cited in row["cited"]
     ]
 

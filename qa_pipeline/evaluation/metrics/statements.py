@@ -92,6 +92,7 @@ def _find_claims(rows: list[Row], texts: list[list[Statement | None]], means: Me
         claims = [statements or [] for statements in islice(verified, len(row_texts))]
         if row["true_claims"] is None:
             claims = [[statement] for statement in claims[0]]
+        # a row without claims is known; claims of which none gave a statement are not
         is_known = any(claims) or not row_texts
         claims_of_rows.append([_as_one(claim) for claim in claims] if is_known else None)
     return claims_of_rows
@@ -151,6 +152,7 @@ def _scored(claim: Row, text: Statement, means: Means, compare_figures: bool) ->
     that a step proved, and 0 for a claim that a step denied.
     """
     stated, evidence = (read(words or "", text.language) for words in (claim["claim"], claim["quote"]))
+    # completes the evidence for the score of a pair of contexts
     other = _second_evidence(stated, evidence, claim, text)
     cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
     if means.resources.entailment is not None:

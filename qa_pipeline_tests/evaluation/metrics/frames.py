@@ -9,7 +9,7 @@ from qa_pipeline.evaluation.answered_questions import RAG_ROWS
 from qa_pipeline.evaluation.metrics.base import SIGNALS, add_signals
 from qa_pipeline.evaluation.metrics.means import Means
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.running import cut_by
+from qa_pipeline.evaluation.running import with_claims_split_by
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -79,7 +79,7 @@ def value(metric: str, row: Row) -> float | None:
 def means_at(
     folder: Path, *, verifier: LanguageModel | None = None, judge: LanguageModel | None = None, **given: Any
 ) -> Means:
-    resources = Resources(cut_by(Settings(out=folder)), embedder=HashEmbedder())
+    resources = Resources(with_claims_split_by(Settings(out=folder)), embedder=HashEmbedder())
     return Means(resources, verifier, judge, **given)
 
 
