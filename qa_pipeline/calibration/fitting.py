@@ -193,6 +193,7 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
     passed, passed_error, tests = None, 1 - confidence, 0
     error = 0.0  # of the current sequence; 0 after a failure, until the next start
     for point in testable:
+        # each start that this point reaches brings its share of the error
         error += sum(error_of_start.pop(start) for start in list(error_of_start) if start <= point.n)
         if not error:
             continue

@@ -80,6 +80,7 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
         length = start + len(written)
         document.sections[-1]["end"] = length
         if text and SIGN.search(block.text):
+            # in Markdown the text follows its mark, such as `## `
             _note_doubts(document.doubts, block, text, start + written.rfind(text), mask)
         previous_kind = kind
     for page, next_page in zip_longest(document.pages, document.pages[1:]):

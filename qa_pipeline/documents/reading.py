@@ -137,6 +137,7 @@ class _BatchWork:
                 "masked": [],
             }
             row.update(self._outcome(number, file, parsed))
+            # a masked name may occur twice, and an id must not hash personal data
             unique_name = str(number).encode() if path.counts else file.raw
             row["document_id"] = _document_id(row["content_sha256"], path.text, unique_name, ids)
             yield row

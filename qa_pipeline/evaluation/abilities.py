@@ -79,7 +79,8 @@ class Proved:
                 return True
         for proof in self.proofs:
             stated = read(proof.claim, self.language).stem_set
-            stated_share = recall(stated - question or stated, read(text.text, self.language).stem_set)
+            added = stated - question or stated  # the words that the claim adds to the question, if any
+            stated_share = recall(added, read(text.text, self.language).stem_set)
             is_quoted = _folded(proof.quote) in plain or _folded(proof.claim) in plain
             if is_quoted or stated_share is None or stated_share >= ENOUGH_WORDS:
                 return True

@@ -155,9 +155,8 @@ class RagRow(LabelledRow):
         contexts = row["contexts"] or []
         length = len(row["answer"] or "") + sum(len(context["text"] or "") for context in contexts)
         if length > LONGEST:
-            return Fault(
-                "too_long", f"answer and contexts have {length:,} characters; the most is {LONGEST:,}"
-            )
+            detail = f"answer and contexts have {length:,} characters; the most is {LONGEST:,}"
+            return Fault("too_long", detail)
         ranks = [context["rank"] for context in contexts if context["rank"] is not None]
         if len(set(ranks)) < len(ranks):
             return Fault("repeated_rank", "two contexts have the same rank; give each its own rank")

@@ -154,11 +154,11 @@ def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:
     """
     scores = {row["id"]: row for row in report.rows.iter_rows(named=True)}
     outcomes = []
-    for name, bounds in golden.criteria.items():
-        row = scores.get(name)
+    for row_id, bounds in golden.criteria.items():
+        row = scores.get(row_id)
         failed = ["not in the run"] if row is None else list(_failed(row, bounds, report))
         measured = row is not None and all(row.get(metric) is not None for metric in bounds)
-        outcomes.append((name, not failed, measured, failed))
+        outcomes.append((row_id, not failed, measured, failed))
     schema = {"id": pl.String(), "passed": pl.Boolean(), "measured": pl.Boolean()}
     return pl.DataFrame(outcomes, {**schema, "failed": pl.List(pl.String())}, orient="row")
 

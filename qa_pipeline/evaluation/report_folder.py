@@ -183,6 +183,7 @@ def _content(path: Path) -> bytes:
 
 
 def _rows(content: bytes, metrics: Mapping[str, MetricFacts]) -> pl.DataFrame:
+    """Read id, group and scores of the stored rows, and refuse repeated ids."""
     rows = pl.read_parquet(io.BytesIO(content))
     for name in ("id", "group"):
         if rows.schema.get(name) != pl.String() or rows[name].null_count():

@@ -139,6 +139,7 @@ def _edges(scores: pl.Series, low: float, high: float | None) -> Floats:
 
 
 def _summary(scores: pl.Series, edges: Floats) -> Document:
+    """Return the figures of a metric; its histogram counts scores beyond the edges in the outer bins."""
     present = scores.drop_nulls()
     counts, _ = np.histogram(np.clip(present.to_numpy(), edges[0], edges[-1]), bins=edges)
     return {

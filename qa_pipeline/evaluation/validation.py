@@ -72,12 +72,12 @@ def measure_validation(
     decisions = [verified] if judged is None else [verified, judged]
     passed = [all(verdict is True for verdict in verdicts) for verdicts in zip(*decisions, strict=True)]
     passed_labels = [label for label, is_passed in zip(labels, passed, strict=True) if is_passed]
-    without, with_validation = _rate(labels), _rate(passed_labels)
-    remaining = quotient(with_validation["rate"], without["rate"] or 0)
+    without_validation, with_validation = _rate(labels), _rate(passed_labels)
+    remaining = quotient(with_validation["rate"], without_validation["rate"] or 0)
     drafting = sum(_tokens_of_drafting(statement, resources) for statement in statements)
     validating = sum(model.tokens for model in (counted_verifier, counted_judge) if model is not None)
     return {
-        "without_validation": without,
+        "without_validation": without_validation,
         "with_validation": with_validation,
         "fewer_hallucinations": None if remaining is None else 1 - remaining,
         "right_answers_passed": quotient(sum(passed_labels), sum(labels)),

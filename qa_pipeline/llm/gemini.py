@@ -155,6 +155,7 @@ class GeminiProvider(Provider):
         )
 
     def _connect(self) -> "tuple[Client, ClientSession]":
+        """Return a new client without retries or redirects, and its session."""
         from aiohttp import ClientSession, TCPConnector
         from google.genai import Client
         from google.genai.types import HttpOptions, HttpRetryOptions
@@ -201,6 +202,7 @@ def _capped_responses() -> "type[ClientResponse]":
 
 
 def _name(settings: ModelSettings) -> str:
+    """Return a name such as `gemini/MODEL@HOST/PROJECT?thinking_level=low`."""
     fixed = {name: getattr(settings, name) for name in _FIXED}
     chosen = {name: value for name, value in fixed.items() if value is not None}
     options = f"?{urlencode(chosen)}" if chosen else ""

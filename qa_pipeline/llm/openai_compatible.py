@@ -148,8 +148,8 @@ class OpenAIProvider(Provider):
         try:
             async with asyncio.timeout(self._timeout):
                 try:
-                    request_body = self._clients.get().post("/chat/completions", cast_to=Response, body=body)
-                    response = await request_body
+                    client = self._clients.get()
+                    response = await client.post("/chat/completions", cast_to=Response, body=body)
                 except APIStatusError as refusal:
                     response = refusal.response
             try:
@@ -177,6 +177,7 @@ class OpenAIProvider(Provider):
         )
 
     def _connect(self) -> "AsyncOpenAI":
+        """Return a new client without retries or redirects that sends only needed headers."""
         from httpx2 import Headers, Limits
         from httpx2 import Request as Sent
         from openai import AsyncOpenAI, DefaultAioHttpClient
@@ -215,6 +216,7 @@ async def _cap_response(response: "Response") -> None:
 
 
 def _name(settings: ModelSettings) -> str:
+    """Return a name such as `openai/MODEL@HOST/v1?json_mode=text`."""
     fixed = {
         "thinking_level": settings.thinking_level,
         "max_output_tokens": settings.max_output_tokens,

@@ -244,6 +244,7 @@ class Database:
             return self._engine
 
     def _new_engine(self) -> sa.Engine:
+        """Return an engine for the address, not connected yet."""
         if self.is_postgres:
             # detect a vanished server after half a minute instead of hours
             patience = {"connect_timeout": 10, "keepalives_idle": 20, "tcp_user_timeout": 30_000}

@@ -234,6 +234,7 @@ def _request_id(table: sa.Table) -> "sa.Tuple":
 
 
 def _erase(connection: sa.Connection, document_ids: Sequence[str]) -> int:
+    """Delete replies and names of documents, then the documents of missing replies; see `erase`."""
     deleted = 0
     for start in range(0, len(document_ids), KEYS_A_STATEMENT):
         some_ids = document_ids[start : start + KEYS_A_STATEMENT]

@@ -178,6 +178,7 @@ def data_card(manifest: Manifest) -> str:
 
 
 def _front_matter(manifest: Manifest) -> str:
+    """Return the YAML head of the card, by which the hub finds files, languages and licence."""
     files = [{"split": split, "path": f"{DATA}/{split}.parquet"} for split, _ in ranked(manifest.splits)]
     licences = [licence.lower() for licence in manifest.facts["licences"]]
     one_licence = len(licences) == 1 and licences[0] in _LICENCES

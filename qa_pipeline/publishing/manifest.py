@@ -175,9 +175,7 @@ def release_folders(releases: Path) -> list[Path]:
 def load_release(path: Path | str, split: str) -> pl.LazyFrame:
     """Return the rows of a split, as a lazy scan of its file.
 
-    Args:
-        path: a release folder, or the folder of all releases, which means the latest.
-        split: name of the split, such as train.
+    `path` is a release folder, or the folder of all releases, which means the latest.
 
     Raises:
         ReleaseError: the release is incomplete, or lacks this split.

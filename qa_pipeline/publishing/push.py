@@ -23,9 +23,7 @@ HUB = "hf://datasets/"
 def push_release(folder: Path, target: str) -> tuple[str, bool]:
     """Verify a release and copy it; return its address, and False if it was there already.
 
-    Args:
-        folder: the release.
-        target: `hf://datasets/OWNER/NAME`, or a folder of releases, also on an object store.
+    `target` is `hf://datasets/OWNER/NAME`, or a folder of releases, also on an object store.
 
     Raises:
         InputError: the target is invalid, or a token is missing.

@@ -319,6 +319,7 @@ class _Rows:
                     yield f"the text of document {sha256} is not that of its hash"
 
     def _count_problems(self) -> Iterator[str]:
+        """Yield counts of the manifest that differ from the files, and a card that differs from it."""
         manifest = self._manifest
         if data_card(manifest) != (self._folder / CARD).read_text(encoding="utf-8"):
             yield f"{CARD} does not say what {MANIFEST} does"

@@ -109,6 +109,7 @@ def _token_starts(encoding: Encoding) -> list[int]:
 
 def _split_segment(segment: _Segment, starts: Sequence[int], text: str, room: int) -> Iterator[_Segment]:
     """Split a segment into even parts of at most `room` tokens, at blanks if possible."""
+    # first and last count tokens; begin, end and stop are offsets of characters
     first, begin = 0, segment.start
     while begin < segment.end:
         remaining = len(starts) - first

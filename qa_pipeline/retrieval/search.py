@@ -74,11 +74,8 @@ class Retriever:
     def retrieve(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
         """Return chunk id and score for each question, best first, at most `top_k`.
 
-        The score is the fused one. Ties are in chunk order.
-
-        Args:
-            questions: search texts; their results are independent of each other.
-            languages: ISO 639-1 code of each question.
+        The score is the fused one. Ties are in chunk order, and questions do not influence each other.
+        `languages` has the ISO 639-1 code of each question.
         """
         weights = (1.0, self._settings.vector_weight)
         fused = [fuse(ranked, weights, RRF_K) for ranked in self.rankings(questions, languages)]
@@ -124,7 +121,6 @@ def terms(text: str, language: str) -> list[str]:
             parts.append(term)
         parts.extend(words)
     ignored = _stopwords(language)
-    # identifiers are not stemmed
     return _stemmed([word for word in parts if word not in ignored], language)
 
 
@@ -150,13 +146,13 @@ class WordIndex:
 
 
 def _stemmed(words: list[str], language: str) -> list[str]:
+    """Return the stems of words, such as `valv` of `valves`; identifiers stay as written."""
     if language not in SNOWBALL:
         return words
     import Stemmer
 
     # A new instance each time: a stemmer's word cache is not thread-safe.
     stemmer = Stemmer.Stemmer(SNOWBALL[language], 0)
-    # identifiers and numbers have no ending to strip
     return [word if _JOINT.search(word) else stemmer.stemWord(word) for word in words]
 
 

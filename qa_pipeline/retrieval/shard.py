@@ -71,11 +71,7 @@ class Shard:
     model: str
 
     def search(self, vectors: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
-        """Find the nearest chunks of each query.
-
-        Args:
-            vectors: a query per row.
-            k: number of chunks per query; fewer if the shard has fewer.
+        """Find the `k` nearest chunks of each query, a row of `vectors`; fewer if the shard has fewer.
 
         Returns:
             Positions in `chunk_ids` and cosines, a row per query, best first, with ties in chunk order. Each
@@ -158,13 +154,8 @@ def dump_index(shard: Shard) -> bytes:
 def load_index(content: bytes, embeddings: pl.DataFrame, embedder: Embedder, source: str) -> Shard:
     """Read the index of a batch, and check that it fits its embeddings and the model of the queries.
 
-    Vectors of float32 and bfloat16 can search each other.
-
-    Args:
-        content: bytes of the file.
-        embeddings: EMBEDDINGS frame of the batch.
-        embedder: the model of the queries.
-        source: name of the file for messages.
+    Vectors of float32 and bfloat16 can search each other. `content` are the bytes of the file that messages
+    call `source`.
 
     Raises:
         IndexMismatchError: the embeddings have another model, revision or precision, or the file is damaged

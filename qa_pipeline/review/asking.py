@@ -202,21 +202,21 @@ def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterato
         for frame in (searched.documents, searched.chunks)
     )
     vectors = searched.embeddings.join(chunks, on="chunk_id", how="semi", maintain_order="left")
-    near = _Near(resources, batch, documents, chunks, vectors)
-    pair = _draft(near, searched.chunks, row)
-    yield near.answer(pair)
+    found = _RetrievedDocuments(resources, batch, documents, chunks, vectors)
+    pair = _draft(found, searched.chunks, row)
+    yield found.answer(pair)
     if pair["status"][0] != "drafted" or pair["coverage"][0] == "none":
         return
-    claims = near.claims(pair)
+    claims = found.claims(pair)
     decided = verify_claims(claims, pair, documents, chunks, settings.verification)
-    yield near.answer(pair, claims, decided)
+    yield found.answer(pair, claims, decided)
     if "undecided" in decided["verdict"] and resources.reviewer("verifier") is not None:
         decided = decide_claims(
-            near.run, claims, pair, tables.DECISIONS.empty(), documents=documents, chunks=chunks
+            found.run, claims, pair, tables.DECISIONS.empty(), documents=documents, chunks=chunks
         )
-        yield near.answer(pair, claims, decided)
-    judged = judge_pairs(near.run, pairs=pair, claims=claims, claim_verdicts=decided, chunks=chunks)
-    yield near.answer(pair, claims, decided, judged)
+        yield found.answer(pair, claims, decided)
+    judged = judge_pairs(found.run, pairs=pair, claims=claims, claim_verdicts=decided, chunks=chunks)
+    yield found.answer(pair, claims, decided, judged)
 
 
 def _searched_question(searched: _OpenBatch, question: str) -> dict[str, Any]:
@@ -241,27 +241,27 @@ def _searched_question(searched: _OpenBatch, question: str) -> dict[str, Any]:
     }
 
 
-def _draft(near: "_Near", chunks: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
+def _draft(found: "_RetrievedDocuments", chunks: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
     """Draft the answer of a question, offline from sentences of its passages if the rules refuse."""
     from qa_pipeline.generation.offline.provider import ExtractiveModel
 
-    settings, rules = near.resources.settings, ExtractiveModel()
-    model = near.resources.generator or rules
+    settings, rules = found.resources.settings, ExtractiveModel()
+    model = found.resources.generator or rules
     pair = draft_answers(
         tables.QUESTIONS.frame([row]),
         chunks,
         model,
         settings.generation.model_copy(update={"drafts_per_question": 1}),
         settings.llm,
-        **drafting_rules(near.resources),
+        **drafting_rules(found.resources),
     )
     if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
-        return _from_sentence(near, pair, row["passage_ids"])
+        return _from_sentence(found, pair, row["passage_ids"])
     return pair
 
 
 @dataclass(frozen=True)
-class _Near:
+class _RetrievedDocuments:
     """The documents of retrieved passages, and their tables."""
 
     resources: Resources
@@ -319,29 +319,31 @@ class _Near:
         )
 
 
-def _from_sentence(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str]) -> pl.DataFrame:
+def _from_sentence(
+    found: _RetrievedDocuments, refused: pl.DataFrame, retrieved: Sequence[str]
+) -> pl.DataFrame:
     """Return the most similar sentence that answers, or the refusal.
 
     A sentence answers if source verification accepts it as the answer and its cosine to the question is at
     least `generation.guard.similarity`.
     """
     row = next(typed_rows(refused, PairRow))
-    settings, passages_of_batch = near.resources.settings, passages_by_id(near.chunks)
+    settings, passages_of_batch = found.resources.settings, passages_by_id(found.chunks)
     passages = {chunk_id: passages_of_batch[chunk_id] for chunk_id in retrieved}
     candidates = list(_sentences(passages))
     texts = [row["question"] or "", *(sentence.text for _, sentence in candidates)]
-    vectors = near.resources.embedder.encode(texts)
+    vectors = found.resources.embedder.encode(texts)
     similarity = vectors[1:] @ vectors[0]
     most_similar = np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
     likely = [index for index in most_similar if similarity[index] >= settings.generation.guard.similarity]
-    documents = dict(near.chunks.select("chunk_id", "document_id").iter_rows())
+    documents = dict(found.chunks.select("chunk_id", "document_id").iter_rows())
     chosen = [candidates[index] for index in likely]
     quoting = [_quoting(row, chunk_id, unit, passages, documents) for chunk_id, unit in chosen]
     tried = tables.PAIRS.frame(quoting)
     # a person's question is answered as it is; only the sentences are checked
-    tried = mark_flawed(tried, near.chunks, ignore=("not_standalone", "copied_passage"))
-    claims = near.claims(tried)
-    verdicts = verify_claims(claims, tried, near.documents, near.chunks, settings.verification)
+    tried = mark_flawed(tried, found.chunks, ignore=("not_standalone", "copied_passage"))
+    claims = found.claims(tried)
+    verdicts = verify_claims(claims, tried, found.documents, found.chunks, settings.verification)
     is_proved = (pl.col("verdict") == "supported").all()
     by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
     proved = by_pair.agg(is_proved).filter("verdict")

@@ -69,7 +69,7 @@ def _upload(folder: Path) -> AskedBatch | None:
 def read_document(resources: Resources, layout: Layout, name: str, content: bytes) -> Iterator[AskedBatch]:
     """Read an uploaded document and yield its batch, the only value of this job."""
     suffix = PurePosixPath(name.lower()).suffix
-    if format_of(f"a{suffix}") is None:
+    if format_of(f"{DOCUMENT}{suffix}") is None:
         raise InputError(
             f"files ending in {shorten(suffix) or '–'} are not supported; upload one of {' '.join(SUFFIXES)}"
         )
@@ -88,17 +88,17 @@ def read_document(resources: Resources, layout: Layout, name: str, content: byte
         # an output folder of its own that shares settings, models, stores and caps
         own = {"corpus": str(folder / "corpus"), "out": folder, "cache": resources.layout.stores}
         settings = resources.settings.model_copy(update=own)
-        alone = Resources(settings, embedder=resources.embedder, run=resources.run)
-        documents = read_batch(StageRun(alone, DOCUMENT))
+        own_resources = Resources(settings, embedder=resources.embedder, run=resources.run)
+        documents = read_batch(StageRun(own_resources, DOCUMENT))
         document = documents.row(0, named=True)
         if document["status"] != "parsed":
             reason = in_words(document["reason"], document["detail"])
             raise InputError(f"the document cannot be read: {reason}")
-        chunks = cut_documents(alone, documents)
+        chunks = cut_documents(own_resources, documents)
         if not chunks.height:
             raise InputError("the document has no text to search; is it a scan?")
-        embeddings = embed_chunks(chunks, alone.embedder)
+        embeddings = embed_chunks(chunks, own_resources.embedder)
         for table, frame in ((DOCUMENTS, documents), (CHUNKS, chunks), (EMBEDDINGS, embeddings)):
-            write_table(alone.layout.table(table.name, DOCUMENT), frame, table)
-        write_bytes(alone.layout.index(DOCUMENT), dump_index(build_index(embeddings)))
-    yield AskedBatch(f"upload:{folder.name}", DOCUMENT, alone.layout, title)
+            write_table(own_resources.layout.table(table.name, DOCUMENT), frame, table)
+        write_bytes(own_resources.layout.index(DOCUMENT), dump_index(build_index(embeddings)))
+    yield AskedBatch(f"upload:{folder.name}", DOCUMENT, own_resources.layout, title)

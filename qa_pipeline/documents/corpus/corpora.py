@@ -218,7 +218,7 @@ def _files_below(folder: str) -> Iterator[FoundFile]:
     base = os.path.realpath(folder)
     listing_errors: list[OSError] = []
     for parent, folders, names in os.walk(folder, onerror=listing_errors.append):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".")]  # the walk skips the others
         linked_folders = [name for name in folders if Path(parent, name).is_symlink()]
         for name in [*names, *linked_folders]:
             if not name.startswith("."):

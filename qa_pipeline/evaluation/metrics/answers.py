@@ -109,6 +109,7 @@ def find_conflicts(rows: list[Row], _means: Means) -> list[list[bool]]:
 
 
 def _conflicts(row: Row) -> list[bool]:
+    """Return for each contradiction of a row True if the answer handles it; see `find_conflicts`."""
     language = row["language"]
     stated = {*read(row["answer"], language).tokens}
     units = [units_of("", context["text"] or "", language) for context in row["contexts"]]

@@ -168,11 +168,11 @@ def _scored(claim: Row, text: Statement, means: Means, compare_figures: bool) ->
         is_alike = cosine >= similarity_pass if claim["fragment"] else score >= STATED
     # a score hardly moves with yes and no, figures and negations
     is_polar = without_polar_word(claim["text"], text.language)[1] is not None
-    is_open = means.verifier is not None or means.undecided == "unknown" or is_polar
+    stays_open = means.verifier is not None or means.undecided == "unknown" or is_polar
     verdict, decided_by, reason = claim["verdict"], claim["decided_by"], claim["reason"]
     if verdict == "failed":
         verdict = "undecided"
-    elif verdict == "undecided" and not is_open:
+    elif verdict == "undecided" and not stays_open:
         is_compared = is_alike and compare_figures
         reason = _difference(claim, stated, evidence, other) if is_compared else None
         verdict = "supported" if is_alike and reason is None else "unsupported"
