@@ -53,11 +53,10 @@ def read_all_rows(path: Path) -> LabelledFile:
 
 def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledRows:
     """Add the claims of each row with all local scores; rows of equal texts share them."""
+    # numbered, since two files may have equal names
+    names = [f"{index} {file.path.name}" for index, file in enumerate(files)]
     items = pl.concat(
-        [
-            file.items.with_columns(file=pl.lit(f"{index} {file.path.name}"))
-            for index, file in enumerate(files)
-        ]
+        [file.items.with_columns(file=pl.lit(name)) for file, name in zip(files, names, strict=True)]
     )
     texts = items.select("answer", "context", "language", "question").iter_rows()
     statements = [
@@ -157,7 +156,7 @@ def rows_of_side(
     The score is null if this side cannot decide the row. It is the lowest score of the claims of an answer,
     or the highest for contradictions.
     """
-    scored = side_scores()[side]
+    score_of_claim = side_scores()[side]
     claims = labelled.claims
     cascade = settings.model_copy(update={"policy": "cascade"})
     verdicts = decide_claims(claims, None, cascade, thresholds=blank)
@@ -172,7 +171,7 @@ def rows_of_side(
         of_pair = pl.when(score.is_not_null().all()).then(of_pair)
     scores = (
         borderline(claims, verdicts)
-        .select("pair_id", score=scored.fill_nan(None))
+        .select("pair_id", score=score_of_claim.fill_nan(None))
         .join(decided_against, on="pair_id", how="anti")
         .group_by("pair_id")
         .agg(score=of_pair)

@@ -90,8 +90,9 @@ def decide_again(
     grounded = grounded_pairs(pairs, claims, decided, accept_grounding=verification.accept_grounding)
     unseen = grounded.join(assessments, on="pair_id", how="anti", maintain_order="left")
     has_judge = (assessments["status"] != "not_judged").any()
-    missing = {"status": "failed", "reason": "judge_not_asked"} if has_judge else {}
-    unjudged = [{**not_judged(*ids), **missing} for ids in unseen.select("pair_id", "batch").iter_rows()]
+    # a run with a judge would have asked it about these pairs
+    not_asked = {"status": "failed", "reason": "judge_not_asked"} if has_judge else {}
+    unjudged = [{**not_judged(*ids), **not_asked} for ids in unseen.select("pair_id", "batch").iter_rows()]
     return decided, build_verdicts(
         **{name: frames[name] for name in ("refusals", "round_trips", "canaries", "decisions")},
         pairs=pairs,

@@ -61,18 +61,18 @@ def shingles(text: str) -> Shingles:
 
 def _near_duplicates(sets: Sequence[tuple[str, Shingles]]) -> Iterator[tuple[str, str, float]]:
     """Yield each document that is nearly the same as an earlier document."""
-    sharing = defaultdict[int, list[str]](list)  # names of earlier documents by band
+    earlier_by_band = defaultdict[int, list[str]](list)
     by_name = dict(sets)
     for name, shingled in sets:
         bands = band_codes(shingled)
-        candidates = {other for band in bands for other in sharing[band]}
+        candidates = {other for band in bands for other in earlier_by_band[band]}
         ranked = ((jaccard(shingled, by_name[other]), other) for other in candidates)
         similarity, nearest = max(ranked, default=(0.0, ""))
         if similarity >= NEAR_DUPLICATE_SIMILARITY:
             yield name, nearest, round(similarity, 4)
         else:
             for band in bands:
-                sharing[band].append(name)
+                earlier_by_band[band].append(name)
 
 
 def band_codes(shingled: Shingles) -> list[int]:

@@ -105,7 +105,7 @@ class _BatchWork:
         content = read_bytes(file, self.settings.max_bytes)
         sha256 = hashlib.sha256(content).hexdigest()
         self.contents[number] = _Content(len(content), sha256, format_name)
-        if self.first_with.setdefault((sha256, format_name), number) != number:
+        if self.first_with.setdefault((sha256, format_name), number) != number:  # an earlier file is equal
             return None
         if sha256 in self.forgotten:
             raise DocumentFailure(

@@ -250,7 +250,7 @@ def main() -> None:
             return
         settings = DocumentSettings.model_validate_json(head["settings"])
         signal.setitimer(signal.ITIMER_REAL, settings.parse_seconds)
-        writes = sys.maxsize if settings.ocr else 0  # as Tesseract does
+        writes = sys.maxsize if settings.ocr else 0  # bytes of a file: only Tesseract needs any
         limits = {RLIMIT_AS: settings.parse_memory, RLIMIT_CORE: 0, RLIMIT_FSIZE: writes}
         for name, value in limits.items():
             hard = getrlimit(name)[1]

@@ -120,10 +120,9 @@ def rounded(value: Any) -> Any:
 
 def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Document]:
     """Return the interval of each mean, such as {"low": 0.6, "high": 0.8, "interval": "wilson"}."""
-    lowest, highest = (
-        np.array([value_range[end] for value_range in ranges.values()], dtype=np.float64) for end in (0, 1)
-    )
-    bounds = mean_bounds(group_sums(rows, ranges), lowest, np.nan_to_num(highest, nan=np.inf))
+    lowest = np.array([low for low, _ in ranges.values()], dtype=np.float64)
+    highest = np.array([np.inf if high is None else high for _, high in ranges.values()], dtype=np.float64)
+    bounds = mean_bounds(group_sums(rows, ranges), lowest, highest)
     return {
         name: {"low": number(low), "high": number(high), "interval": "t" if greatest is None else "wilson"}
         for (name, (_, greatest)), low, high in zip(ranges.items(), *bounds, strict=True)

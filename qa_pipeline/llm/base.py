@@ -195,7 +195,7 @@ async def _ask_all(
                 group.create_task(work())
     except BaseExceptionGroup as group_error:
         first_error = group_error.exceptions[0]  # it cancelled the other workers
-        raise first_error from first_error.__cause__
+        raise first_error from first_error.__cause__  # instead of the group
     finally:
         await close_connections(model)
     if permanent:

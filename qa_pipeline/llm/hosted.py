@@ -114,7 +114,7 @@ class HostedModel:
             ModelError: see `Provider.send`. A transient error is raised when tries or time run out.
             ServerUnavailableError: the server did not return in time, or keeps failing.
         """
-        is_retry = bool(calls)
+        is_reasked = bool(calls)  # after a reply that could not be read
         asking = _Asking(key, self._clock.now(), calls)
         tries = stamina.retry_context(on=partial(self._wait, asking), attempts=None, timeout=None, **_BACKOFF)
         async for attempt in tries:
@@ -126,7 +126,7 @@ class HostedModel:
             error.model, error.usage = raw.model, raw.usage
             calls[-1] = replace(calls[-1], outcome=error.reason)
             raise
-        if is_retry:
+        if is_reasked:
             repair = "reasked"
         calls[-1] = replace(calls[-1], repair=repair)
         return Reply(value, raw.text, raw.model, raw.usage, repair=repair, calls=tuple(calls))

@@ -40,7 +40,7 @@ _ESCAPE_OR_BACKSLASH = re.compile(
 def keep_backslashes(raw: str) -> str:
     """Double the backslashes in JSON strings that are not escapes.
 
-    All other escapes are kept, such as a line break before a word.
+    They belong to Windows paths and LaTeX commands. Escapes such as a line break before a word are kept.
     """
     return _STRING.sub(lambda string: _with_backslashes(string[0]), raw) if "\\" in raw else raw
 

@@ -110,7 +110,7 @@ def _labels(lines: Iterable[_Line], file: Path) -> dict[str, str | None]:
 
 
 def _lines(file: Path) -> list[_Line]:
-    """Read the labelled lines of a sample, and refuse a line with other fields."""
+    """Read the labelled lines of a sample, and refuse a line that lacks a field."""
     lines = []
     for row in json_lines(file, Limits()):
         try:

@@ -74,7 +74,7 @@ def gather(resources: Resources) -> Candidates:
     left_out: dict[str, str] = {}
     withdrawn, forgotten = withdrawn_batches(layout), sorted(forgotten_documents(layout))
     used_columns: set[str] = set()
-    count = 0
+    rows_before = 0  # of the batches before, as rows are numbered across batches
     rows, keys = [pl.DataFrame(schema=ROWS)], [pl.DataFrame(schema=KEYS)]
     for path in layout.tables(VERDICTS.name):
         batch = path.stem
@@ -95,10 +95,10 @@ def gather(resources: Resources) -> Candidates:
             reason=pl.when(is_forgotten).then(pl.lit(FORGOTTEN, REASONS)),
         )
         rows.append(described.select(ROWS.names()).cast(ROWS))
-        keys.append(row_keys(accepted).select(item=count + pl.col("row"), key="key").cast(KEYS))
+        keys.append(row_keys(accepted).select(item=rows_before + pl.col("row"), key="key").cast(KEYS))
         used_columns.update(name for name in OPTIONAL if accepted[name].null_count() < accepted.height)
-        batches[batch] = count, accepted.height
-        count += accepted.height
+        batches[batch] = rows_before, accepted.height
+        rows_before += accepted.height
     for batch, tombstone in withdrawn.items():
         if tombstone.reason == "document_forgotten" and batch not in left_out:  # it has no tables left
             left_out[batch] = tombstone.message()

@@ -243,20 +243,21 @@ def _with_short_paths(sections: Sequence[_Section], limit: int, counter: TokenCo
 
     A longer path loses its outermost headings, and then the last words of the innermost.
     """
-    short = {section.path: section.path for section in sections}
+    shortened = {section.path: section.path for section in sections}
     tokens: dict[Path, int] = {}
-    waiting = list(short)
+    waiting = list(shortened)
     while waiting:
-        sizes = counter.count([index_text(short[path], "") for path in waiting])
+        sizes = counter.count([index_text(shortened[path], "") for path in waiting])
         tokens.update(zip(waiting, sizes, strict=True))
-        waiting = [path for path in waiting if tokens[path] > limit and short[path]]
+        waiting = [path for path in waiting if tokens[path] > limit and shortened[path]]
         for path in waiting:
-            *outer, innermost = short[path]
+            *outer, innermost = shortened[path]
             cut = innermost[: len(innermost) // 2].rstrip()
             if outer:
-                short[path] = short[path][1:]
+                shortened[path] = shortened[path][1:]
             else:
-                short[path] = (cut,) if cut else ()
+                shortened[path] = (cut,) if cut else ()
     return [
-        replace(section, path=short[section.path], path_tokens=tokens[section.path]) for section in sections
+        replace(section, path=shortened[section.path], path_tokens=tokens[section.path])
+        for section in sections
     ]

@@ -146,6 +146,7 @@ def _pack(segments: Sequence[_Segment], room: int, shared: int) -> Iterator[Span
             aim = remaining / ceil(remaining / most)
             end = _best_end(segments, tokens_before, first, most=most, aim=aim)
         yield segments[begin].start, segments[end - 1].end
+        # the next span goes back by up to `shared` tokens
         begin = max(bisect_left(tokens_before, tokens_before[end] - shared), begin + 1)
         first = end
         if first == len(segments):

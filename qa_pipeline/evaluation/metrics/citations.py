@@ -55,6 +55,7 @@ def _citations(row: Row) -> list[Row] | None:
     # a single claim of the whole answer gets all its marks
     (whole_answer,) = with_references([Claim(answer, 0, len(answer))], answer)
     for mark, mentions in Counter(_marks(whole_answer)).items():
+        # [3] names the third entry, and any other mark the entries of that document
         number = next(iter(_numbers(mark)), None)
         if number is None:
             named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
