@@ -52,7 +52,11 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
 
 
 def _settle_innermost(text: str, omissions: Omissions | None) -> str:
-    """Write the scripts that contain no other script, such as `RAISED` 2 `LEVEL`."""
+    """Write innermost scripts on the line; below ^, _ and ! are the signs, and . is `LEVEL`.
+
+    The gap before a power, an index or a note mark goes: `10 ^6.` becomes `10^6`, and `word ^3.` `word`.
+    Others stay: `H _2.O` becomes `H 2O`, `Carbon ^14.C` `Carbon ^14C`, and `an !old. one` `an  one`.
+    """
     parts: list[str] = []
     before = ""  # the end of the text that is written already
     position = 0
@@ -62,7 +66,7 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
         after = text[script.end() : script.end() + _REACH]
         before = (before + between)[-_REACH:]
         if gap and inside.isdigit() and _ISOTOPE.match(after):
-            before = ""  # it belongs to the text that follows, as in `Carbon ^14C`
+            before = ""  # it belongs to the text that follows, as in `Carbon ^14C`, and begins it
         if sign == STRUCK:
             written = ""
         elif sign == LOWERED:
@@ -71,8 +75,10 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
             written = write_script(inside, before, after)
         if inside and not written and omissions is not None:
             omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
-        if sign == STRUCK or written == inside or before.strip()[-1:] in _STARTS:
-            written = gap + written  # otherwise the blank before the script goes
+        is_plain = written == inside  # such as the 2 of `H 2O`
+        begins_text = before.strip()[-1:] in _STARTS  # there is no base that it could be written to
+        if sign == STRUCK or is_plain or begins_text:
+            written = gap + written
         parts += [between, written]
         before = (before + written)[-_REACH:]
         position = script.end()
@@ -93,9 +99,12 @@ def is_mark(text: str) -> bool:
 
 
 def write_script(raised: str, before: str, after: str) -> str:
-    """Return raised text as written between two texts, empty for the mark of a note."""
+    """Return raised text as written between two texts, empty for the mark of a note.
+
+    After `10` a 6 gives `^6`, after `1` an st stays `st`, and after `word` a 3 is a mark.
+    """
     base = before.split()[-1] if before.strip() else ""
-    if base[-1:] in _STARTS:
+    if base[-1:] in _STARTS:  # at a start there is nothing to raise to a power
         if raised.isdigit() and _ISOTOPE.match(after):
             return f"^{raised}"
         return "" if is_mark(raised) else raised
@@ -106,7 +115,7 @@ def write_script(raised: str, before: str, after: str) -> str:
     is_exponent = _EXPONENT.fullmatch(raised) is not None
     word = _WORD.search(base)
     if word and len(word[0]) > 1 and not is_exponent and not raised.isdigit():
-        return f" {raised}"
+        return f" {raised}"  # words after a word, set small
     return f"^{raised if is_exponent else _bracketed(raised)}{_gap(after)}"
 
 
@@ -242,18 +251,20 @@ def _property(element: "_Element", name: str) -> str | None:
 
 
 def _join(parts: Sequence[str]) -> str:
-    """Return parts in a row, with brackets around a fraction that touches an operand."""
+    """Return parts in a row, a fraction beside an operand in brackets: `a(b/c)`, but `1 1/2` and `=b/c`."""
     parts = [part for part in parts if part]
     if len(parts) == 1:
         return parts[0]
     written = ""
     for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
         text = part
-        if "/" in _empty_brackets(part)[1:]:
-            if before.isdigit() and part.replace("/", "").isdigit():
-                text = f" {part}"  # a number such as 1 1/2
-            elif before[-1:] not in _LOOSE or after[:1] not in _LOOSE:
-                text = f"({part})"
+        is_fraction = "/" in _empty_brackets(part)[1:]  # a slash at the start is an operator
+        # An end of the row touches nothing: its "" is in any string.
+        touches_operand = before[-1:] not in _LOOSE or after[:1] not in _LOOSE
+        if is_fraction and before.isdigit() and part.replace("/", "").isdigit():
+            text = f" {part}"  # a number such as 1 1/2
+        elif is_fraction:
+            text = f"({part})" if touches_operand else part
         elif written[-1:].isalnum() and part[0].isalnum() and _needs_blank(before, part):
             text = f" {part}"
         written += text

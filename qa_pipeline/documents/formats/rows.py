@@ -48,7 +48,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
     """
     lines: list[str] = []
     names: list[str] = []
-    heads: list[list[Cell]] = []
+    heads: list[list[Cell]] = []  # the rows that give `names`
     used: set[int] = set()  # columns with a value below these heads
     unused: list[str] = []
     for row in _expand(rows):
@@ -92,11 +92,11 @@ def _find_unused(heads: Sequence[Sequence[Cell]], used: Set[int]) -> list[str]:
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Repeat spanning cells in all their columns and rows; a cell over another is in doubt."""
     grid: list[list[Cell]] = []
-    spanning: dict[int, tuple[Cell, int]] = {}  # cells that reach into rows below, by column
+    spanning: dict[int, tuple[Cell, int]] = {}  # by column: a cell from above, and rows that it still covers
     repeats_left = _MOST_REPEATED
     for row in rows:
         line: list[Cell] = []
-        pending = list(reversed(row))
+        pending = list(reversed(row))  # its cells to come, the next one last
         while pending or len(line) in spanning:
             column = len(line)
             if column in spanning:

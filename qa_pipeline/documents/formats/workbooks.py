@@ -112,7 +112,7 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
 def _show(cell: "WorkbookCell", omissions: Omissions) -> str:
     """Return the text of a cell; "" if its format hides it."""
     value, form = cell.value, cell.number_format
-    if form == ";;;":
+    if form == ";;;":  # nothing for positive, negative and zero
         return ""
     if cell._style.numFmtId in _LOCAL_FORMATS:  # noqa: SLF001 - no public way
         form = form.partition(";")[0].replace('"$"', "")
@@ -157,11 +157,10 @@ def _read_ods_table(
                 sheet.merged.append((first_row, first_column, bottom, right))
             text = settle(_ods_text(cell, signs), omissions).strip()
             width = _number(cell, "columns-repeated")
-            for column_number in (
-                range(first_column, first_column + min(width, _MOST_REPEATED)) if text else ()
-            ):
+            columns = range(first_column, first_column + min(width, _MOST_REPEATED))
+            is_covered = cell.tag == f"{TABLE}covered-table-cell"
+            for column_number in columns if text else ():
                 sheet.count(text * len(numbers), settings)
-                is_covered = cell.tag == f"{TABLE}covered-table-cell"
                 if is_covered or first_row in sheet.hidden_rows or column_number in sheet.hidden_columns:
                     omissions.add("hidden", text)
                     continue

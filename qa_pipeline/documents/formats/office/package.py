@@ -66,6 +66,7 @@ class Package:
 
     def linked(self, part: str, purpose: str) -> list[str]:
         """Return the parts that a part links to for a purpose, such as `footnotes`; "" is the whole file."""
+        # the links of `word/document.xml` are in `word/_rels/document.xml.rels`
         folder, name = posixpath.split(part)
         relationships = posixpath.join(folder, "_rels", f"{name}.rels")
         if self.archive.find(relationships) is None:

@@ -101,7 +101,7 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
 
 
 def add_words(glyphs: Glyphs, line: Line) -> Line:
-    """Return an upright line with its words without leading dots, which PDFium parts by a blank."""
+    """Return an upright line with its words; leading dots are left out and end a word."""
     words = []
     position = line.start
     leaders = [leader.span() for leader in LEADER.finditer(glyphs.text, line.start, line.end)]
@@ -229,7 +229,8 @@ class Spelling:
     def rejoin(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:
         """Join a word broken at a line end; returns the line with the whole word, and the rest of the next.
 
-        A `hard` hyphen is printed as such.
+        Of `compu` above `ter is` these are `computer` and ` is`. A `hard` hyphen ends `text`; PDFium has
+        removed others.
         """
         line = text.removesuffix("-") if hard else text
         end_of_line = line[-_LOOKED_AT:]
@@ -266,12 +267,12 @@ class Spelling:
             return False
         if hard or words[f"{before}-{after}"] or second[0].isupper() or len(second) < _SHORTEST_REST:
             return True
-        if before in _HEADS:
+        if before in _HEADS:  # such as `self` and `well`
             return True
-        if before in _PREFIXES:
+        if before in _PREFIXES:  # such as `inter`, which is written without a hyphen
             return False
         both_are_words = len(second) > _SHORTEST_REST and min(words[before], words[after]) > 1
-        return after in _TAILS or both_are_words
+        return after in _TAILS or both_are_words  # a tail is a word such as `based` or `oriented`
 
 
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
@@ -291,7 +292,7 @@ def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
 
 def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[int, str]]:
     """Yield the joined text of a group's lines by page; a broken word stays on the first of two pages."""
-    parts, page = [lines[0].text], lines[0].page
+    parts, page = [lines[0].text], lines[0].page  # of the page that is not yielded yet
     for before, line in pairwise(lines):
         last, text = parts.pop(), line.text
         is_new_page = line.page != page
@@ -305,6 +306,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
         if is_new_page:
             yield page, "".join(parts)
             parts, page = [], line.page
+        # the next turn takes this last part again, to join it to the line below
         parts.append(SIGNS["order"] + text if _is_unsure(before, line) else text)
     if lines[-1].broken:
         parts.append("-")

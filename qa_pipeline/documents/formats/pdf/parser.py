@@ -14,11 +14,7 @@ from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, enclose, paper_of
-from qa_pipeline.documents.formats.pdf.layout import (
-    PageContent,
-    lay_out_pages,
-    remove_contents,
-)
+from qa_pipeline.documents.formats.pdf.layout import PageContent, lay_out_pages, remove_contents
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, add_words, printed_text, read_lines, turn_of
 from qa_pipeline.documents.formats.pdf.visibility import find_hidden
 from qa_pipeline.records import ParsedFile, SourceFile
