@@ -21,8 +21,7 @@ _SCRIPT = re.compile("(?P<gap>\\s?)(?P<sign>[\x0e\x0f\x11])(?P<inside>[^\x0e\x0f
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
 _REACH = 40  # characters before a raised text that decide its meaning
-_STARTS = ("", ":", "|", "(", "-", "–", "—")
-"""Characters before the first word of a text, cell or bracket."""
+_STARTS = ("", ":", "|", "(", "-", "–", "—")  # characters before the first word of a text, cell or bracket
 _MARKS = re.compile(
     r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*,?[\])]?|\[.*\]"
 )
@@ -170,8 +169,7 @@ _ROWS = frozenset(
      "r", "e", "num", "den", "deg", "sub", "sup", "fName", "func", "d"}
 )  # fmt: skip
 """Elements whose parts are written one after another; other elements with parts have no form on a line."""
-_LOOSE = "=≈≠<>≤≥+-−±×·*,;"
-"""Signs that bind less than a fraction, so that it needs no brackets beside them."""
+_LOOSE = "=≈≠<>≤≥+-−±×·*,;"  # signs that bind less than a fraction, so that it needs no brackets beside them
 _LONG_NAME = r"[^\W\d_]{2,}"  # such as sin; letters of a product are names of their own
 _BRACKETS = re.compile(r"[(\[{][)\]}]")
 _INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")

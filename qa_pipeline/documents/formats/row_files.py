@@ -125,7 +125,7 @@ def _section(
 
 
 def _read_body(field: str, content: str, omissions: Omissions, settings: DocumentSettings) -> list[Block]:
-    """Return the blocks of a text that is HTML or Markdown by its field, such as `{"html": "<p>"}`, or looks."""
+    """Return the blocks of a text that is HTML or Markdown by its field (`html`), or looks like Markdown."""
     kind: InnerFormat = "text"
     if field.strip().lower() == "html":
         kind = "html"

@@ -137,8 +137,7 @@ def _write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed
     return " | ".join(texts)
 
 
-SAMPLE_ROWS = 200
-"""Rows from which the form and the header of a table are judged."""
+SAMPLE_ROWS = 200  # rows from which the form and the header of a table are judged
 _LONGEST_NAME = 100  # characters of the name of a column; a longer text is a value
 _MOSTLY = 0.8  # of the cells of a column: some are blank, or a word such as "none"
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")

@@ -220,9 +220,8 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
     default_ink, default_paper = ("", "") if has_linked_sheet else ("black", "white")
     blended = []
     for node in coloured.values():
-        has_coloured_part = any(
-            part.mem_id in coloured for part in node.css("*") if part.mem_id != node.mem_id
-        )
+        parts = {part.mem_id for part in node.css("*")} - {node.mem_id}
+        has_coloured_part = not parts.isdisjoint(coloured)
         ink = inks.get(_nearest(node, inks), default_ink)
         paper = papers.get(_nearest(node, papers), default_paper)
         if not has_coloured_part and looks_alike(ink, paper):
@@ -289,10 +288,8 @@ def _write_widgets(tree: "LexborHTMLParser") -> None:
             _write_icons(cell)
     for heading in tree.css(_BOX_HEADINGS):
         heading.attrs["class"] = "admonition-title"
-    labelled = [
-        (node.attributes.get("label") or node.attributes.get("title") or "", node)
-        for node in tree.css(_LABELLED)
-    ]
+    components = [(node.attributes, node) for node in tree.css(_LABELLED)]
+    labelled = [(names.get("label") or names.get("title") or "", node) for names, node in components]
     for label, panel in [*_tabs(tree), *labelled]:
         panel.inner_html = f'<p class="admonition-title">{escape(label)}</p>{panel.inner_html or ""}'
         for name in ("hidden", "style"):

@@ -49,12 +49,10 @@ _TEXTS = (f"{DRAWING}t", f"{WORD}t", f"{MATH}t")
 _LINKS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 _LANGUAGE = "{http://purl.org/dc/elements/1.1/}language"
 
-_ROOTS = {".docx": "document", ".pptx": "presentation", ".xlsx": "workbook"}
-"""The roots of main parts."""
+_ROOTS = {".docx": "document", ".pptx": "presentation", ".xlsx": "workbook"}  # the roots of main parts
 _OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_LARGEST_TREE = 50_000_000  # bytes
-"""A tree takes some ten times the bytes of its XML."""
+_LARGEST_TREE = 50_000_000  # bytes of XML; a tree takes some ten times as many
 
 
 class Package:

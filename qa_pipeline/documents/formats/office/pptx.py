@@ -121,11 +121,11 @@ class _Reader:
         left, top, width, height = shape.left, shape.top, shape.width, shape.height
         if None in (left, top, width, height):  # they come from the layout
             return True
-        is_beside = left >= self.width or left + width <= 0
-        if is_beside or top >= self.height or top + height <= 0:
+        is_within_sides = left < self.width and left + width > 0
+        shows = is_within_sides and top < self.height and top + height > 0
+        if not shows:
             self._leave_out(shape.element, "hidden")
-            return False
-        return True
+        return bool(shows)
 
     def _write_shape(self, shape: "BaseShape") -> str:
         """Return the HTML of a shape."""

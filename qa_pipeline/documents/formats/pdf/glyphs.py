@@ -16,12 +16,9 @@ from qa_pipeline.documents.formats.formulas import write_script
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
-BROKEN_WORD = "\ufffe"
-"""PDFium's mark for a hyphen at a line end; the next line's text follows it."""
-UNREADABLE = "\ufffd"
-"""Replaces a letter without a Unicode value."""
-_HYPHEN_CODE = "\x02"
-"""The same mark as `BROKEN_WORD`, where characters are read one by one."""
+BROKEN_WORD = "\ufffe"  # PDFium's mark for a hyphen at a line end; the next line's text follows it
+UNREADABLE = "\ufffd"  # replaces a letter without a Unicode value
+_HYPHEN_CODE = "\x02"  # the same mark as `BROKEN_WORD`, where characters are read one by one
 _CODES = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"
 _NO_CHARACTER = re.compile(f"[{_CODES}{UNREADABLE}]")
 _IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CODES}\x1c-\x1f]|(?<= )[{_CODES}\x1c-\x1f](?=[a-z])")

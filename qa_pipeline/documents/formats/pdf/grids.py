@@ -201,8 +201,7 @@ Gap = tuple[float, float]
 Strip = list[list[Line]]
 """A printed row of a table: for each column its parts of lines."""
 
-_SPACE = 0.28
-"""Width of a blank, in parts of the type size."""
+_SPACE = 0.28  # of the type size: the width of a blank
 _CROSSING = 0.1  # of the rows: a heading over columns or an overlong cell may cross a gap, text must not
 _ROW_STEP = 1.3  # of the smallest step of lines: a little more space than within a cell begins a row
 _FEW = 3  # rows: in so few of them blanks of a text may be above one another by chance

@@ -206,8 +206,7 @@ _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
 )
 _SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
-_SHORTEST_REST = 3
-"""Fewer letters than these are never carried over to a new line."""
+_SHORTEST_REST = 3  # fewer letters than these are never carried over to a new line
 _LETTERS = bytes(
     ord(chr(code).lower()) if chr(code).isalpha() or chr(code) == "-" else 0x20 for code in range(256)
 )
@@ -281,8 +280,7 @@ _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _LINE_END = 4  # characters between neighbouring lines in the file at most
-_LOOKED_AT = 300
-"""The part of a line that is read: time must not grow with the square of a line's length."""
+_LOOKED_AT = 300  # the part of a line that is read: time must not grow with the square of a line's length
 
 
 def join_text(lines: Sequence[Line], spelling: Spelling) -> str:

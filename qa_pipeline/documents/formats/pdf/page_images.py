@@ -18,8 +18,7 @@ Span = tuple[int, int]
 """First character and the one after the last."""
 
 _WORDS_A_PART = 4  # of a quote that the page does not hold as a whole: fewer words are seldom unique
-_SEPARATOR = re.compile(r"\||:\s")
-"""The separator of the cells of a row: `Town: Lund | Age: 21`."""
+_SEPARATOR = re.compile(r"\||:\s")  # the separator of the cells of a row: `Town: Lund | Age: 21`
 
 
 def locate(text: str, start: int, end: int, page: str) -> list[int]:

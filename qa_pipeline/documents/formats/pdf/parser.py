@@ -233,8 +233,7 @@ _MOST_DOTS = 40_000_000  # 40 MB of grey: a sheet of A2 at 300 dots an inch has 
 _LEAST_CONFIDENCE = 30.0  # of 100: below are specks and lines that Tesseract took for letters
 _SECONDS_A_PAGE = 120  # as documents.parse_seconds by default, which a user raises for OCR
 _SAME_SIZE = 0.2  # of the usual size: heights of lines differ as much with the letters in them
-_TYPE_SIZE = 0.9
-"""Type size in parts of the height of a line with letters that rise and sink."""
+_TYPE_SIZE = 0.9  # of the height of a line with letters that rise and sink
 
 
 def read_scans(

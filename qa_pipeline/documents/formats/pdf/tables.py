@@ -69,10 +69,8 @@ def _table_of(
     header_lines = [line for row in header for line in row]
     body_lines = [line for row in body for cell_lines in row for line in cell_lines]
     table = _write_table(cells, [*header_lines, *body_lines])
-    has_long_names = has_names and any(
-        len(name.split()) > _LONGEST_NAME for texts in header_texts for name in texts
-    )
-    is_doubtful = len(rows) < 2 or has_long_names
+    longest_name = max(len(name.split()) for texts in header_texts for name in texts)
+    is_doubtful = len(rows) < 2 or (has_names and longest_name > _LONGEST_NAME)
     return replace(table, rows=[row + SIGNS["table"] for row in table.rows]) if is_doubtful else table
 
 

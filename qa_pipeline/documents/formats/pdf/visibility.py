@@ -56,9 +56,8 @@ def find_hidden(
     sheet = paper_of(page)
     if not annotations.drawn and _is_plain(objects, sheet):
         return set()
-    texts = {  # by address
-        ctypes.addressof(item.raw.contents): item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT
-    }
+    text_objects = (item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT)
+    texts = {ctypes.addressof(item.raw.contents): item for item in text_objects}
     letters, hidden = _read_letters(textpage)
     full, textless = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
     # Text over text is drawn without the text below, which would show instead of it.
