@@ -118,7 +118,7 @@ def _clean_inline(state: "StateCore") -> None:
     previous_type = ""
     for token in state.tokens:
         if token.type in ("footnote_reference_open", "footnote_reference_close"):
-            token.tag = "div"
+            token.tag = "div"  # a note stays where it is written
         elif token.type == "inline":
             text = token.content
             if alert := _ALERT.match(text):

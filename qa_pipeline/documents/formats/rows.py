@@ -86,7 +86,7 @@ def _find_unused(heads: Sequence[Sequence[Cell]], used: Set[int]) -> list[str]:
     """Return the names of columns without a value."""
     filled = {id(row[column]) for row in heads for column in used if column < len(row)}
     names = {id(cell): cell.text for row in heads for cell in row if cell.text and id(cell) not in filled}
-    return list(names.values()) if used else []
+    return list(names.values()) if used else []  # names without any row are written as a line
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:

@@ -81,9 +81,8 @@ def read_sheets(
 def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: Omissions) -> Sheet:
     """Return a sheet of an XLSX file; comments, hidden and struck cells are counted."""
     sheet = Sheet(source.title, source.sheet_state != "visible")
-    sheet.hidden_rows = {
-        number for number, row in source.row_dimensions.items() if row.hidden or row.height == 0
-    }
+    rows = source.row_dimensions.items()
+    sheet.hidden_rows = {number for number, row in rows if row.hidden or row.height == 0}
     for column in source.column_dimensions.values():
         if column.hidden or column.width == 0:
             sheet.hidden_columns.update(range(column.min, min(column.max, _LAST_COLUMN) + 1))
@@ -258,7 +257,7 @@ def _fill(value: float, section: str) -> str | None:
     if not whole and not decimals:
         return _unquote(section)
     try:
-        number = abs(Decimal(repr(value))).scaleb(2 * without_literals.count("%"))
+        number = abs(Decimal(repr(value))).scaleb(2 * without_literals.count("%"))  # times 100 for each
         rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
     except InvalidOperation:  # more digits than any program shows
         return None
@@ -268,7 +267,7 @@ def _fill(value: float, section: str) -> str | None:
     digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
     start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point
     end = shape.end("decimals") if decimals else shape.end("whole")
-    before, after = _unquote(section[:start]), _unquote(section[end:].removeprefix("."))
+    before, after = _unquote(section[:start]), _unquote(section[end:].removeprefix("."))  # of `0.`
     return " ".join(f"{before}{digits}{'.' if fraction else ''}{fraction}{after}".split())
 
 

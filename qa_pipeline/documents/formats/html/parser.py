@@ -72,7 +72,7 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
 
     depth = 0
     for closing, name in _TAG.findall(markup) if markup.count("<") > _DEEPEST else ():
-        if name.lower() not in _NO_END_TAG:  # never too low for tags that need an end tag
+        if name.lower() not in _NO_END_TAG:  # others would seem to stay open
             depth = max(depth - 1, 0) if closing else depth + 1
             if depth > _DEEPEST:
                 detail = f"elements are nested more than {_DEEPEST} levels deep"

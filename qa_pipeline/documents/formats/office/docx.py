@@ -266,6 +266,7 @@ def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
             merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
             if merge is None:
                 merged.pop(column, None)
+            # a continued cell with a text of its own would lose it, so it begins a cell
             elif merge.get(VALUE) == "restart" or column not in merged or text_of(cell, _TEXT).strip():
                 merged[column] = cell
                 heights[cell] = 1

@@ -134,6 +134,7 @@ class Numbering:
             {child.get(f"{name}Id", ""): child for child in elements if child.tag == name}
             for name in (f"{WORD}abstractNum", f"{WORD}num")
         )
+        # by the style whose list they define
         by_style = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
         self._lists = {key: _read_list(element, abstracts, by_style) for key, element in lists.items()}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
@@ -180,7 +181,8 @@ class Numbering:
 def _read_list(
     element: "_Element", abstracts: "Mapping[str, _Element]", by_style: Mapping[str, str]
 ) -> _List:
-    """Return the list of a `num`: levels of its abstract list, or of that of the style which this names."""
+    """Return the list of a `num`, with the levels of its abstract list and its own changes."""
+    # an abstract list may only name a style, and another one defines the levels of that style
     abstract_id = value_of(element, "abstractNumId")
     linked_style = value_of(abstracts.get(abstract_id), "numStyleLink")
     abstract_id = by_style.get(linked_style, abstract_id) if linked_style else abstract_id

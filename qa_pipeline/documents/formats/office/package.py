@@ -118,11 +118,8 @@ def open_package(content: bytes, suffix: str, limits: ReaderLimits = LIMITS) -> 
 def read_file(about: "Iterable[_Element]", blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
     """Return a parsed file with the language that its properties declare."""
     languages = (holder.findtext(_LANGUAGE) for holder in about)
-    return ParsedFile(
-        blocks=tuple(blocks),
-        language=declared_language(next(filter(None, languages), None)),
-        left_out=omissions.record(),
-    )
+    language = declared_language(next(filter(None, languages), None))
+    return ParsedFile(tuple(blocks), language=language, left_out=omissions.record())
 
 
 def read_number(written: str | None, otherwise: int) -> int:

@@ -103,7 +103,7 @@ def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
         return
     matrix = path.get_matrix().multiply(outer)
     x, y = ctypes.c_float(), ctypes.c_float()
-    start = last = (0.0, 0.0)  # of the frame, and the point before
+    start = last = (0.0, 0.0)  # the point where a frame starts, and the point before
     for number in range(count):
         segment = raw.FPDFPath_GetPathSegment(path, number)
         kind = raw.FPDFPathSegment_GetType(segment)

@@ -214,7 +214,7 @@ class Glyphs:
             size = first_box.top - first_box.bottom
         size = round(size * 2) / 2
         bold, fixed = self._font(first)
-        if bold or fixed:  # only if all three characters are
+        if bold or fixed:  # a run is, if all three characters are
             fonts = [self._font(offset) for offset in (middle, last)]
             bold, fixed = bold and all(font[0] for font in fonts), fixed and all(font[1] for font in fonts)
         is_tall = not is_level and box.top - box.bottom > _TALL * size

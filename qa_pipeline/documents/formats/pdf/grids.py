@@ -196,10 +196,8 @@ def _group_by_column(words: Sequence[Word], borders: Sequence[float]) -> list[tu
     return [(column, list(in_column)) for column, in_column in grouped]
 
 
-Gap = tuple[float, float]
-"""The start and the end of the white between two columns."""
-Strip = list[list[Line]]
-"""A printed row of a table: for each column its parts of lines."""
+Gap = tuple[float, float]  # the start and the end of the white between two columns
+Strip = list[list[Line]]  # a printed row of a table: for each column its parts of lines
 
 _SPACE = 0.28  # of the type size: the width of a blank
 _CROSSING = 0.1  # of the rows: a heading over columns or an overlong cell may cross a gap, text must not

@@ -62,8 +62,7 @@ class Shape:
         return self.ends[column] if column >= 0 else self.right
 
 
-Item = Line | Table | list[Line]
-"""A line, a table, or the lines in a frame, which are read apart."""
+Item = Line | Table | list[Line]  # a line, a table, or the lines in a frame, which are read apart
 
 
 @dataclass(slots=True)
@@ -208,6 +207,7 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         is_below = group.kind == "paragraph" and is_full and -2 < line.left - last.left < _INSET
         if not is_below or last.text[-1:] in ".!?:;" or line.text[:1] not in "-–0123456789":
             return False
+    # bold words may end a full line amid a paragraph
     if abs(last.size - line.size) > 1 or (last.bold != line.bold and not is_full):
         return False
     return not (group.plain and _LABELLED.match(line.text))

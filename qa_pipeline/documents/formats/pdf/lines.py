@@ -317,7 +317,7 @@ def _is_unsure(before: Line, line: Line) -> bool:
     if line.page != before.page or line.bottom > before.top:
         return not (line.text[:1].islower() or before.broken)
     is_below = line.middle < before.bottom
-    return is_below and line.end < before.start - _LINE_END
+    return is_below and line.end < before.start - _LINE_END  # but earlier in the file
 
 
 def _is_range(text: str, following: str) -> bool:

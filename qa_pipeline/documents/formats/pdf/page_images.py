@@ -14,8 +14,7 @@ from qa_pipeline.documents.formats.pdf.parser import read_upright
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
-Span = tuple[int, int]
-"""First character and the one after the last."""
+Span = tuple[int, int]  # the offsets of the first character and of that after the last
 
 _WORDS_A_PART = 4  # of a quote that the page does not hold as a whole: fewer words are seldom unique
 _SEPARATOR = re.compile(r"\||:\s")  # the separator of the cells of a row: `Town: Lund | Age: 21`

@@ -207,7 +207,8 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     scans = [page.number for page in pages if page.scanned]
     if not scans:
         return []
-    if not any((page.lines or page.fields) and not page.scanned for page in pages):
+    other_pages = [page for page in pages if not page.scanned]
+    if not any(page.lines or page.fields for page in other_pages):
         raise DocumentFailure(
             "scanned",
             f"{len(scans)} of {len(pages)} pages are images without text; to read them, install the"
@@ -283,12 +284,8 @@ def _recognise(
         scale = min(_DOTS_AN_INCH / _POINTS_AN_INCH, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
         picture: Image = opened.render(scale=scale, grayscale=True).to_pil()
     try:
-        table = engine.image_to_data(
-            picture,
-            lang="+".join(settings.ocr_languages),
-            output_type=engine.Output.DICT,
-            timeout=_SECONDS_A_PAGE,
-        )
+        languages, form = "+".join(settings.ocr_languages), engine.Output.DICT
+        table = engine.image_to_data(picture, lang=languages, output_type=form, timeout=_SECONDS_A_PAGE)
     except RuntimeError as error:  # pytesseract raises it for timeouts, and for errors of Tesseract
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height

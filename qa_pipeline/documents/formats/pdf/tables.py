@@ -31,8 +31,7 @@ _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 """A figure such as `€ 1,250`, `12 kg` or `(4.5%)`."""
 _LONGEST_NAME = 5  # words of a name of a column; a longer name is mostly text taken for a name
 
-Row = list[Line]
-"""Lines side by side, from left to right."""
+Row = list[Line]  # lines side by side, from left to right
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,8 @@ def _table_of(
     header: Sequence[Row], rows: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
     """Return a table, its columns cut at the gaps; mark it as doubtful for long names or a single row."""
-    body = [columns_of(strips) for strips in rows]  # for each row and column the lines of a cell
+    # A row is one or more strips; `body` has for each row and column the lines of a cell.
+    body = [columns_of(strips) for strips in rows]
     header_texts = [
         [" ".join(part.text for part in column) for column in strip] for strip in strips_of(header, gaps)
     ]
@@ -236,9 +236,7 @@ class _Stack:
         self.lines = lines
         self.taken: set[int] = set()
         self.zones: list[list[Row]] = [[] for _ in range(len(rules) + 1)]
-        depths = [
-            -rule.bottom for rule in rules
-        ]  # heights grow upwards, and `bisect` needs ascending numbers
+        depths = [-rule.bottom for rule in rules]  # ascending for `bisect`, as heights grow upwards
         inside = (line for line in lines if line.left < self.right and line.right > self.left)
         for row in rows_of(list(inside)):
             self.zones[bisect(depths, -row[0].middle)].append(row)
@@ -252,6 +250,7 @@ class _Stack:
                 continue
             body = [row for band in bands for row in band]
             gaps = gaps_between([*header, *body], _size_of(body))
+            # A rule ends a row of cells, so the printed rows of each band are grouped apart.
             rows = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
             tables.append(_table_of(header, rows, gaps, spelling))
             self.taken.update(id(line) for row in (*header, *body) for line in row)
@@ -260,7 +259,7 @@ class _Stack:
     def _tabular_zones(self) -> list[tuple[int, int]]:
         """Return the first zone of each table and the zone after its last; gaps run through all of them."""
         ranges: list[tuple[int, int]] = []
-        for zone in range(1, len(self.zones) - 1):
+        for zone in range(1, len(self.zones) - 1):  # between two rules
             if not self._gaps(zone, zone + 1):
                 continue
             if ranges and ranges[-1][1] == zone and self._gaps(ranges[-1][0], zone + 1):
@@ -310,7 +309,7 @@ class _Stack:
             is_outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
             if is_apart or is_outside or len(remaining_gaps) < len(gaps):
                 break
-            has_all_columns = all(strips_of([row], gaps)[0][1:])  # a corner may be empty
+            has_all_columns = all(strips_of([row], gaps)[0][1:])  # the first, a corner, may be empty
             if full and not further and not has_all_columns:
                 break
             gaps, last = remaining_gaps, row

@@ -124,6 +124,7 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
         return True
     if len(texts) * len(covers) > _MOST_PAIRS:
         return False
+    # A column of texts is compared with a row of covers.
     left, bottom, right, top, text_number = np.array(texts).T[:, :, None]
     cover_left, cover_bottom, cover_right, cover_top, cover_number = np.array(covers).T
     touches_across = (left < cover_right) & (cover_left < right)
