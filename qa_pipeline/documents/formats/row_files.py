@@ -105,7 +105,7 @@ def _read_rows(rows: Mapping[int, Mapping[str, object]], settings: DocumentSetti
 def _filled_fields(fields: Mapping[str, object], names: Sequence[str]) -> list[str]:
     """Return the fields of `names` with a text, as they are written, in the order of `names`."""
     texts = (name for name, value in fields.items() if isinstance(value, str) and value.strip())
-    written = {name.strip().lower(): name for name in texts}  # `title` to `Title`
+    written = {name.strip().lower(): name for name in texts}  # `Title` by `title`
     return [written[name] for name in names if name in written]
 
 

@@ -96,7 +96,7 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     repeats_left = _MOST_REPEATED
     for row in rows:
         line: list[Cell] = []
-        pending = list(reversed(row))  # its cells to come, the next one last
+        pending = list(reversed(row))  # its cells to come, in reverse
         while pending or len(line) in spanning:
             column = len(line)
             if column in spanning:

@@ -266,7 +266,7 @@ def _substitute(document: nodes.document, omissions: Omissions) -> None:
             nested.replace_self(nodes.Text(nested.rawsource))
         if used.isdisjoint(name.lower() for name in definition["names"]):
             omissions.add("substitution", definition.astext())
-    document.settings.line_length_limit = _LONGEST_SUBSTITUTION
+    document.settings.line_length_limit = _LONGEST_SUBSTITUTION  # it bounds substituted texts, too
     Substitutions(document).apply()
 
 

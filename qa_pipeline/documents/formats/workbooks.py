@@ -247,7 +247,7 @@ def show_number(value: float, form: str) -> str:
 
 
 def _fill(value: float, section: str) -> str | None:
-    """Return the digits of a number between the texts of a section; None for an unknown section."""
+    """Return a number in a section of a format, 0.05 in `0.0%` as `5.0%`; None for an unknown section."""
     # blanks keep the offsets of the digits
     without_literals = _LITERAL.sub(lambda literal: " " * len(literal[0]), section)
     shape = _SHAPE.fullmatch(without_literals)

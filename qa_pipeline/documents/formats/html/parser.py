@@ -72,7 +72,7 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
 
     depth = 0
     for closing, name in _TAG.findall(markup) if markup.count("<") > _DEEPEST else ():
-        if name.lower() not in _NO_END_TAG:  # others would seem to stay open
+        if name.lower() not in _NO_END_TAG:  # others may lack it, and would only add to the depth
             depth = max(depth - 1, 0) if closing else depth + 1
             if depth > _DEEPEST:
                 detail = f"elements are nested more than {_DEEPEST} levels deep"

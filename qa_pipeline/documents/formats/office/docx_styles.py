@@ -182,7 +182,7 @@ def _read_list(
     element: "_Element", abstracts: "Mapping[str, _Element]", by_style: Mapping[str, str]
 ) -> _List:
     """Return the list of a `num`, with the levels of its abstract list and its own changes."""
-    # an abstract list may only name a style, and another one defines the levels of that style
+    # an abstract list may only name a style, and the list of that style defines the levels
     abstract_id = value_of(element, "abstractNumId")
     linked_style = value_of(abstracts.get(abstract_id), "numStyleLink")
     abstract_id = by_style.get(linked_style, abstract_id) if linked_style else abstract_id

@@ -152,9 +152,7 @@ class _Reader:
             bullets = () if properties is None else (part for part in properties if part.tag in _BULLETS)
             bullet = next(iter(bullets), None)
             line = self._write_line(paragraph)
-            lists = {
-                depth: numbered for depth, numbered in lists.items() if depth <= level
-            }  # deeper ones end
+            lists = {depth: numbered for depth, numbered in lists.items() if depth <= level}  # deeper end
             if line and bullet is not None and bullet.tag == _NUMBERED:
                 scheme = bullet.get("type", "")  # such as `alphaLcParenR`
                 style = _FORMS.get(scheme[:5], "digits")  # `Uc` is for upper case

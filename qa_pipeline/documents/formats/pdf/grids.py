@@ -185,7 +185,7 @@ def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
             outside.append(line)
             continue
         for column, words in _group_by_column(words_of(line), grid.sides):
-            cell = cells.get((row, column - 1))
+            cell = cells.get((row, column - 1))  # column 0 is left of the grid
             (cell.lines if cell else outside).append(part_of(line, words))
     return outside
 

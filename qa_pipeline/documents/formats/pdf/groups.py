@@ -135,7 +135,7 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
         group = None
         if isinstance(item, Table):
             groups.append(Group("table_row", table=item))
-        else:
+        else:  # the lines in a frame
             groups += group_lines(item, shape_of(item, usual_size(item)), plain=True)
     return groups
 

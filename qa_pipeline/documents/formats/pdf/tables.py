@@ -56,7 +56,7 @@ def _table_of(
     header: Sequence[Row], rows: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
     """Return a table, its columns cut at the gaps; mark it as doubtful for long names or a single row."""
-    # A row is one or more strips; `body` has for each row and column the lines of a cell.
+    # A row is a group of strips; `body` has for each row and column the lines of a cell.
     body = [columns_of(strips) for strips in rows]
     header_texts = [
         [" ".join(part.text for part in column) for column in strip] for strip in strips_of(header, gaps)
