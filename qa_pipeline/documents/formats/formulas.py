@@ -145,7 +145,7 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     """
     if raised == "1" or not raised.isalnum():
         return False
-    if base[-1] in ")]}":
+    if base[-1] in ")]}":  # such as (a+b)
         opening = max(before.rfind(sign) for sign in "([{")
         return _TERM.fullmatch(before[max(opening, 0) :].strip()) is not None
     meets_operator = (_OPERATOR_AFTER.match(after) or _OPERATOR_BEFORE.search(before)) is not None
@@ -154,7 +154,7 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
         return number[0] in ("2", "10") or meets_operator or (is_small and raised.isdigit())
     if (word := _WORD.search(base)) is None:
         return base[-1].isalnum()
-    is_variable = len(word[0]) == 1 and word[0] not in _RAISABLE
+    is_variable = len(word[0]) == 1 and word[0] not in _RAISABLE  # units take numbers alone
     return is_variable or (raised.isdigit() and (word[0] in _RAISABLE or meets_operator))
 
 

@@ -228,8 +228,8 @@ class Spelling:
     def rejoin(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:
         """Join a word broken at a line end; returns the line with the whole word, and the rest of the next.
 
-        Of `compu` above `ter is` these are `computer` and ` is`. A `hard` hyphen ends `text`; PDFium has
-        removed others.
+        Of `compu` above `ter is` these are `computer` and ` is`. A `hard` hyphen is printed amid the page
+        without PDFium's mark of a broken word, so it mostly belongs to the word.
         """
         line = text.removesuffix("-") if hard else text
         end_of_line = line[-_LOOKED_AT:]

@@ -92,7 +92,7 @@ def draw_page(
         # quarter turns, clockwise, from upright text to the page as it is shown
         turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
     paper = turn_box(glyphs.paper, turn, glyphs.paper)
-    scale = picture.width / paper.right
+    scale = picture.width / paper.right  # pixels a point, once the size was rounded
     layer = Image.new("RGB", picture.size, (255, 255, 255))
     pen = ImageDraw.Draw(layer)
     for box in boxes:
