@@ -35,8 +35,7 @@ _EMPTY_ELEMENT = re.compile(
     re.IGNORECASE,
 )
 """An element such as `<div/>`, which HTML would take for a start."""
-_MATHS_PREFIX = re.compile(r"(</?)(?:m|mml|math):(?=m)")
-"""The prefix of `<m:math>`, which HTML lacks."""
+_MATHS_PREFIX = re.compile(r"(</?)(?:m|mml|math):(?=m)")  # the prefix of `<m:math>`, which HTML lacks
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

@@ -21,8 +21,7 @@ _SCRIPT = re.compile("(?P<gap>\\s?)(?P<sign>[\x0e\x0f\x11])(?P<inside>[^\x0e\x0f
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
 _REACH = 40  # characters before a raised text that decide its meaning
-_STARTS = ("", ":", "|", "(", "-", "–", "—")
-"""Characters before the first word of a text, cell or bracket."""
+_STARTS = ("", ":", "|", "(", "-", "–", "—")  # characters before the first word of a text, cell or bracket
 _MARKS = re.compile(
     r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*,?[\])]?|\[.*\]"
 )
@@ -52,7 +51,11 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
 
 
 def _settle_innermost(text: str, omissions: Omissions | None) -> str:
-    """Write the scripts that contain no other script, such as `RAISED` 2 `LEVEL`."""
+    """Write innermost scripts on the line; below ^, _ and ! are the signs, and . is `LEVEL`.
+
+    The gap before a power, an index or a note mark goes: `10 ^6.` becomes `10^6`, and `word ^3.` `word`.
+    Others stay: `H _2.O` becomes `H 2O`, `Carbon ^14.C` `Carbon ^14C`, and `an !old. one` `an  one`.
+    """
     parts: list[str] = []
     before = ""  # the end of the text that is written already
     position = 0
@@ -62,7 +65,7 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
         after = text[script.end() : script.end() + _REACH]
         before = (before + between)[-_REACH:]
         if gap and inside.isdigit() and _ISOTOPE.match(after):
-            before = ""  # it belongs to the text that follows, as in `Carbon ^14C`
+            before = ""  # it belongs to the text that follows, as in `Carbon ^14C`, and begins it
         if sign == STRUCK:
             written = ""
         elif sign == LOWERED:
@@ -71,8 +74,10 @@ def _settle_innermost(text: str, omissions: Omissions | None) -> str:
             written = write_script(inside, before, after)
         if inside and not written and omissions is not None:
             omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
-        if sign == STRUCK or written == inside or before.strip()[-1:] in _STARTS:
-            written = gap + written  # otherwise the blank before the script goes
+        is_plain = written == inside  # such as the 2 of `H 2O`
+        begins_text = before.strip()[-1:] in _STARTS  # there is no base that it could be written to
+        if sign == STRUCK or is_plain or begins_text:
+            written = gap + written
         parts += [between, written]
         before = (before + written)[-_REACH:]
         position = script.end()
@@ -93,9 +98,12 @@ def is_mark(text: str) -> bool:
 
 
 def write_script(raised: str, before: str, after: str) -> str:
-    """Return raised text as written between two texts, empty for the mark of a note."""
+    """Return raised text as written between two texts, empty for the mark of a note.
+
+    After `10` a 6 gives `^6`, after `1` an st stays `st`, and after `word` a 3 is a mark.
+    """
     base = before.split()[-1] if before.strip() else ""
-    if base[-1:] in _STARTS:
+    if base[-1:] in _STARTS:  # at a start there is nothing to raise to a power
         if raised.isdigit() and _ISOTOPE.match(after):
             return f"^{raised}"
         return "" if is_mark(raised) else raised
@@ -106,7 +114,7 @@ def write_script(raised: str, before: str, after: str) -> str:
     is_exponent = _EXPONENT.fullmatch(raised) is not None
     word = _WORD.search(base)
     if word and len(word[0]) > 1 and not is_exponent and not raised.isdigit():
-        return f" {raised}"
+        return f" {raised}"  # words after a word, set small
     return f"^{raised if is_exponent else _bracketed(raised)}{_gap(after)}"
 
 
@@ -137,7 +145,7 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     """
     if raised == "1" or not raised.isalnum():
         return False
-    if base[-1] in ")]}":
+    if base[-1] in ")]}":  # such as (a+b)
         opening = max(before.rfind(sign) for sign in "([{")
         return _TERM.fullmatch(before[max(opening, 0) :].strip()) is not None
     meets_operator = (_OPERATOR_AFTER.match(after) or _OPERATOR_BEFORE.search(before)) is not None
@@ -146,7 +154,7 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
         return number[0] in ("2", "10") or meets_operator or (is_small and raised.isdigit())
     if (word := _WORD.search(base)) is None:
         return base[-1].isalnum()
-    is_variable = len(word[0]) == 1 and word[0] not in _RAISABLE
+    is_variable = len(word[0]) == 1 and word[0] not in _RAISABLE  # units take numbers alone
     return is_variable or (raised.isdigit() and (word[0] in _RAISABLE or meets_operator))
 
 
@@ -161,8 +169,7 @@ _ROWS = frozenset(
      "r", "e", "num", "den", "deg", "sub", "sup", "fName", "func", "d"}
 )  # fmt: skip
 """Elements whose parts are written one after another; other elements with parts have no form on a line."""
-_LOOSE = "=≈≠<>≤≥+-−±×·*,;"
-"""Signs that bind less than a fraction, so that it needs no brackets beside them."""
+_LOOSE = "=≈≠<>≤≥+-−±×·*,;"  # signs that bind less than a fraction, so that it needs no brackets beside them
 _LONG_NAME = r"[^\W\d_]{2,}"  # such as sin; letters of a product are names of their own
 _BRACKETS = re.compile(r"[(\[{][)\]}]")
 _INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
@@ -242,18 +249,20 @@ def _property(element: "_Element", name: str) -> str | None:
 
 
 def _join(parts: Sequence[str]) -> str:
-    """Return parts in a row, with brackets around a fraction that touches an operand."""
+    """Return parts in a row, a fraction beside an operand in brackets: `a(b/c)`, but `1 1/2` and `=b/c`."""
     parts = [part for part in parts if part]
     if len(parts) == 1:
         return parts[0]
     written = ""
     for before, part, after in zip(["", *parts], parts, [*parts[1:], ""], strict=False):
         text = part
-        if "/" in _empty_brackets(part)[1:]:
-            if before.isdigit() and part.replace("/", "").isdigit():
-                text = f" {part}"  # a number such as 1 1/2
-            elif before[-1:] not in _LOOSE or after[:1] not in _LOOSE:
-                text = f"({part})"
+        is_fraction = "/" in _empty_brackets(part)[1:]  # a slash at the start is an operator
+        # An end of the row touches nothing: its "" is in any string.
+        touches_operand = before[-1:] not in _LOOSE or after[:1] not in _LOOSE
+        if is_fraction and before.isdigit() and part.replace("/", "").isdigit():
+            text = f" {part}"  # a number such as 1 1/2
+        elif is_fraction:
+            text = f"({part})" if touches_operand else part
         elif written[-1:].isalnum() and part[0].isalnum() and _needs_blank(before, part):
             text = f" {part}"
         written += text

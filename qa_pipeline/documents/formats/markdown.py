@@ -34,8 +34,7 @@ _BOX_HEAD = re.compile(r"\s*(?:\{[^{}]*\}|(?P<kind>[a-zA-Z][\w-]*))(?!\S)\s*\|?(
 _INCLUDE = re.compile(r"^[ \t]*(?:\{[*!%].*[*!%]\}|-{2}8<-{2}.*|:::\s+\w+(?:\.\w+)+)[ \t]*$", re.MULTILINE)
 """A line that only names a file or a module."""
 _ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
-_ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")
-"""`> [!NOTE]` makes a quote a box."""
+_ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")  # `> [!NOTE]` makes a quote a box
 _NESTING = 60
 _DEEPEST = _NESTING - 2  # a list takes two levels, and the parser drops deeper text
 _COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
@@ -72,7 +71,8 @@ def _fenced_box(_: Any, tokens: Any, index: int, __: Any, env: Any) -> str:
 def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """Parse a mark such as `!!! note` and the indented lines below it.
 
-    In markdown-it `bMarks` and `eMarks` are the starts and ends of lines, and `tShift` their indents.
+    In markdown-it `bMarks` and `eMarks` are the starts and ends of lines, and `tShift` and `sCount` their
+    indents. `silent` only asks if the mark is there.
     """
     line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
     mark = None if state.is_code_block(start) else _INDENTED_BOX.match(line)
@@ -83,10 +83,10 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
     state.push("html_box", "", 0).content = _start_of_box(mark["kind"], mark["title"], state.env)
-    around = state.blkIndent, state.lineMax
+    outer_bounds = state.blkIndent, state.lineMax  # the indent and the last line to read
     state.blkIndent, state.lineMax = indent, stop
     state.md.block.tokenize(state, start + 1, stop)
-    state.blkIndent, state.lineMax = around
+    state.blkIndent, state.lineMax = outer_bounds
     state.push("html_box", "", 0).content = "</details>"
     state.line = stop
     return True
@@ -118,7 +118,7 @@ def _clean_inline(state: "StateCore") -> None:
     previous_type = ""
     for token in state.tokens:
         if token.type in ("footnote_reference_open", "footnote_reference_close"):
-            token.tag = "div"
+            token.tag = "div"  # a note stays where it is written
         elif token.type == "inline":
             text = token.content
             if alert := _ALERT.match(text):

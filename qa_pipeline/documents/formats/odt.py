@@ -160,7 +160,7 @@ class _Markup:
 
     def _count(self, style: str, level: int, element: "_Element") -> str:
         """Return the number of the next item or chapter of a level, such as `2.1 `; "" for a bullet."""
-        counts = self.counts[style]  # the last number of each level
+        counts = self.counts[style]  # the last number by level
         definitions = [self.levels.get((style, depth), {}) for depth in range(1, level + 1)]
         starts = [read_number(definition.get(f"{TEXT}start-value"), 1) for definition in definitions]
         following = counts[level] + 1 if level in counts else starts[-1]
@@ -170,7 +170,7 @@ class _Markup:
         own = definitions[-1]
         if not own.get(f"{STYLE}num-format"):
             return ""
-        shown_levels = min(read_number(own.get(f"{TEXT}display-levels"), 1), level)
+        shown_levels = min(read_number(own.get(f"{TEXT}display-levels"), 1), level)  # 2 for `2.1`
         parts = []
         for depth in range(level - shown_levels, level):
             if form := definitions[depth].get(f"{STYLE}num-format", ""):

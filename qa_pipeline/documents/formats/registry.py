@@ -10,8 +10,7 @@ from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
-Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]
-"""Parses a file; raises a DocumentFailure."""
+Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]  # raises a DocumentFailure
 
 
 def _rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

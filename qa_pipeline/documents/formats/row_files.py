@@ -105,7 +105,7 @@ def _read_rows(rows: Mapping[int, Mapping[str, object]], settings: DocumentSetti
 def _filled_fields(fields: Mapping[str, object], names: Sequence[str]) -> list[str]:
     """Return the fields of `names` with a text, as they are written, in the order of `names`."""
     texts = (name for name, value in fields.items() if isinstance(value, str) and value.strip())
-    written = {name.strip().lower(): name for name in texts}
+    written = {name.strip().lower(): name for name in texts}  # `Title` by `title`
     return [written[name] for name in names if name in written]
 
 
@@ -124,12 +124,12 @@ def _section(
     return [Block("heading", heading, _ROW_LEVEL), *about, *body]
 
 
-def _read_body(name: str, content: str, omissions: Omissions, settings: DocumentSettings) -> list[Block]:
-    """Return the blocks of a text that is HTML or Markdown by its name, or looks like Markdown."""
+def _read_body(field: str, content: str, omissions: Omissions, settings: DocumentSettings) -> list[Block]:
+    """Return the blocks of a text that is HTML or Markdown by its field (`html`), or looks like Markdown."""
     kind: InnerFormat = "text"
-    if name.strip().lower() == "html":
+    if field.strip().lower() == "html":
         kind = "html"
-    elif name.strip().lower() in ("markdown", "md") or _MARKDOWN.search(content):
+    elif field.strip().lower() in ("markdown", "md") or _MARKDOWN.search(content):
         kind = "markdown"
     parsed = read_inner(content, kind, settings)
     omissions.update(parsed.left_out)

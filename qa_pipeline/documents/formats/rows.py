@@ -48,7 +48,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
     """
     lines: list[str] = []
     names: list[str] = []
-    heads: list[list[Cell]] = []
+    heads: list[list[Cell]] = []  # the rows that give `names`
     used: set[int] = set()  # columns with a value below these heads
     unused: list[str] = []
     for row in _expand(rows):
@@ -86,17 +86,17 @@ def _find_unused(heads: Sequence[Sequence[Cell]], used: Set[int]) -> list[str]:
     """Return the names of columns without a value."""
     filled = {id(row[column]) for row in heads for column in used if column < len(row)}
     names = {id(cell): cell.text for row in heads for cell in row if cell.text and id(cell) not in filled}
-    return list(names.values()) if used else []
+    return list(names.values()) if used else []  # names without any row are written as a line
 
 
 def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Repeat spanning cells in all their columns and rows; a cell over another is in doubt."""
     grid: list[list[Cell]] = []
-    spanning: dict[int, tuple[Cell, int]] = {}  # cells that reach into rows below, by column
+    spanning: dict[int, tuple[Cell, int]] = {}  # by column: a cell from above, and rows that it still covers
     repeats_left = _MOST_REPEATED
     for row in rows:
         line: list[Cell] = []
-        pending = list(reversed(row))
+        pending = list(reversed(row))  # its cells to come, in reverse
         while pending or len(line) in spanning:
             column = len(line)
             if column in spanning:
@@ -137,8 +137,7 @@ def _write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed
     return " | ".join(texts)
 
 
-SAMPLE_ROWS = 200
-"""Rows from which the form and the header of a table are judged."""
+SAMPLE_ROWS = 200  # rows from which the form and the header of a table are judged
 _LONGEST_NAME = 100  # characters of the name of a column; a longer text is a value
 _MOSTLY = 0.8  # of the cells of a column: some are blank, or a word such as "none"
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")

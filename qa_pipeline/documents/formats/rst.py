@@ -146,7 +146,7 @@ class _Directive(Directive):
         is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")
         caption = self.options.pop("caption", "")
         content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
-        what, unread = "directive", list(self.options.values())
+        what, unread = "directive", list(self.options.values())  # the kind and the text that are counted
         if is_of_file or name in ("include", "literalinclude"):
             what, unread = "include", [*unread, argument]
             content += self._read(body)
@@ -163,7 +163,7 @@ class _Directive(Directive):
             content += self._read(body)
         elif name in _TITLED:
             content.append(nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body)))
-        else:  # a box that its name heads, with the argument as its first line
+        else:  # a note, or an unknown box that its name heads; the argument is its first line
             label = _LABELS.get(name)
             what = what if label else "unknown_directive"
             title = nodes.title("", label or re.sub(r"[-_:]", " ", name).capitalize())
@@ -266,7 +266,7 @@ def _substitute(document: nodes.document, omissions: Omissions) -> None:
             nested.replace_self(nodes.Text(nested.rawsource))
         if used.isdisjoint(name.lower() for name in definition["names"]):
             omissions.add("substitution", definition.astext())
-    document.settings.line_length_limit = _LONGEST_SUBSTITUTION
+    document.settings.line_length_limit = _LONGEST_SUBSTITUTION  # it bounds substituted texts, too
     Substitutions(document).apply()
 
 
@@ -275,7 +275,7 @@ def _read_first_fields(document: nodes.document) -> dict[str, object]:
     may_precede = nodes.document | nodes.section | nodes.title | nodes.Invisible | nodes.Text
     first = next((node for node in document.findall() if not isinstance(node, may_precede)), None)
     fields = first.children if isinstance(first, nodes.field_list) else []
-    texts = [[part.astext() for part in field.children] for field in fields]
+    texts = [[part.astext() for part in field.children] for field in fields]  # the name and the value
     return {text[0].strip().lower(): " ".join(text[-1].split()) for text in texts if len(text) == 2}
 
 

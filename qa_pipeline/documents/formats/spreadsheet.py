@@ -46,24 +46,23 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     visible = [sheet for sheet in sheets if not sheet.is_hidden]
     for sheet in sheets:
         if sheet.is_hidden:
-            omissions.add(
-                "hidden", "".join(cell.text for row in sheet.rows.values() for cell in row.values())
-            )
+            cells = (cell for row in sheet.rows.values() for cell in row.values())
+            omissions.add("hidden", "".join(cell.text for cell in cells))
             continue
-        tables = [
-            block for table in _find_tables(sheet) for block in _write_table(table, settings, omissions)
-        ]
-        if tables and not (len(visible) == 1 and _UNNAMED.fullmatch(sheet.name)):
+        section: list[Block] = []
+        for table in _find_tables(sheet):
+            section += _write_table(table, settings, omissions)
+        if section and not (len(visible) == 1 and _UNNAMED.fullmatch(sheet.name)):
             blocks.append(Block("heading", sheet.name, 2))
-        blocks += tables
-        check_length(sum(len(block.text) for block in tables), settings)
+        blocks += section
+        check_length(sum(len(block.text) for block in section), settings)
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record())
 
 
 def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
     """Yield the tables of a sheet, which blank rows part."""
     _fill_merged(sheet)
-    tables: list[list[int]] = []
+    tables: list[list[int]] = []  # the numbers of their rows
     for number in sorted(sheet.rows):
         gap = range(tables[-1][-1] + 1, number) if tables else ()
         if tables and sheet.hidden_rows.issuperset(gap):  # hidden rows do not part a table
@@ -79,13 +78,13 @@ def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
 
 def _fill_merged(sheet: Sheet) -> None:
     """Repeat merged cells below and to the right."""
-    end = max(sheet.rows, default=0)
+    last_row = max(sheet.rows, default=0)
     for top, left, bottom, right in sheet.merged:
         cell = sheet.rows.get(top, {}).get(left)
         if cell is None or len(cell.text) > LONGEST_REPEATED:
             continue
-        for number in range(top, min(bottom, end, top + _TALLEST) + 1):
-            if number not in sheet.hidden_rows:
+        for number in range(top, min(bottom, last_row, top + _TALLEST) + 1):
+            if number not in sheet.hidden_rows:  # below the first row in the first column alone
                 sheet.rows.setdefault(number, {}).setdefault(left, cell)
         first_row = sheet.rows[top]
         first_row |= {column: cell for column in range(left, right + 1) if column not in first_row}

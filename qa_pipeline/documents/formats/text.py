@@ -138,6 +138,7 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     Of front matter between `---` the YAML is read, and TOML between `+++` is only set apart.
     """
     match = _FRONT.match(text)
+    # a file may also begin with text between two rules
     if match is None or not (_FIELD.match(match["fields"]) or not match["fields"].strip()):
         return "", FrontMatter(), text
     written, loaded = match["fields"], None

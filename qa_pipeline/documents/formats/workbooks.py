@@ -81,9 +81,8 @@ def read_sheets(
 def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: Omissions) -> Sheet:
     """Return a sheet of an XLSX file; comments, hidden and struck cells are counted."""
     sheet = Sheet(source.title, source.sheet_state != "visible")
-    sheet.hidden_rows = {
-        number for number, row in source.row_dimensions.items() if row.hidden or row.height == 0
-    }
+    rows = source.row_dimensions.items()
+    sheet.hidden_rows = {number for number, row in rows if row.hidden or row.height == 0}
     for column in source.column_dimensions.values():
         if column.hidden or column.width == 0:
             sheet.hidden_columns.update(range(column.min, min(column.max, _LAST_COLUMN) + 1))
@@ -112,7 +111,7 @@ def _read_worksheet(source: "Worksheet", settings: DocumentSettings, omissions: 
 def _show(cell: "WorkbookCell", omissions: Omissions) -> str:
     """Return the text of a cell; "" if its format hides it."""
     value, form = cell.value, cell.number_format
-    if form == ";;;":
+    if form == ";;;":  # nothing for positive, negative and zero
         return ""
     if cell._style.numFmtId in _LOCAL_FORMATS:  # noqa: SLF001 - no public way
         form = form.partition(";")[0].replace('"$"', "")
@@ -157,11 +156,10 @@ def _read_ods_table(
                 sheet.merged.append((first_row, first_column, bottom, right))
             text = settle(_ods_text(cell, signs), omissions).strip()
             width = _number(cell, "columns-repeated")
-            for column_number in (
-                range(first_column, first_column + min(width, _MOST_REPEATED)) if text else ()
-            ):
+            columns = range(first_column, first_column + min(width, _MOST_REPEATED))
+            is_covered = cell.tag == f"{TABLE}covered-table-cell"
+            for column_number in columns if text else ():
                 sheet.count(text * len(numbers), settings)
-                is_covered = cell.tag == f"{TABLE}covered-table-cell"
                 if is_covered or first_row in sheet.hidden_rows or column_number in sheet.hidden_columns:
                     omissions.add("hidden", text)
                     continue
@@ -249,7 +247,7 @@ def show_number(value: float, form: str) -> str:
 
 
 def _fill(value: float, section: str) -> str | None:
-    """Return the digits of a number between the texts of a section; None for an unknown section."""
+    """Return a number in a section of a format, 0.05 in `0.0%` as `5.0%`; None for an unknown section."""
     # blanks keep the offsets of the digits
     without_literals = _LITERAL.sub(lambda literal: " " * len(literal[0]), section)
     shape = _SHAPE.fullmatch(without_literals)
@@ -259,7 +257,7 @@ def _fill(value: float, section: str) -> str | None:
     if not whole and not decimals:
         return _unquote(section)
     try:
-        number = abs(Decimal(repr(value))).scaleb(2 * without_literals.count("%"))
+        number = abs(Decimal(repr(value))).scaleb(2 * without_literals.count("%"))  # times 100 for each
         rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
     except InvalidOperation:  # more digits than any program shows
         return None
@@ -269,7 +267,7 @@ def _fill(value: float, section: str) -> str | None:
     digits = ("" if digits == "0" else digits).rjust(whole.count("0"), "0")
     start = shape.start("whole") if whole else shape.start("decimals") - 1  # at the point
     end = shape.end("decimals") if decimals else shape.end("whole")
-    before, after = _unquote(section[:start]), _unquote(section[end:].removeprefix("."))
+    before, after = _unquote(section[:start]), _unquote(section[end:].removeprefix("."))  # of `0.`
     return " ".join(f"{before}{digits}{'.' if fraction else ''}{fraction}{after}".split())
 
 

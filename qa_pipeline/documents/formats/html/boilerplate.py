@@ -29,12 +29,12 @@ _MOST_PLAIN, _MOST_LINKS = 1000, 2000  # letters and links: boxes around a box w
 
 def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
     """Remove boxes below `root` that contain only navigation, inner boxes first."""
-    around_content = {root.mem_id}
+    around_content = {root.mem_id}  # ids of boxes with content in them
     for box in reversed(root.css(_BOXES)):
         links = [] if box.mem_id in around_content else box.css("a[href]")
         if not links:
             continue
-        linked = _count_letters(links)
+        linked = _count_letters(links)  # letters in links; `plain` are those beside links and headings
         plain = _count_letters([box]) - linked - _count_letters(box.css(_HEADINGS_WITHOUT_LINK))
         has_prose = any(part.text().strip() for part in box.css(_PROSE) if part.mem_id != box.mem_id)
         if _is_navigation(box, links, linked, plain, has_prose):
@@ -172,6 +172,7 @@ def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str
     from selectolax.lexbor import SelectolaxError
 
     sheets = "\n".join(node.text() for node in tree.css("style:not([media*=print])"))
+    # the selectors and the style of each rule, as of `p, td {color: red`
     rules = (rule.rpartition("{")[::2] for rule in _UNAPPLIED.sub("", sheets).split("}"))
     relevant = (
         (selector, style)
@@ -185,7 +186,7 @@ def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str
         with suppress(SelectolaxError):  # browsers ignore a wrong selector, too
             nodes = tree.css(selector)
             styles += [(node, style) for node in nodes]
-            if _SHOWING.search(_HIDING.sub("", style)):
+            if _SHOWING.search(_HIDING.sub("", style)):  # it may show what another rule hides
                 shown.update(node.mem_id for node in nodes)
     return styles, shown
 
@@ -208,7 +209,7 @@ def _mark_shifted(styles: "list[tuple[LexborNode, str]]") -> None:
 def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "list[LexborNode]":
     """Return the elements whose text has the colour of its background, as far as the page says both."""
     coloured: dict[int, LexborNode] = {}
-    inks: dict[int, str] = {}
+    inks: dict[int, str] = {}  # colours of text and of backgrounds, by the id of the element
     papers: dict[int, str] = {}
     for node, style in styles:
         for name, value in _COLOUR.findall(style):
@@ -219,9 +220,8 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
     default_ink, default_paper = ("", "") if has_linked_sheet else ("black", "white")
     blended = []
     for node in coloured.values():
-        has_coloured_part = any(
-            part.mem_id in coloured for part in node.css("*") if part.mem_id != node.mem_id
-        )
+        parts = {part.mem_id for part in node.css("*")} - {node.mem_id}
+        has_coloured_part = not parts.isdisjoint(coloured)
         ink = inks.get(_nearest(node, inks), default_ink)
         paper = papers.get(_nearest(node, papers), default_paper)
         if not has_coloured_part and looks_alike(ink, paper):
@@ -256,11 +256,11 @@ def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) 
     document = tree.root.parent if tree.root is not None else None
     if document is None:
         return
-    end = markup.replace("\r\n", "\n").rstrip()
-    for node in document.traverse(include_text=True):
-        text = node.comment_content or "" if node.tag == "-comment" else "?xml"
-        if not text.startswith("?xml"):
-            omissions.add("unclosed_comment" if text and end.endswith(text) else "comment", text)
+    page = markup.replace("\r\n", "\n").rstrip()
+    comments = (node for node in document.traverse(include_text=True) if node.tag == "-comment")
+    for text in (node.comment_content or "" for node in comments):
+        if not text.startswith("?xml"):  # a declaration, which the parser takes for a comment
+            omissions.add("unclosed_comment" if text and page.endswith(text) else "comment", text)
 
 
 _ICONS = "img, svg, i, [aria-label], [title]"
@@ -276,7 +276,7 @@ _BOX_HEADINGS = f":is(div, section, blockquote, aside):is({_ASIDES}) :is(h1, h2,
 
 
 def _write_widgets(tree: "LexborHTMLParser") -> None:
-    """Replace drawn widgets by text."""
+    """Write check boxes, choices and icons as text, and labels of boxes and tabs as their titles."""
     for node in tree.css(":is(input[type=checkbox], input[type=radio]):not(.tabbed-set > *)"):
         following = node.next.text_content if node.next is not None else None
         gap = "" if following and following[0].isspace() else " "
@@ -288,10 +288,8 @@ def _write_widgets(tree: "LexborHTMLParser") -> None:
             _write_icons(cell)
     for heading in tree.css(_BOX_HEADINGS):
         heading.attrs["class"] = "admonition-title"
-    labelled = [
-        (node.attributes.get("label") or node.attributes.get("title") or "", node)
-        for node in tree.css(_LABELLED)
-    ]
+    components = [(node.attributes, node) for node in tree.css(_LABELLED)]
+    labelled = [(names.get("label") or names.get("title") or "", node) for names, node in components]
     for label, panel in [*_tabs(tree), *labelled]:
         panel.inner_html = f'<p class="admonition-title">{escape(label)}</p>{panel.inner_html or ""}'
         for name in ("hidden", "style"):

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.html.boilerplate import (
-    count_comments,
-    remove_furniture,
-    remove_navigation,
-)
+from qa_pipeline.documents.formats.html.boilerplate import count_comments, remove_furniture, remove_navigation
 from qa_pipeline.documents.formats.html.reader import read_blocks
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -76,7 +72,7 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
 
     depth = 0
     for closing, name in _TAG.findall(markup) if markup.count("<") > _DEEPEST else ():
-        if name.lower() not in _NO_END_TAG:  # never too low for tags that need an end tag
+        if name.lower() not in _NO_END_TAG:  # others may lack it, and would only add to the depth
             depth = max(depth - 1, 0) if closing else depth + 1
             if depth > _DEEPEST:
                 detail = f"elements are nested more than {_DEEPEST} levels deep"

@@ -134,7 +134,7 @@ class Reader:
             self._write_label()
             self._write_marker()
             self.blocks.append(Block("code", text))
-        elif self.items and self.items[-1] == "dt":
+        elif self.items and self.items[-1] == "dt":  # it waits for its description
             self.terms.append(text.strip())
         elif self.is_new_item:
             self._write_first_block(text)
@@ -143,7 +143,7 @@ class Reader:
             lines = _CODE_BLANKS.sub(" ", text).split("\n")
             self.blocks.append(Block("code", "\n".join(line.strip(" ") for line in lines)))
         else:
-            if self.label:
+            if self.label:  # as in `Note: text`
                 colon = "" if self.label.endswith((".", ":", "!", "?")) else ":"
                 text, self.label = f"{self.label}{colon} {text}", None
             self.blocks.append(Block("quote" if self.quotes else "paragraph", text))
@@ -199,9 +199,9 @@ class Reader:
             self.described = None
         elif tag in ("li", "dd"):
             self.is_new_item = True
-            numbered = self.lists[-1] if self.lists and tag == "li" and not self.verbatim else None
-            value = _read_integer(node.attributes.get("value"))
-            self.marker = numbered.number(value) if numbered else None
+            ordered_list = self.lists[-1] if self.lists and tag == "li" and not self.verbatim else None
+            stated_number = _read_integer(node.attributes.get("value"))
+            self.marker = ordered_list.number(stated_number) if ordered_list else None
         elif tag == "dt":
             # Neighbouring terms share their descriptions; a term without a description is an item.
             self.is_new_item = False
@@ -290,13 +290,14 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
 
 
 def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Cell]]:
-    """Return the rows of a table with header cells in heads, and in titles over the whole table, alone."""
+    """Return the rows with header cells only in heads, and in titles over the whole table."""
     marked: list[list[Cell]] = []
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
     has_head = head_count > 0
     for number, row in enumerate(rows):
         is_title = len(row) == 1 and width > 1 and row[0].columns == width
         is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
+        # some pages write rows of data with `th`
         is_data = is_head and has_head and number >= head_count and not _is_further_head(marked, row)
         if is_title or is_data:
             marked.append([replace(cell, header=is_title) for cell in row])

@@ -53,7 +53,7 @@ _SYMBOLS = {
 }  # fmt: skip
 """Signs of the fonts whose letters are signs, by the last digits of their codes."""
 _AROUND_THE_TEXT = {"header": "running_head", "footer": "running_foot", "comments": "comment"}
-_SMALLEST = 2  # half points
+_SMALLEST = 2  # half points, the unit of `sz`: smaller text cannot be read
 _SHADE = f"{WORD}pPr/{WORD}shd"
 
 
@@ -87,7 +87,7 @@ class _Writer:
             if note.get(f"{WORD}type", "normal") == "normal"  # others are lines between notes and text
         }
         self.omissions = omissions
-        self.following: list[str] = []
+        self.following: list[str] = []  # notes and boxes as HTML, to be written after the paragraph or table
         self.has_white_paper = True
         self.tables = 0  # around the element
 
@@ -142,7 +142,7 @@ class _Writer:
                 code = element.get(f"{WORD}char", "")[-2:].upper()
                 symbol = _SYMBOLS.get(element.get(f"{WORD}font", ""), {}).get(code, "")
                 self.omissions.count("symbol", 0 if symbol else 1, 0)
-                return symbol
+                return symbol  # "" for a sign without a known letter, which is counted
             case "footnoteReference" | "endnoteReference":
                 note = self.notes.pop((str(element.tag), element.get(f"{WORD}id", "")), ())
                 text = "".join(map(self._write, note))
@@ -210,7 +210,7 @@ class _Writer:
         look = self.styles.look(self._style_of(paragraph), run.find(f"{WORD}rPr"))
         if is_on(look.get(f"{WORD}strike")) or is_on(look.get(f"{WORD}dstrike")):
             return self._leave_out(run, "deleted_text")
-        is_tiny = read_number(_value(look, "sz"), _SMALLEST) < _SMALLEST
+        is_tiny = read_number(_value(look, "sz"), otherwise=_SMALLEST) < _SMALLEST
         if is_tiny or is_on(look.get(f"{WORD}vanish")) or self._is_blended(run, look):
             return self._leave_out(run, "hidden")
         inside = self._write_children(run)
@@ -220,7 +220,7 @@ class _Writer:
         return f"<{shift}>{inside}</{shift}>" if shift and inside else inside
 
     def _is_blended(self, run: "_Element", look: "Mapping[str, _Element]") -> bool:
-        """Return True for white text on white paper, and for black text under a black highlight."""
+        """Return True for text in the colour of its ground: white on paper, or black under black."""
         colour, highlight = _value(look, "color"), _value(look, "highlight")
         if highlight == "black":
             return colour in ("", "auto", "000000")
@@ -247,7 +247,7 @@ class _Writer:
         for row in rows:
             line = ""
             for cell in _inner(row, _CELL):
-                if height := heights.get(cell, 1):
+                if height := heights.get(cell, 1):  # 0 for a cell that one above covers
                     spans = f'colspan="{_width_of(cell)}" rowspan="{height}"'
                     line += f"<td {spans}>{self._write(cell)}</td>"
             names_columns = is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
@@ -266,6 +266,7 @@ def _find_heights(rows: "list[_Element]") -> "dict[_Element, int]":
             merge = cell.find(f"{WORD}tcPr/{WORD}vMerge")
             if merge is None:
                 merged.pop(column, None)
+            # a continued cell with a text of its own would lose it, so it begins a cell
             elif merge.get(VALUE) == "restart" or column not in merged or text_of(cell, _TEXT).strip():
                 merged[column] = cell
                 heights[cell] = 1

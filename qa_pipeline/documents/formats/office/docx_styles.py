@@ -52,8 +52,9 @@ class Styles:
     def __init__(self, root: "_Element | None") -> None:
         styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
         self._styles = {style.get(f"{WORD}styleId", ""): style for style in styles}
+        # By the styles of the paragraph and the run: the properties (`w:b`) by tag, as `look` found them.
         self._looks: dict[tuple[str, str], dict[str, _Element]] = {}
-        self._roles: dict[str, Role] = {}
+        self._roles: dict[str, Role] = {}  # by style
         defaults = (
             style_id
             for style_id, style in self._styles.items()
@@ -133,6 +134,7 @@ class Numbering:
             {child.get(f"{name}Id", ""): child for child in elements if child.tag == name}
             for name in (f"{WORD}abstractNum", f"{WORD}num")
         )
+        # by the style whose list they define
         by_style = {value_of(abstract, "styleLink"): key for key, abstract in abstracts.items()}
         self._lists = {key: _read_list(element, abstracts, by_style) for key, element in lists.items()}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
@@ -143,6 +145,7 @@ class Numbering:
 
         Paragraphs outside lists, or on a level without a mark, give None.
         """
+        # `numPr` names a list (`numId`) and a level (`ilvl`); each may come from the style instead
         own = None if properties is None else properties.find(f"{WORD}numPr")
         by_style = (style.find(f"{WORD}pPr/{WORD}numPr") for style in self._styles.chain(style_id))
         inherited = next((part for part in by_style if value_of(part, "numId")), None)
@@ -159,13 +162,12 @@ class Numbering:
             return None
         counts = self._counts[numbered_list.counted_with]
         restarts = level in numbered_list.starts and (list_id, level) not in self._begun
-        counts[level] = (
-            numbered_list.start_of(level) if restarts or level not in counts else counts[level] + 1
-        )
+        begins = restarts or level not in counts
+        counts[level] = numbered_list.start_of(level) if begins else counts[level] + 1
         self._begun.add((list_id, level))
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
-        shows_digits = is_on(definition.find(f"{WORD}isLgl"))
+        shows_digits = is_on(definition.find(f"{WORD}isLgl"))  # legal numbering: digits for all levels
 
         def write_level(sign: re.Match[str]) -> str:
             other = int(sign[1]) - 1
@@ -179,7 +181,8 @@ class Numbering:
 def _read_list(
     element: "_Element", abstracts: "Mapping[str, _Element]", by_style: Mapping[str, str]
 ) -> _List:
-    """Return a list; its abstract list may name a style, whose list another abstract list defines."""
+    """Return the list of a `num`, with the levels of its abstract list and its own changes."""
+    # an abstract list may only name a style, and the list of that style defines the levels
     abstract_id = value_of(element, "abstractNumId")
     linked_style = value_of(abstracts.get(abstract_id), "numStyleLink")
     abstract_id = by_style.get(linked_style, abstract_id) if linked_style else abstract_id

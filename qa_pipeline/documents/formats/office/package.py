@@ -49,12 +49,10 @@ _TEXTS = (f"{DRAWING}t", f"{WORD}t", f"{MATH}t")
 _LINKS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 _LANGUAGE = "{http://purl.org/dc/elements/1.1/}language"
 
-_ROOTS = {".docx": "document", ".pptx": "presentation", ".xlsx": "workbook"}
-"""The roots of main parts."""
+_ROOTS = {".docx": "document", ".pptx": "presentation", ".xlsx": "workbook"}  # the roots of main parts
 _OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_LARGEST_TREE = 50_000_000  # bytes
-"""A tree takes some ten times the bytes of its XML."""
+_LARGEST_TREE = 50_000_000  # bytes of XML; a tree takes some ten times as many
 
 
 class Package:
@@ -66,6 +64,7 @@ class Package:
 
     def linked(self, part: str, purpose: str) -> list[str]:
         """Return the parts that a part links to for a purpose, such as `footnotes`; "" is the whole file."""
+        # the links of `word/document.xml` are in `word/_rels/document.xml.rels`
         folder, name = posixpath.split(part)
         relationships = posixpath.join(folder, "_rels", f"{name}.rels")
         if self.archive.find(relationships) is None:
@@ -119,11 +118,8 @@ def open_package(content: bytes, suffix: str, limits: ReaderLimits = LIMITS) -> 
 def read_file(about: "Iterable[_Element]", blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
     """Return a parsed file with the language that its properties declare."""
     languages = (holder.findtext(_LANGUAGE) for holder in about)
-    return ParsedFile(
-        blocks=tuple(blocks),
-        language=declared_language(next(filter(None, languages), None)),
-        left_out=omissions.record(),
-    )
+    language = declared_language(next(filter(None, languages), None))
+    return ParsedFile(tuple(blocks), language=language, left_out=omissions.record())
 
 
 def read_number(written: str | None, otherwise: int) -> int:

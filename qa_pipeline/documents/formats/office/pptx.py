@@ -75,6 +75,8 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
 
 class _Reader:
+    """Read slides; text of masters and layouts is counted as left out."""
+
     def __init__(self, package: Package, presentation: "Presentation") -> None:
         self.package = package
         self.width, self.height = presentation.slide_width, presentation.slide_height
@@ -119,11 +121,11 @@ class _Reader:
         left, top, width, height = shape.left, shape.top, shape.width, shape.height
         if None in (left, top, width, height):  # they come from the layout
             return True
-        is_beside = left >= self.width or left + width <= 0
-        if is_beside or top >= self.height or top + height <= 0:
+        is_within_sides = left < self.width and left + width > 0
+        shows = is_within_sides and top < self.height and top + height > 0
+        if not shows:
             self._leave_out(shape.element, "hidden")
-            return False
-        return True
+        return bool(shows)
 
     def _write_shape(self, shape: "BaseShape") -> str:
         """Return the HTML of a shape."""
@@ -150,12 +152,12 @@ class _Reader:
             bullets = () if properties is None else (part for part in properties if part.tag in _BULLETS)
             bullet = next(iter(bullets), None)
             line = self._write_line(paragraph)
-            lists = {depth: numbered for depth, numbered in lists.items() if depth <= level}
+            lists = {depth: numbered for depth, numbered in lists.items() if depth <= level}  # deeper end
             if line and bullet is not None and bullet.tag == _NUMBERED:
                 scheme = bullet.get("type", "")  # such as `alphaLcParenR`
-                style = _FORMS.get(scheme[:5], "digits")
-                first = OrderedList(read_number(bullet.get("startAt"), 1), style, "Uc" in scheme)
-                line = f"{lists.setdefault(level, first).number()} {line}"
+                style = _FORMS.get(scheme[:5], "digits")  # `Uc` is for upper case
+                new_list = OrderedList(read_number(bullet.get("startAt"), 1), style, "Uc" in scheme)
+                line = f"{lists.setdefault(level, new_list).number()} {line}"
             else:
                 lists.pop(level, None)
             is_listed = _role_of(shape) in _LISTED if bullet is None else bullet.tag != _NO_BULLET
@@ -216,7 +218,7 @@ class _Reader:
             return self._leave_out(run, "deleted_text")
         if read_number(properties.get("sz"), _SMALLEST) < _SMALLEST:
             return self._leave_out(run, "hidden")
-        colour = properties.find(f"{DRAWING}solidFill/*")
+        colour = properties.find(f"{DRAWING}solidFill/*")  # with children such as a shade it is not white
         if self.has_white_slide and colour is not None and colour.get("val") in _WHITES and not len(colour):
             return self._leave_out(run, "hidden")
         shift = shift_of(properties.get("baseline", "0"))
@@ -255,13 +257,13 @@ def _write_chart(chart: "Chart") -> str:
     if not labels:
         return ""
     space = chart._chartSpace  # noqa: SLF001 - no public way
-    label_format, value_format = (
+    label_format, value_format = (  # of categories and values, such as `0%`
         str(space.findtext(f".//{CHART}{holder}//{CHART}formatCode", "")) for holder in ("cat", "val")
     )
     if is_date_format(label_format):
         with suppress(ValueError, OverflowError):  # a label that is no number of days
             labels = [show_moment(from_excel(float(label)), label_format) for label in labels]
-    columns = [["", *labels]]
+    columns = [["", *labels]]  # the labels, then the values of each series below its name
     for series in chain.from_iterable(plot.series for plot in plots):
         values = ("" if value is None else show_number(value, value_format) for value in series.values)
         columns.append([series.name, *values])

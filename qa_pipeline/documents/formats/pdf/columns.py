@@ -66,6 +66,7 @@ def _possible_gutters(lines: Sequence[Line]) -> list[float]:
         for piece in pieces_of(line, _GUTTER * line.size):
             if _MIDDLE[0] * width < piece.left - left_edge < _MIDDLE[1] * width:
                 counts[round(piece.left / _STEP) * _STEP] += 1
+    # each of the most frequent is compared with all lines
     common = sorted(counts, key=lambda start: (-counts[start], start))[: _DEEPEST + 2]
     return [start - _STEP for start in common if counts[start] >= _LEAST_LINES]
 

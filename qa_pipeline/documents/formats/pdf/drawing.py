@@ -103,7 +103,7 @@ def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
         return
     matrix = path.get_matrix().multiply(outer)
     x, y = ctypes.c_float(), ctypes.c_float()
-    start = last = (0.0, 0.0)
+    start = last = (0.0, 0.0)  # the point where a frame starts, and the point before
     for number in range(count):
         segment = raw.FPDFPath_GetPathSegment(path, number)
         kind = raw.FPDFPathSegment_GetType(segment)
@@ -131,8 +131,7 @@ def share_of(box: Box, paper: Box) -> float:
 _MOST_ANNOTATIONS = 10_000  # of a page: more than people make, each of which takes several calls
 _LONGEST_VALUE = 100_000  # bytes of a value in a form, which people write
 _PASSWORD_FIELD = 1 << 13  # the flag of a field whose value is not shown (ISO 32000-1, table 228)
-_FLAGS, _VALUE, _NAME, _TOOLTIP = b"Ff", b"V", b"T", b"TU"
-"""Keys of a form field (ISO 32000-1, table 220)."""
+_FLAGS, _VALUE, _NAME, _TOOLTIP = b"Ff", b"V", b"T", b"TU"  # keys of a form field (ISO 32000-1, table 220)
 
 
 @dataclass(slots=True)

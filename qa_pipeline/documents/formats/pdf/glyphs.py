@@ -16,12 +16,9 @@ from qa_pipeline.documents.formats.formulas import write_script
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
-BROKEN_WORD = "\ufffe"
-"""PDFium's mark for a hyphen at a line end; the next line's text follows it."""
-UNREADABLE = "\ufffd"
-"""Replaces a letter without a Unicode value."""
-_HYPHEN_CODE = "\x02"
-"""The same mark as `BROKEN_WORD`, where characters are read one by one."""
+BROKEN_WORD = "\ufffe"  # PDFium's mark for a hyphen at a line end; the next line's text follows it
+UNREADABLE = "\ufffd"  # replaces a letter without a Unicode value
+_HYPHEN_CODE = "\x02"  # the same mark as `BROKEN_WORD`, where characters are read one by one
 _CODES = r"\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x84\x86-\x9f"
 _NO_CHARACTER = re.compile(f"[{_CODES}{UNREADABLE}]")
 _IN_WORD = re.compile(rf"(?<=[^\W\d_])[{_CODES}\x1c-\x1f]|(?<= )[{_CODES}\x1c-\x1f](?=[a-z])")
@@ -94,6 +91,7 @@ class Glyphs:
     def __init__(
         self, page: "PdfPage", textpage: "PdfTextPage", turn: int = 0, hidden: Set[int] = frozenset()
     ) -> None:
+        """Read the characters, except those whose PDFium indexes are in `hidden`."""
         from pypdfium2 import raw
 
         self._raw = raw
@@ -107,6 +105,7 @@ class Glyphs:
         self._sheet = paper_of(page)
         self.paper = turn_box(self._sheet, turn, self._sheet)
         self._is_moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
+        # PDFium's index of each character of the text
         self.text, self._indexes, missing = _read_characters(textpage)
         self.hidden: list[str] = []
         if hidden:
@@ -136,7 +135,10 @@ class Glyphs:
             self._indexes = [*indexes, *self._indexes[last_end:]]
 
     def _raised_edits(self) -> Iterator[tuple[int, int, str]]:
-        """Yield the start, end and new text of raised numbers, signs, and letters at the end of a word."""
+        """Yield the start, end and new text of raised parts, such as (2, 3, "^6") in `106` with a raised 6.
+
+        Raised are numbers, signs, and letters at the end of a word; an empty text removes the mark of a note.
+        """
         for run in _RUN.finditer(self.text):
             start, end = run.span()
             # Asking for the size of every character is slow, and most runs have one size.
@@ -160,6 +162,7 @@ class Glyphs:
             for offset in range(start, end)
             if not self.text[offset].isspace()
         ]
+        # A run may begin with a raised label, which is compared with the first larger letter of its word.
         first_word = letters[: len(self.text[start:end].split(" ", 1)[0])]
         larger = (letter for letter in first_word if letters[0].size < _SMALLER * letter.size)
         level = next(larger, letters[0])  # the last letter that is neither raised nor lowered
@@ -190,8 +193,7 @@ class Glyphs:
 
     def size(self, offset: int) -> float:
         """Return the type size of a character."""
-        size: float = self._raw.FPDFText_GetFontSize(self._page, self._indexes[offset])
-        return size
+        return float(self._raw.FPDFText_GetFontSize(self._page, self._indexes[offset]))
 
     def baseline(self, offset: int) -> float:
         """Return the height of a character's baseline."""
@@ -203,7 +205,7 @@ class Glyphs:
         return up.value
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
-        """Measure a run of characters at three of them."""
+        """Measure a run by its first, middle and last character."""
         first_box, last_box = self.box(first), self.box(last)
         box = enclose([first_box, last_box])
         is_level = first_box.bottom == last_box.bottom and first_box.top == last_box.top
@@ -212,7 +214,7 @@ class Glyphs:
             size = first_box.top - first_box.bottom
         size = round(size * 2) / 2
         bold, fixed = self._font(first)
-        if bold or fixed:
+        if bold or fixed:  # a run is, if all three characters are
             fonts = [self._font(offset) for offset in (middle, last)]
             bold, fixed = bold and all(font[0] for font in fonts), fixed and all(font[1] for font in fonts)
         is_tall = not is_level and box.top - box.bottom > _TALL * size
@@ -220,9 +222,10 @@ class Glyphs:
 
     def turns(self, offset: int) -> float:
         """Return the quarter turns, clockwise, that would set a character upright: from 0 to below 4."""
-        angle = self._raw.FPDFText_GetCharAngle(self._page, self._indexes[offset])
+        angle = self._raw.FPDFText_GetCharAngle(self._page, self._indexes[offset])  # radians
         turns = -angle / _QUARTER - self.turn
-        return 0.0 if abs(turns - round(turns / 4) * 4) < _UPRIGHT else turns % 4
+        nearest_full_circle = round(turns / 4) * 4
+        return 0.0 if abs(turns - nearest_full_circle) < _UPRIGHT else turns % 4
 
     def _font(self, offset: int) -> tuple[bool, bool]:
         index = self._indexes[offset]

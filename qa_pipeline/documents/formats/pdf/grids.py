@@ -101,9 +101,8 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
         return None
     heights, across_at = _group_by_centre(across, axis=1)
     sides, upright_at = _group_by_centre(upright, axis=0)
-    wide, high = enclose(across), enclose(upright)
-    is_closed_across = high.left - _NARROWEST < wide.left and wide.right < high.right + _NARROWEST
-    if not (is_closed_across and wide.bottom - _NARROWEST < high.bottom and high.top < wide.top + _NARROWEST):
+    across_box, upright_box = enclose(across), enclose(upright)
+    if _overhangs(across_box, upright_box, axis=0) or _overhangs(upright_box, across_box, axis=1):
         return None
     heights, across_at = heights[::-1], across_at[::-1]  # from the top
     row_count, column_count = len(heights) - 1, len(sides) - 1
@@ -124,6 +123,11 @@ def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
             taken.update(_fields_of(cell))
             cells.append(cell)
     return Grid(heights, sides, cells)
+
+
+def _overhangs(lines: Box, others: Box, axis: int) -> bool:
+    """Return True if lines reach so far beyond the others that a field at their end is open."""
+    return lines[axis] <= others[axis] - _NARROWEST or others[axis + 2] + _NARROWEST <= lines[axis + 2]
 
 
 def _fields_of(cell: GridCell) -> Iterator[tuple[int, int]]:
@@ -173,7 +177,7 @@ def _is_drawn(rules: Sequence[Box], axis: int, start: float, end: float) -> bool
 def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
     """Put the words of lines into their cells; returns the lines outside."""
     cells = {row_and_column: cell for cell in grid.cells for row_and_column in _fields_of(cell)}
-    depths = [-height for height in grid.heights]
+    depths = [-height for height in grid.heights]  # ascending, for `bisect`
     outside: list[Line] = []
     for line in lines:
         row = bisect(depths, -line.middle) - 1
@@ -181,7 +185,7 @@ def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
             outside.append(line)
             continue
         for column, words in _group_by_column(words_of(line), grid.sides):
-            cell = cells.get((row, column - 1))
+            cell = cells.get((row, column - 1))  # column 0 is left of the grid
             (cell.lines if cell else outside).append(part_of(line, words))
     return outside
 
@@ -192,13 +196,10 @@ def _group_by_column(words: Sequence[Word], borders: Sequence[float]) -> list[tu
     return [(column, list(in_column)) for column, in_column in grouped]
 
 
-Gap = tuple[float, float]
-"""The start and the end of the white between two columns."""
-Strip = list[list[Line]]
-"""A printed row of a table: for each column its parts of lines."""
+Gap = tuple[float, float]  # the start and the end of the white between two columns
+Strip = list[list[Line]]  # a printed row of a table: for each column its parts of lines
 
-_SPACE = 0.28
-"""Width of a blank, in parts of the type size."""
+_SPACE = 0.28  # of the type size: the width of a blank
 _CROSSING = 0.1  # of the rows: a heading over columns or an overlong cell may cross a gap, text must not
 _ROW_STEP = 1.3  # of the smallest step of lines: a little more space than within a cell begins a row
 _FEW = 3  # rows: in so few of them blanks of a text may be above one another by chance
@@ -209,14 +210,14 @@ _FULL = 0.8  # of the width of a column: how far a line of text reaches that was
 
 def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     """Return the white gaps that run through the rows; the more rows, the narrower a gap may be."""
-    least = 0.5 * size
+    least_width = 0.5 * size
     if len(rows) <= _FEW:
-        least = size if len(rows) == 1 else 0.8 * size
+        least_width = size if len(rows) == 1 else 0.8 * size
     words = [word for row in rows for line in row for word in words_of(line)]
     # From left to right, 1 where a word begins and -1 where it ends; their sum is the number of words there.
     edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
     gaps: list[Gap] = []
-    covering = 0
+    covering = 0  # words over the stretch from `position` to `next_position`
     for (position, change), (next_position, _) in pairwise(edges):
         covering += change
         if covering > int(_CROSSING * len(rows)) or next_position <= position:
@@ -226,9 +227,8 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
         else:
             gaps.append((position, next_position))
     left_edge, right_edge = edges[0][0], edges[-1][0]  # a few lines may reach into the margin
-    return [
-        (start, end) for start, end in gaps if left_edge < start and end < right_edge and end - start >= least
-    ]
+    inner_gaps = [(start, end) for start, end in gaps if left_edge < start and end < right_edge]
+    return [(start, end) for start, end in inner_gaps if end - start >= least_width]
 
 
 def strips_of(rows: Sequence[Sequence[Line]], gaps: Sequence[Gap]) -> list[Strip]:
@@ -257,6 +257,7 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
         max(line.right for line in column) if any(" " in line.text for line in column) else math.inf
         for column in columns_of(strips)
     ]
+    # The key column is the first with text in most strips: a strip without text there begins no row.
     filled_counts = [sum(map(bool, column)) for column in zip(*strips, strict=True)]
     mostly_filled = (column for column, count in enumerate(filled_counts) if 2 * count >= len(strips))
     key_column = next(mostly_filled, 0)
@@ -287,7 +288,7 @@ def _begins_row(row: Sequence[Strip], strip: Strip, right_edges: Sequence[float]
             last_line.broken
             or last_line.right + _SPACE * last_line.size + word.right - word.left > right_edges[column]
         )
-        if not is_rest_of_cell:
+        if not is_rest_of_cell:  # the cell above has ended, so this may be the next row
             return bool(strip[key_column])
     return False
 

@@ -62,8 +62,7 @@ class Shape:
         return self.ends[column] if column >= 0 else self.right
 
 
-Item = Line | Table | list[Line]
-"""A line, a table, or the lines in a frame, which are read apart."""
+Item = Line | Table | list[Line]  # a line, a table, or the lines in a frame, which are read apart
 
 
 @dataclass(slots=True)
@@ -136,7 +135,7 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
         group = None
         if isinstance(item, Table):
             groups.append(Group("table_row", table=item))
-        else:
+        else:  # the lines in a frame
             groups += group_lines(item, shape_of(item, usual_size(item)), plain=True)
     return groups
 
@@ -204,10 +203,11 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     """Return True if a line has the kind, size and weight of a group."""
     last = group.lines[-1]
     is_full = last.right >= shape.right - _NEARLY * line.size
-    if kind == "list_item":  # unless its dash or number is amid a sentence of the paragraph above
+    if kind == "list_item":  # a dash or number amid a sentence of the paragraph above begins no item
         is_below = group.kind == "paragraph" and is_full and -2 < line.left - last.left < _INSET
         if not is_below or last.text[-1:] in ".!?:;" or line.text[:1] not in "-–0123456789":
             return False
+    # bold words may end a full line amid a paragraph
     if abs(last.size - line.size) > 1 or (last.bold != line.bold and not is_full):
         return False
     return not (group.plain and _LABELLED.match(line.text))
@@ -239,5 +239,6 @@ def _is_bold_heading(group: Group, below: Group, shape: Shape) -> bool:
     is_title = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
     if not (is_title and is_short_and_large) or below.kind == "heading" or _is_row(line):
         return False
+    # A bold line above bold text is a part of it, unless it has the number of a heading.
     is_bold_text = below.lines != [] and below.lines[0].bold and not _NUMBER.match(text)
     return not is_bold_text

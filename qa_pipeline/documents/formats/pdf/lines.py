@@ -101,7 +101,7 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
 
 
 def add_words(glyphs: Glyphs, line: Line) -> Line:
-    """Return an upright line with its words without leading dots, which PDFium parts by a blank."""
+    """Return an upright line with its words; leading dots are left out and end a word."""
     words = []
     position = line.start
     leaders = [leader.span() for leader in LEADER.finditer(glyphs.text, line.start, line.end)]
@@ -206,8 +206,7 @@ _HEADS, _PREFIXES, _TAILS = (
     frozenset(of_all(f"layout.{part}")) for part in ("compound_heads", "word_prefixes", "compound_tails")
 )
 _SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
-_SHORTEST_REST = 3
-"""Fewer letters than these are never carried over to a new line."""
+_SHORTEST_REST = 3  # fewer letters than these are never carried over to a new line
 _LETTERS = bytes(
     ord(chr(code).lower()) if chr(code).isalpha() or chr(code) == "-" else 0x20 for code in range(256)
 )
@@ -229,7 +228,8 @@ class Spelling:
     def rejoin(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:
         """Join a word broken at a line end; returns the line with the whole word, and the rest of the next.
 
-        A `hard` hyphen is printed as such.
+        Of `compu` above `ter is` these are `computer` and ` is`. A `hard` hyphen is printed amid the page
+        without PDFium's mark of a broken word, so it mostly belongs to the word.
         """
         line = text.removesuffix("-") if hard else text
         end_of_line = line[-_LOOKED_AT:]
@@ -266,12 +266,12 @@ class Spelling:
             return False
         if hard or words[f"{before}-{after}"] or second[0].isupper() or len(second) < _SHORTEST_REST:
             return True
-        if before in _HEADS:
+        if before in _HEADS:  # such as `self` and `well`
             return True
-        if before in _PREFIXES:
+        if before in _PREFIXES:  # such as `inter`, which is written without a hyphen
             return False
         both_are_words = len(second) > _SHORTEST_REST and min(words[before], words[after]) > 1
-        return after in _TAILS or both_are_words
+        return after in _TAILS or both_are_words  # a tail is a word such as `based` or `oriented`
 
 
 _HARD_HYPHEN = re.compile(r"[^\W_]-$|/-$")
@@ -280,8 +280,7 @@ _OPEN_ADDRESS = re.compile(r"(?:https?:/{0,2}|(?:https?://|www\.|doi\.org/)\S{0,
 _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _ADDRESS = re.compile(r"(?:https?:|www\.)\S{0,400}$")
 _LINE_END = 4  # characters between neighbouring lines in the file at most
-_LOOKED_AT = 300
-"""The part of a line that is read: time must not grow with the square of a line's length."""
+_LOOKED_AT = 300  # the part of a line that is read: time must not grow with the square of a line's length
 
 
 def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
@@ -291,7 +290,7 @@ def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
 
 def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[int, str]]:
     """Yield the joined text of a group's lines by page; a broken word stays on the first of two pages."""
-    parts, page = [lines[0].text], lines[0].page
+    parts, page = [lines[0].text], lines[0].page  # of the page that is not yielded yet
     for before, line in pairwise(lines):
         last, text = parts.pop(), line.text
         is_new_page = line.page != page
@@ -305,6 +304,7 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
         if is_new_page:
             yield page, "".join(parts)
             parts, page = [], line.page
+        # the next turn takes this last part again, to join it to the line below
         parts.append(SIGNS["order"] + text if _is_unsure(before, line) else text)
     if lines[-1].broken:
         parts.append("-")
@@ -317,7 +317,7 @@ def _is_unsure(before: Line, line: Line) -> bool:
     if line.page != before.page or line.bottom > before.top:
         return not (line.text[:1].islower() or before.broken)
     is_below = line.middle < before.bottom
-    return is_below and line.end < before.start - _LINE_END
+    return is_below and line.end < before.start - _LINE_END  # but earlier in the file
 
 
 def _is_range(text: str, following: str) -> bool:

@@ -14,12 +14,10 @@ from qa_pipeline.documents.formats.pdf.parser import read_upright
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
-Span = tuple[int, int]
-"""First character and the one after the last."""
+Span = tuple[int, int]  # the offsets of the first character and of that after the last
 
 _WORDS_A_PART = 4  # of a quote that the page does not hold as a whole: fewer words are seldom unique
-_SEPARATOR = re.compile(r"\||:\s")
-"""The separator of the cells of a row: `Town: Lund | Age: 21`."""
+_SEPARATOR = re.compile(r"\||:\s")  # the separator of the cells of a row: `Town: Lund | Age: 21`
 
 
 def locate(text: str, start: int, end: int, page: str) -> list[int]:
@@ -94,7 +92,7 @@ def draw_page(
         # quarter turns, clockwise, from upright text to the page as it is shown
         turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
     paper = turn_box(glyphs.paper, turn, glyphs.paper)
-    scale = picture.width / paper.right
+    scale = picture.width / paper.right  # pixels a point, once the size was rounded
     layer = Image.new("RGB", picture.size, (255, 255, 255))
     pen = ImageDraw.Draw(layer)
     for box in boxes:

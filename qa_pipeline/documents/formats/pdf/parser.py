@@ -14,11 +14,7 @@ from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
 from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, enclose, paper_of
-from qa_pipeline.documents.formats.pdf.layout import (
-    PageContent,
-    lay_out_pages,
-    remove_contents,
-)
+from qa_pipeline.documents.formats.pdf.layout import PageContent, lay_out_pages, remove_contents
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, add_words, printed_text, read_lines, turn_of
 from qa_pipeline.documents.formats.pdf.visibility import find_hidden
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -211,7 +207,8 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     scans = [page.number for page in pages if page.scanned]
     if not scans:
         return []
-    if not any((page.lines or page.fields) and not page.scanned for page in pages):
+    other_pages = [page for page in pages if not page.scanned]
+    if not any(page.lines or page.fields for page in other_pages):
         raise DocumentFailure(
             "scanned",
             f"{len(scans)} of {len(pages)} pages are images without text; to read them, install the"
@@ -237,8 +234,7 @@ _MOST_DOTS = 40_000_000  # 40 MB of grey: a sheet of A2 at 300 dots an inch has 
 _LEAST_CONFIDENCE = 30.0  # of 100: below are specks and lines that Tesseract took for letters
 _SECONDS_A_PAGE = 120  # as documents.parse_seconds by default, which a user raises for OCR
 _SAME_SIZE = 0.2  # of the usual size: heights of lines differ as much with the letters in them
-_TYPE_SIZE = 0.9
-"""Type size in parts of the height of a line with letters that rise and sink."""
+_TYPE_SIZE = 0.9  # of the height of a line with letters that rise and sink
 
 
 def read_scans(
@@ -288,12 +284,8 @@ def _recognise(
         scale = min(_DOTS_AN_INCH / _POINTS_AN_INCH, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
         picture: Image = opened.render(scale=scale, grayscale=True).to_pil()
     try:
-        table = engine.image_to_data(
-            picture,
-            lang="+".join(settings.ocr_languages),
-            output_type=engine.Output.DICT,
-            timeout=_SECONDS_A_PAGE,
-        )
+        languages, form = "+".join(settings.ocr_languages), engine.Output.DICT
+        table = engine.image_to_data(picture, lang=languages, output_type=form, timeout=_SECONDS_A_PAGE)
     except RuntimeError as error:  # pytesseract raises it for timeouts, and for errors of Tesseract
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height

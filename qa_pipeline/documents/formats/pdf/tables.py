@@ -31,8 +31,7 @@ _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
 """A figure such as `€ 1,250`, `12 kg` or `(4.5%)`."""
 _LONGEST_NAME = 5  # words of a name of a column; a longer name is mostly text taken for a name
 
-Row = list[Line]
-"""Lines side by side, from left to right."""
+Row = list[Line]  # lines side by side, from left to right
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +55,23 @@ class Table:
 def _table_of(
     header: Sequence[Row], rows: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
-    """Return a table whose columns white gaps part; a single row or long names put it in doubt."""
-    cell_lines = [columns_of(row) for row in rows]
+    """Return a table, its columns cut at the gaps; mark it as doubtful for long names or a single row."""
+    # A row is a group of strips; `body` has for each row and column the lines of a cell.
+    body = [columns_of(strips) for strips in rows]
     header_texts = [
         [" ".join(part.text for part in column) for column in strip] for strip in strips_of(header, gaps)
     ]
     has_names = not header_texts[0][0].endswith(":")  # else it names the rest of its row
     cells = [
         *([Cell(text, header=has_names) for text in texts] for texts in header_texts),
-        *([Cell(join_text(lines, spelling)) for lines in row] for row in cell_lines),
+        *([Cell(join_text(lines, spelling)) for lines in row] for row in body),
     ]
-    lines = [line for row in (*header, *(lines for row in cell_lines for lines in row)) for line in row]
-    table = _write_table(cells, lines)
-    has_long_names = has_names and any(
-        len(name.split()) > _LONGEST_NAME for texts in header_texts for name in texts
-    )
-    if len(rows) > 1 and not has_long_names:
-        return table
-    return replace(table, rows=[row + SIGNS["table"] for row in table.rows])
+    header_lines = [line for row in header for line in row]
+    body_lines = [line for row in body for cell_lines in row for line in cell_lines]
+    table = _write_table(cells, [*header_lines, *body_lines])
+    longest_name = max(len(name.split()) for texts in header_texts for name in texts)
+    is_doubtful = len(rows) < 2 or (has_names and longest_name > _LONGEST_NAME)
+    return replace(table, rows=[row + SIGNS["table"] for row in table.rows]) if is_doubtful else table
 
 
 def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
@@ -86,6 +84,7 @@ def _mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[l
     """Return the rows with the header marked: bold rows at the top, or a row that reads like names."""
     title_count = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))  # rows of a single cell
     header_count = len(list(takewhile(bool, bold)))
+    # Bold rows are no header if only titles are bold, or all rows are.
     if not title_count < header_count < len(rows):
         first, *rest = [[cell.text for cell in row] for row in rows[title_count:]]
         # Only the corner above the names of the rows is empty.
@@ -133,7 +132,8 @@ def ruled_tables(
         outside = fill(grid, remaining)
         texts = [cell.lines for cell in grid.cells if cell.lines]
         long_texts = [text for text in texts if len(text) > 1]
-        if len(grid.heights) == 2 and long_texts and all(map(_is_running_text, long_texts)):
+        is_single_row = len(grid.heights) == 2
+        if is_single_row and long_texts and all(map(_is_running_text, long_texts)):
             framed += texts
             remaining = outside
         elif _is_table(grid):
@@ -211,7 +211,7 @@ def _read_grid(grid: Grid, spelling: Spelling, previous: Table | None) -> Table:
     marked = _mark_header(cells, bold)
     names: Sequence[Sequence[Cell]] = list(takewhile(lambda row: all(cell.header for cell in row), marked))
     if previous and _has_sides_of(previous, grid) and not bold[0] and names != previous.names:
-        names = previous.names
+        names = previous.names  # the header is not repeated here, so all rows are data
         table = replace(_write_table([*names, *cells], lines), unused=())
     else:
         table = _write_table(marked, lines)
@@ -225,9 +225,10 @@ def _has_sides_of(table: Table, grid: Grid) -> bool:
 
 
 class _Stack:
-    """Lines across that begin and end alike, from the top.
+    """Ruled lines across that begin and end alike, from the top, and the text around them.
 
-    `zones` are the rows of text above, between and below the lines; `taken` the ids of lines in tables.
+    `zones[i]` has the rows of text above `rules[i]`, the last zone those below all rules. `taken` has the
+    `id` of each line of text in a table.
     """
 
     def __init__(self, rules: Sequence[Box], lines: Sequence[Line]) -> None:
@@ -235,7 +236,7 @@ class _Stack:
         self.lines = lines
         self.taken: set[int] = set()
         self.zones: list[list[Row]] = [[] for _ in range(len(rules) + 1)]
-        depths = [-rule.bottom for rule in rules]
+        depths = [-rule.bottom for rule in rules]  # ascending for `bisect`, as heights grow upwards
         inside = (line for line in lines if line.left < self.right and line.right > self.left)
         for row in rows_of(list(inside)):
             self.zones[bisect(depths, -row[0].middle)].append(row)
@@ -249,6 +250,7 @@ class _Stack:
                 continue
             body = [row for band in bands for row in band]
             gaps = gaps_between([*header, *body], _size_of(body))
+            # A rule ends a row of cells, so the printed rows of each band are grouped apart.
             rows = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
             tables.append(_table_of(header, rows, gaps, spelling))
             self.taken.update(id(line) for row in (*header, *body) for line in row)
@@ -257,7 +259,7 @@ class _Stack:
     def _tabular_zones(self) -> list[tuple[int, int]]:
         """Return the first zone of each table and the zone after its last; gaps run through all of them."""
         ranges: list[tuple[int, int]] = []
-        for zone in range(1, len(self.zones) - 1):
+        for zone in range(1, len(self.zones) - 1):  # between two rules
             if not self._gaps(zone, zone + 1):
                 continue
             if ranges and ranges[-1][1] == zone and self._gaps(ranges[-1][0], zone + 1):
@@ -280,7 +282,8 @@ class _Stack:
         """
         bands = self.zones[first:last]
         rows = [row for band in bands for row in band]
-        above = self._rows_beyond(rows, self.zones[first - 1][::-1], full=True)[::-1]
+        nearest_first = self.zones[first - 1][::-1]
+        above = self._rows_beyond(rows, nearest_first, full=True)[::-1]  # from the top again
         is_header_alone = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
         below = self._rows_beyond(rows, self.zones[last], full=not is_header_alone)
         if below:
@@ -299,14 +302,15 @@ class _Stack:
         size = _size_of(rows)
         gaps = gaps_between(rows, size)
         further: list[Row] = []
-        last = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom))
+        last = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom))  # the nearest to them
         for row in beyond:
             remaining_gaps = narrow_gaps(gaps, row, 0.5 * size)
             is_apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
             is_outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
             if is_apart or is_outside or len(remaining_gaps) < len(gaps):
                 break
-            if full and not further and not all(strips_of([row], gaps)[0][1:]):
+            has_all_columns = all(strips_of([row], gaps)[0][1:])  # the first, a corner, may be empty
+            if full and not further and not has_all_columns:
                 break
             gaps, last = remaining_gaps, row
             further.append(row)

@@ -56,21 +56,20 @@ def find_hidden(
     sheet = paper_of(page)
     if not annotations.drawn and _is_plain(objects, sheet):
         return set()
-    texts = {
-        ctypes.addressof(item.raw.contents): item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT
-    }
+    text_objects = (item for item in objects if item.type == raw.FPDF_PAGEOBJ_TEXT)
+    texts = {ctypes.addressof(item.raw.contents): item for item in text_objects}
     letters, hidden = _read_letters(textpage)
-    full, bare = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
+    full, textless = _draw(page, sheet, texts, set(texts)), _draw(page, sheet, texts, set())
     # Text over text is drawn without the text below, which would show instead of it.
     levels = _levels_of(letters, sheet, full.shape)
     for level in range(max(levels.values(), default=0) + 1):
         shown = {address for address in texts if levels[address] == level}
         picture = full if len(shown) == len(texts) else _draw(page, sheet, texts, shown)
-        differs = _difference(picture, bare) > _SEEN
+        differs = _difference(picture, textless) > _SEEN
         for letter in letters:
             if levels[letter.owner] == level and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
                 hidden.add(letter.number)
-    hidden.difference_update(_read_by_ocr(letters, pictures, bare, sheet))
+    hidden.difference_update(_read_by_ocr(letters, pictures, textless, sheet))
     return hidden | {letter.number for letter in letters if _is_within(letter.box, annotations.redacted)}
 
 
@@ -125,6 +124,7 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
         return True
     if len(texts) * len(covers) > _MOST_PAIRS:
         return False
+    # A column of texts is compared with a row of covers.
     left, bottom, right, top, text_number = np.array(texts).T[:, :, None]
     cover_left, cover_bottom, cover_right, cover_top, cover_number = np.array(covers).T
     touches_across = (left < cover_right) & (cover_left < right)
@@ -186,7 +186,7 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
     letters: list[_Letter] = []
     tiny: set[int] = set()
     left, right, bottom, top = sides = [ctypes.c_double() for _ in range(4)]
-    loose = raw.FS_RECTF()
+    loose = raw.FS_RECTF()  # as tall as the font, where the box by `sides` encloses the ink
     for index in range(textpage.count_chars()):
         code = raw.FPDFText_GetUnicode(textpage.raw, index)
         text = raw.FPDFText_GetTextObject(textpage.raw, index)
@@ -200,6 +200,7 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
             box = Box(loose.left, loose.bottom, loose.right, loose.top)
         if max(loose.right - loose.left, loose.top - loose.bottom) < _SMALLEST:
             tiny.add(index)
+        # a letter that PDFium lacks a font for is not drawn, and cannot be judged
         elif code <= _SUBSTITUTED or raw.FPDFFont_GetIsEmbedded(raw.FPDFTextObj_GetFont(text)):
             letters.append(_Letter(index, owner, box))
     return letters, tiny
@@ -225,9 +226,9 @@ def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -
 
 
 def _read_by_ocr(
-    letters: Sequence[_Letter], pictures: Sequence[Box], bare: "Bitmap", sheet: Box
+    letters: Sequence[_Letter], pictures: Sequence[Box], textless: "Bitmap", sheet: Box
 ) -> Iterator[int]:
-    """Yield the letters of words over the ink of a picture: OCR does not position single letters."""
+    """Yield the numbers of letters whose word lies over ink: OCR does not position single letters."""
     import numpy as np
 
     # The letters of a word have indexes in a row.
@@ -236,7 +237,7 @@ def _read_by_ocr(
         box = enclose(letter.box for letter in word)
         margin = (box.top - box.bottom) / 4  # a bar may end within the box of a word
         middle = Box(box.left, box.bottom + margin, box.right, box.top - margin)
-        pixels = bare[_pixels_of(middle, sheet, bare.shape)]
+        pixels = textless[_pixels_of(middle, sheet, textless.shape)]
         contrast = np.ptp(pixels, axis=(0, 1)).max() if pixels.size else 0
         if contrast > _INK and _is_within(box, pictures):
             yield from (letter.number for letter in word)
