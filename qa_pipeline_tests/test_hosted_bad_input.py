@@ -119,28 +119,3 @@ def test_two_runs_of_different_settings_on_one_store_take_no_reply_of_each_other
         monkeypatch.delenv(f"{PREFIX}LLM__THINKING_LEVEL")
         assert run(workspace).code == OK
         assert server.stats.asked == 2 * first
-
-
-def test_a_server_of_this_machine_is_asked_for_its_only_model(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ChatServer(plan=ServerPlan(models={"tiny-1b": 1000})) as server:
-        monkeypatch.setenv(f"{PREFIX}LLM__BASE_URL", server.url)
-        workspace.run("--provider", "llama.cpp", "--max-calls", "3")
-    assert {asked.model for asked in server.asked} == {"tiny-1b"}
-
-
-def test_a_server_of_several_models_has_one_of_them_chosen(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ChatServer(plan=ServerPlan(models={"first": 1000, "second": 1000})) as server:
-        monkeypatch.setenv(f"{PREFIX}LLM__BASE_URL", server.url)
-        ran = workspace.run("--provider", "ollama")
-    assert ran.code == BAD_INPUT
-    assert {"first", "second", "--model"} <= {*ran.stderr.replace(",", " ").replace(";", " ").split()}
-
-
-def test_a_server_that_is_not_there_is_named(workspace: Workspace) -> None:
-    ran = workspace.run("--provider", "ollama", "--set", "llm.base_url=http://127.0.0.1:9/v1")
-    assert ran.code == BAD_INPUT
-    assert "http://127.0.0.1:9/v1" in ran.stderr

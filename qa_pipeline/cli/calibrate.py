@@ -70,7 +70,11 @@ def calibrate(
         name="own",
     )
     content = thresholds_bytes(thresholds)
-    show(json.loads(content), as_json=as_json)
+    columns = {"side", "threshold", "precision_low", "confidence", "why"}
+    fits = [
+        {"right": f"{side.right} of {side.n}", **side.model_dump(include=columns)} for side in thresholds.fits
+    ]
+    show(json.loads(content), as_json=as_json, screen={"thresholds": fits})
     if not thresholds.band.decides:
         sys.stderr.write(
             f"Refused: {thresholds.model} is not shown to be right in {target_precision:g} of its "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lxml.html import fragment_fromstring
 
-from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
+from qa_pipeline.documents.assembly import Omissions, OrderedList, Style, visible
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle, write_formula
 from qa_pipeline.documents.formats.rows import SAMPLE_ROWS, Cell, counted_lines, inside_cell, names_columns
 from qa_pipeline.records import Block
@@ -283,7 +283,7 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
         if part.tag == "thead":
             rows = [[replace(cell, header=True) for cell in row] for row in rows]
             head_count = len(rows)
-    if _has_unmarked_names(rows):
+    if _has_unmarked_names(table, rows):
         rows[0] = [replace(cell, header=True) for cell in rows[0]]
     lines = counted_lines(_mark_heads(rows, head_count), omissions)
     return [*blocks, *(Block("table_row", line) for line in lines)]
@@ -319,12 +319,19 @@ def _is_further_head(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bo
     return not any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
 
 
-def _has_unmarked_names(rows: Sequence[Sequence[Cell]]) -> bool:
-    """Return True if a table lacks header cells, and its first row reads like names."""
+def _has_unmarked_names(table: "LexborNode", rows: Sequence[Sequence[Cell]]) -> bool:
+    """Return True if a table lacks header cells, and its first row is bold or reads like names."""
     if len(rows) < 2 or len(rows[0]) < 2 or any(cell.header for row in rows for cell in row):
         return False
+    if [_is_bold(row) for row in table.css("tr")[:2]] == [True, False]:
+        return True
     first, *below = [[cell.text for cell in row] for row in rows[: SAMPLE_ROWS + 1]]
     return names_columns(first, below, may_be_keys=len(first) == 2)
+
+
+def _is_bold(row: "LexborNode") -> bool:
+    bold_letters = sum(visible(part.text()) for part in row.css("b, strong"))
+    return 0 < bold_letters == visible(row.text())
 
 
 def _read_cell(cell: "LexborNode", omissions: Omissions, depth: int) -> Cell:
