@@ -12,7 +12,7 @@ from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.responses import Asked
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
-from qa_pipeline_tests.support.servers import ChatServer, GeminiServer
+from qa_pipeline_tests.support.servers import GeminiServer
 
 LONG = "# Long\n\n" + "The valve of the boiler is opened by hand. " * 40
 PREFIX = "QA_PIPELINE_"

@@ -34,9 +34,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         draft, file = _open_draft(path)
         with file:
             try:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+                _write_synced(file, content)
                 draft.replace(path)
             except BaseException:
                 draft.unlink(missing_ok=True)
@@ -246,6 +244,12 @@ def _open_draft(path: Path) -> tuple[Path, BinaryIO]:
                 file.truncate(0)
                 return draft, file
         file.close()  # another writer has published it meanwhile
+
+
+def _write_synced(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:
