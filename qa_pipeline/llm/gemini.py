@@ -9,22 +9,9 @@ from urllib.parse import urlencode
 from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError, ModelError, UnreadableReplyError
+from qa_pipeline.llm import provider
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget import plausible
-from qa_pipeline.llm.provider import (
-    CAP_ADVICE,
-    PerLoop,
-    Provider,
-    RawReply,
-    line_error,
-    mask_key,
-    one_line,
-    read_capped,
-    read_key,
-    seconds_in,
-    server_error,
-    server_suffix,
-)
 from qa_pipeline.llm.replies import sent_schema
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
@@ -64,7 +51,7 @@ _REASONS = {
 """Reason codes of finish and block reasons. Other reasons are `blocked`, with the name in the detail."""
 
 
-class GeminiProvider(Provider):
+class GeminiProvider(provider.Provider):
     """A hosted Gemini model.
 
     Args:
@@ -92,16 +79,16 @@ class GeminiProvider(Provider):
             self._key, server = SecretStr(""), _vertex_url(settings.vertex_location)
             self._credentials = credentials or _machine_credentials()
         else:
-            self._key, server = SecretStr(read_key(environ, KEY_NAMES, KEY_ADVICE)), _GOOGLE
+            self._key, server = SecretStr(provider.read_key(environ, KEY_NAMES, KEY_ADVICE)), _GOOGLE
             if not self._key:
                 raise KeyRejectedError(f"the provider is gemini, but its key is missing; {KEY_ADVICE}")
         self._settings = settings
         self._url = settings.base_url or server
         self.name = _name(settings)
         self._timeout_seconds = timeout_seconds
-        self._connections = PerLoop(self._connect)
+        self._connections = provider.PerLoop(self._connect)
 
-    async def send(self, request: Request[Any]) -> RawReply:
+    async def send(self, request: Request[Any]) -> provider.RawReply:
         """Send the request once. See `Provider.send`."""
         from aiohttp import ClientError
         from google.auth.exceptions import GoogleAuthError
@@ -119,7 +106,7 @@ class GeminiProvider(Provider):
         except APIError as error:
             failure = self._refusal(error)
         except (ClientError, TimeoutError, ValueError, RecursionError) as error:
-            failure = line_error(error, self._secret, is_local=self._settings.is_local)
+            failure = provider.line_error(error, self._secret, is_local=self._settings.is_local)
         except GoogleAuthError:
             failure = KeyRejectedError(f"Google's credentials are refused; {VERTEX_ADVICE}")
         # raised outside the except block, so that its context excludes the client's error with the key
@@ -144,11 +131,11 @@ class GeminiProvider(Provider):
         # a wrong key is a plain 400, and only the reason in the details distinguishes it from a bad request
         details = str(error.details)
         header = getattr(error.response, "headers", {}).get("Retry-After", "")
-        return server_error(
+        return provider.server_error(
             error.code,
             str(error.message or error.status or ""),
             code="API_KEY_INVALID" if "'reason': 'API_KEY_" in details else "",
-            wait_seconds=max(map(seconds_in, (header, *_DELAY.findall(details)))),
+            wait_seconds=max(map(provider.seconds_in, (header, *_DELAY.findall(details)))),
             model=self._settings.model,
             key=self._secret,
             key_advice=KEY_ADVICE,
@@ -194,7 +181,7 @@ def _capped_responses() -> "type[ClientResponse]":
             if self._body is None:
                 with ExitStack() as on_error:
                     on_error.callback(self.close)
-                    self._body = await read_capped(self.content.iter_any())
+                    self._body = await provider.read_capped(self.content.iter_any())
                     on_error.pop_all()
             return await super().read()
 
@@ -207,8 +194,8 @@ def _name(settings: ModelSettings) -> str:
     chosen = {name: value for name, value in fixed.items() if value is not None}
     options = f"?{urlencode(chosen)}" if chosen else ""
     if settings.vertex_project is None:
-        return f"gemini/{settings.model}{server_suffix(settings.base_url)}{options}"
-    address = server_suffix(settings.base_url or _vertex_url(settings.vertex_location))
+        return f"gemini/{settings.model}{provider.server_suffix(settings.base_url)}{options}"
+    address = provider.server_suffix(settings.base_url or _vertex_url(settings.vertex_location))
     return f"gemini/{settings.model}{address}/{settings.vertex_project}{options}"
 
 
@@ -252,21 +239,22 @@ def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateC
     )
 
 
-def read_response(response: "GenerateContentResponse", asked_model: str, key: str) -> RawReply:
+def read_response(response: "GenerateContentResponse", asked_model: str, key: str) -> provider.RawReply:
     """Return the text of a finished reply, with the key masked.
 
     Raises:
         UnreadableReplyError: `truncated`, `blocked…` or `empty`, with the received text and the used tokens.
     """
-    model = f"gemini/{one_line(response.model_version, key) if response.model_version else asked_model}"
+    version = response.model_version
+    model = f"gemini/{provider.one_line(version, key) if version else asked_model}"
     usage = read_usage(response)
     first = response.candidates[0] if response.candidates else None
     parts = (first.content.parts if first and first.content else None) or []
-    text = mask_key("".join(part.text for part in parts if part.text and not part.thought), key)
+    text = provider.mask_key("".join(part.text for part in parts if part.text and not part.thought), key)
     problem = _problem(response, first, text)
     if problem is not None:
         raise UnreadableReplyError(*problem, raw=text, model=model, usage=usage)
-    return RawReply(text, model, usage)
+    return provider.RawReply(text, model, usage)
 
 
 def read_usage(response: "GenerateContentResponse") -> Usage:
@@ -291,7 +279,7 @@ def _problem(
     if first is not None and first.finish_reason and first.finish_reason.name not in _FINISHED:
         name = first.finish_reason.name
         reason = _REASONS.get(name, "blocked")
-        return reason, f"reply: {name}" + (f"; {CAP_ADVICE}" if reason == "truncated" else "")
+        return reason, f"reply: {name}" + (f"; {provider.CAP_ADVICE}" if reason == "truncated" else "")
     if text.strip():
         return None
     return "empty", "the reply has no text" if first else "no candidate"

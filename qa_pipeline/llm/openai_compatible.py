@@ -15,22 +15,9 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from qa_pipeline.errors import KeyRejectedError, ModelError, SettingsError, UnreadableReplyError
+from qa_pipeline.llm import provider
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget import plausible
-from qa_pipeline.llm.provider import (
-    CAP_ADVICE,
-    PerLoop,
-    Provider,
-    RawReply,
-    line_error,
-    mask_key,
-    one_line,
-    read_capped,
-    read_key,
-    seconds_in,
-    server_error,
-    server_suffix,
-)
 from qa_pipeline.llm.replies import sent_schema
 from qa_pipeline.records import ReplyModel, Role, Usage
 from qa_pipeline.settings.llm import ModelSettings, is_loopback
@@ -74,7 +61,7 @@ _IN_WORDS = "Reply with one JSON object and nothing around it. It has to fit thi
 _log = logging.getLogger(__name__)
 
 
-class OpenAIProvider(Provider):
+class OpenAIProvider(provider.Provider):
     """A model behind chat completions.
 
     Args:
@@ -95,15 +82,15 @@ class OpenAIProvider(Provider):
         self._settings = settings
         self._timeout = timeout_seconds
         self._url = _checked(settings.base_url or OPENAI)
-        key = read_key(environ, [KEY_NAME], KEY_ADVICE)
+        key = provider.read_key(environ, [KEY_NAME], KEY_ADVICE)
         if not key and not is_loopback(self._url):
             raise KeyRejectedError(f"llm.provider is openai, but its key is missing; {KEY_ADVICE}")
         self._key = SecretStr(key or _NO_KEY)
         self.name = _name(settings)
         self.left_out = frozenset[str](_MODES[settings.json_mode])
-        self._clients = PerLoop(self._connect)
+        self._clients = provider.PerLoop(self._connect)
 
-    async def send(self, request: Request[Any]) -> RawReply:
+    async def send(self, request: Request[Any]) -> provider.RawReply:
         """Send the request, and resend it without each parameter that the server rejects, which is free."""
         may_change_mode = self._settings.json_mode == "auto"
         while True:
@@ -159,14 +146,16 @@ class OpenAIProvider(Provider):
                     raise
                 payload = response.content.decode(errors="replace")
         except (OpenAIError, TimeoutError, ValueError, RecursionError) as error:
-            failure = line_error(error, self._key.get_secret_value(), is_local=self._settings.is_local)
+            failure = provider.line_error(
+                error, self._key.get_secret_value(), is_local=self._settings.is_local
+            )
         else:
             return response.status_code, response.headers, payload
         # raised outside the except block, so that its context excludes the client's error with the key
         raise failure
 
     def _refusal(self, status: int, headers: Mapping[str, str], code: str, complaint: str) -> ModelError:
-        return server_error(
+        return provider.server_error(
             status,
             complaint,
             code=code,
@@ -210,7 +199,7 @@ async def _cap_response(response: "Response") -> None:
     if not isinstance(stream, AsyncByteStream):
         return
     async with aclosing(stream):
-        content = await read_capped(aiter(stream))
+        content = await provider.read_capped(aiter(stream))
     response.headers.pop("content-encoding", None)
     response.stream = ByteStream(content)
 
@@ -223,7 +212,8 @@ def _name(settings: ModelSettings) -> str:
         "json_mode": None if settings.json_mode == "auto" else settings.json_mode,
     }
     options = "&".join(f"{name}={value}" for name, value in fixed.items() if value is not None)
-    return f"openai/{settings.model}{server_suffix(settings.base_url)}{f'?{options}' if options else ''}"
+    server = provider.server_suffix(settings.base_url)
+    return f"openai/{settings.model}{server}{f'?{options}' if options else ''}"
 
 
 def _checked(url: str) -> str:
@@ -296,11 +286,11 @@ def read_complaint(body: object) -> tuple[str, str]:
 
 def retry_after(headers: Mapping[str, str]) -> float:
     """Return the seconds in `retry-after-ms` or `Retry-After`, or 0 without either."""
-    milliseconds = seconds_in(headers.get("retry-after-ms", ""))
-    return milliseconds / 1000 if milliseconds else seconds_in(headers.get("retry-after", ""))
+    milliseconds = provider.seconds_in(headers.get("retry-after-ms", ""))
+    return milliseconds / 1000 if milliseconds else provider.seconds_in(headers.get("retry-after", ""))
 
 
-def read_reply(payload: Any, key: str, model: str) -> RawReply:
+def read_reply(payload: Any, key: str, model: str) -> provider.RawReply:
     """Return the text of a finished reply, with the key masked.
 
     Raises:
@@ -308,12 +298,15 @@ def read_reply(payload: Any, key: str, model: str) -> RawReply:
     """
     reply = _object(payload)
     name = reply.get("model")
-    replied_name = one_line(name, key) if isinstance(name, str) else ""
+    replied_name = provider.one_line(name, key) if isinstance(name, str) else ""
     replied_model = f"openai/{replied_name or model}"
     choices = reply.get("choices")
     choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
     message = _object(choice.get("message"))
-    text, refusal = mask_key(_text(message.get("content")), key), mask_key(_text(message.get("refusal")), key)
+    text, refusal = (
+        provider.mask_key(_text(message.get("content")), key),
+        provider.mask_key(_text(message.get("refusal")), key),
+    )
     usage, finish = _usage(reply.get("usage")), choice.get("finish_reason")
     problem = None
     if refusal:
@@ -321,12 +314,12 @@ def read_reply(payload: Any, key: str, model: str) -> RawReply:
     elif finish == "content_filter":
         problem = "blocked_safety", "reply: content_filter"
     elif finish == "length":
-        problem = "truncated", f"reply: length; {CAP_ADVICE}"
+        problem = "truncated", f"reply: length; {provider.CAP_ADVICE}"
     elif not text.strip():
         problem = "empty", "the reply has no text"
     if problem:
         raise UnreadableReplyError(*problem, raw=text or refusal, model=replied_model, usage=usage)
-    return RawReply(text, replied_model, usage)
+    return provider.RawReply(text, replied_model, usage)
 
 
 def _object(node: Any) -> dict[str, Any]:
