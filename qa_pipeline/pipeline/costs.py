@@ -229,7 +229,8 @@ def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Rol
     judged = JUDGED * pairs
     two_hop = judged * generation.hop_share
     round_trips = judged if verification.round_trip else two_hop
-    model_canaries, judge_canaries = (MODEL_CHUNKS, JUDGED_PAIRS - JUDGED_GOOD) if pairs > 0 else (0, 0)
+    has_canaries = settings.canaries.enabled and pairs > 0
+    model_canaries, judge_canaries = (MODEL_CHUNKS, JUDGED_PAIRS - JUDGED_GOOD) if has_canaries else (0, 0)
     return {
         "validate": questions * settings.retrieval.top_k,
         "guard": questions,

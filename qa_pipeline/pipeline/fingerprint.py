@@ -49,7 +49,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
     "pairs": ("generation", "llm", "embedding", "documents.masking"),
     "claims": ("embedding", "verification", "llm"),
     "claim_verdicts": ("verification", "llm"),
-    "canaries": ("embedding", "verification", "judging", "llm"),
+    "canaries": ("canaries", "embedding", "verification", "judging", "llm"),
     "assessments": ("judging", "verification", "llm"),
     "verdicts": ("verification", "judging"),
     "training_examples": ("training", "embedding", "quality"),  # a gate may pass with another limit

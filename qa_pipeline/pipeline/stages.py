@@ -38,7 +38,7 @@ from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import ASSESSMENTS, DECISIONS, DOCUMENTS, PAIRS, QUESTIONS
+from qa_pipeline.storage.tables import ASSESSMENTS, CANARIES, DECISIONS, DOCUMENTS, PAIRS, QUESTIONS
 from qa_pipeline.verification.canaries import (
     Canary,
     canary_pairs,
@@ -291,6 +291,8 @@ def check_reviewers(
     **frames: pl.DataFrame,
 ) -> pl.DataFrame:
     """Create rows with known verdicts, and verify and judge them exactly like pairs."""
+    if not run.settings.canaries.enabled:
+        return CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
     drawn: list[tuple[list[Canary], LanguageModel | None]] = [(draw_canaries(chunks), None)]
     decided_by_model = frames["claim_verdicts"]["llm_decision"].is_in(["accept", "reject"]).any()

@@ -186,10 +186,8 @@ def is_loopback(url: str) -> bool:
 def same_model_warning(settings: LLMSettings) -> str | None:
     """Return a warning if a hosted model judges its own answers."""
     generator, judge = settings.generator, settings.reviewer("judge")
-    differs = (
-        judge.model_copy(update=generator.model_dump(include={"provider", "model", "base_url"})) != judge
-    )
-    if judge.provider not in HOSTED or differs:
+    own = (generator.provider, generator.model, generator.base_url)
+    if judge.provider not in HOSTED or own != (judge.provider, judge.model, judge.base_url):
         return None
     return (
         f"{judge.provider}/{judge.model} judges its own answers, and models prefer those: set "

@@ -41,6 +41,7 @@ from qa_pipeline.settings.location import local_folder, location_of, output_fold
 from qa_pipeline.settings.services import MonitoringSettings, ReviewSettings
 from qa_pipeline.settings.thresholds import check_fitted
 from qa_pipeline.settings.verification import (
+    CanarySettings,
     JudgingSettings,
     QualitySettings,
     ReleaseSettings,
@@ -114,6 +115,7 @@ class Settings(BaseSettings):
     retrieval: RetrievalSettings = RetrievalSettings()
     generation: GenerationSettings = GenerationSettings()
     verification: VerificationSettings = VerificationSettings()
+    canaries: CanarySettings = CanarySettings()
     judging: JudgingSettings = JudgingSettings()
     llm: LLMSettings = LLMSettings()
     training: TrainingSettings = TrainingSettings()

@@ -67,6 +67,13 @@ class VerificationSettings(Group):
         return self.model_dump(mode="json", exclude={"thresholds", "entailment"})
 
 
+class CanarySettings(Group):
+    """Rows with known verdicts that test the verifier and judge in each batch."""
+
+    enabled: bool = True
+    """Create canaries. Per batch they cost a verifying model 4 calls and a judge 6."""
+
+
 class JudgingSettings(Group):
     """Quality assessment and the composite score."""
 

@@ -102,15 +102,19 @@ def test_a_run_that_was_stopped_tells_its_cost_pays_only_for_what_is_missing_and
         assert stopped.table(name, "b1").equals(finished.table(name, "b1")), name
 
 
-def test_canaries_are_kept_apart_from_pairs(
+def test_canaries_are_kept_apart_from_pairs_change_nothing_else_and_can_be_left_out(
     finished: Project,
 ) -> None:
     canaries = finished.table("canaries", "b1")
     assert canaries.height > 0
+    bare = Project(finished.folder, out=finished.folder / "bare", canaries={"enabled": False})
+    bare.launch("b1")
+    assert bare.table("canaries", "b1").height == 0
     for name in DECIDED:
         frame = finished.table(name, "b1")
         assert frame.height > 0
         assert frame.join(canaries, left_on="pair_id", right_on="canary_id", how="semi").height == 0, name
+        assert frame.equals(bare.table(name, "b1")), name
 
 
 INTERRUPTED = """
