@@ -98,7 +98,7 @@ class VectorCache:
                 if self._connection is None:
                     self._connection = self._open()
                 yield self._connection
-            except sqlite3.Error as error:
+            except (sqlite3.Error, ValueError) as error:  # ValueError: a vector is truncated
                 raise StorageError(
                     f"vector cache {self.path} cannot be used: {error}; if it is damaged, delete it "
                     f"(vectors are then computed again)"
