@@ -20,7 +20,7 @@ class PlainLoader(yaml.BaseLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Return the next node, or raise an error for an alias, since aliases can multiply."""
         if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise _yaml_problem("aliases are not read; write the value again", mark)
         return super().compose_node(parent, index)
 
@@ -34,7 +34,7 @@ class PlainLoader(yaml.BaseLoader):
                 names.add(key.value)
         return super().construct_mapping(node, deep)
 
-    def construct_scalar(self, node: yaml.ScalarNode) -> str | None:
+    def construct_scalar(self, node: yaml.ScalarNode) -> Any:
         """Return a string, or None for a value that is empty or null and without quotes."""
         return None if node.style is None and node.value in ("", "~", "null") else str(node.value)
 

@@ -83,9 +83,9 @@ def read_thresholds(file: Path | None) -> Thresholds:
         problem = error.strerror or error
         raise SettingsError(f"thresholds file {file} cannot be read: {problem}; name another file") from error
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        field = ".".join(map(str, problem["loc"]))
-        raise SettingsError(f"thresholds file {file}: {field}: {problem['msg']}") from None
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise SettingsError(f"thresholds file {file}: {field}: {first['msg']}") from None
 
 
 def thresholds_bytes(thresholds: Thresholds) -> bytes:
