@@ -24,7 +24,7 @@ from qa_pipeline.cli.options import (
 )
 from qa_pipeline.cli.settings import check_models, choose_batches, model_options, run_settings
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.tree import Settings, check_model
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import locked, prepare_folder
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout, check_batch_name
@@ -75,7 +75,7 @@ def run(
     if dagster and not (home and Path(home).is_dir()):
         raise SettingsError("DAGSTER_HOME must name the folder of a Dagster instance")
     batches, found = choose_batches(settings, single, batch)
-    check_models(settings, model)
+    check_models(settings)
     prepare_folder(settings.out)
     if found.loose:
         sys.stderr.write(
@@ -162,7 +162,7 @@ def validate(
     check_batch_name(name)
     options = model_options(provider, model, max_calls, max_cost, accept_unjudged)
     settings = run_settings(location, out, change, options)
-    check_models(settings, model)
+    check_models(settings)
     from qa_pipeline.cli.report import show_outcomes
     from qa_pipeline.curation.exports import VALIDATED, write_validated
     from qa_pipeline.defs.running import run_batches
@@ -204,7 +204,6 @@ def estimate(
 
     location, single = single_batch(corpus) or (corpus, None)
     settings = run_settings(location, out, change, model_options(provider, model, max_calls=_NO_CAP))
-    check_model(settings, model)
     batches, _ = choose_batches(settings, single, batch)
 
     import time

@@ -11,7 +11,8 @@ from qa_pipeline.cli.console import show
 from qa_pipeline.cli.options import Change, Json
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.settings.base import read_assignments
-from qa_pipeline.settings.tree import Settings, check_model, load_settings, notes, settings_in_force
+from qa_pipeline.settings.llm import HOSTED, same_model_warning
+from qa_pipeline.settings.tree import Settings, load_settings, settings_in_force
 from qa_pipeline.storage.layout import check_batch_name
 from qa_pipeline.text.rendering import first_names
 
@@ -61,14 +62,18 @@ def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict
     settings = load_settings(**read_changes(change, options, "corpus", "out"), corpus=corpus, out=out)
     if settings.llm.provider == "openai" and "model" not in settings.llm.model_fields_set:
         raise SettingsError("the model is missing; add --model NAME (or set llm.model)")
+    if "llm.model" in options and not settings.llm.hosted_models:
+        raise SettingsError(
+            f"--model {options['llm.model']} would not be used: the provider is {settings.llm.provider}; "
+            f"add --provider {' or --provider '.join(HOSTED)}"
+        )
     return settings
 
 
-def check_models(settings: Settings, model: str | None) -> None:
-    """Check models, keys and prompts before documents are read, and print notes about them."""
+def check_models(settings: Settings) -> None:
+    """Check models, keys and prompts before documents are read; warn about a model that judges itself."""
     from qa_pipeline.prompts.loading import check_own_prompts
 
-    check_model(settings, model)
     check_own_prompts(settings.llm)
     from qa_pipeline.pipeline.resources import Resources
 
@@ -78,8 +83,8 @@ def check_models(settings: Settings, model: str | None) -> None:
         llm = settings.llm
         judges = [llm.reviewer("judge")] if settings.judging.enabled else []
         resources.models.check([llm.generator, llm.reviewer("verifier"), *judges])
-    for note in notes(settings):
-        sys.stderr.write(f"Note: {note}\n")
+    if settings.judging.enabled and (warning := same_model_warning(settings.llm)):
+        sys.stderr.write(f"Note: {warning}\n")
 
 
 def choose_batches(

@@ -49,7 +49,7 @@ class Tombstone(BaseModel):
 
 def withdrawn_batches(layout: Layout) -> dict[str, Tombstone]:
     """Return the tombstones of withdrawn batches, by batch name."""
-    return {path.stem: _read(path) for path in sorted(layout.withdrawals.glob("*.json"))}
+    return {path.stem: _read(path) for path in sorted(layout.tombstone("batch").parent.glob("*.json"))}
 
 
 def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
@@ -103,7 +103,7 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
     Batches of another corpus and batches whose pairs were only validated are kept. The corpus must have been
     listed successfully. `present` has all its batches, including those with unusable names.
     """
-    for origin in sorted(layout.origins.glob("*.txt")):
+    for origin in sorted(layout.origin("batch").parent.glob("*.txt")):
         batch = origin.stem
         if batch in present or origin.read_text(encoding="utf-8") != _address(corpus):
             continue

@@ -13,7 +13,7 @@ from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, UNENDED, Resources
 from qa_pipeline.defs.jobs import build_batch
 from qa_pipeline.documents.corpus.corpora import Corpus, open_corpus
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.storage.files import versions_in
+from qa_pipeline.storage.files import version_of
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 
@@ -126,7 +126,8 @@ def listings_of(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> dict[
 
     Batches that cannot be listed now are omitted.
     """
-    decided = versions_in(layout.decisions("batch").parent, ".jsonl")
+    files = layout.decisions("batch").parent.glob("*.jsonl")
+    decided = {file.stem: version_of(file) for file in files}
     return {
         batch: hash_text(f"{fingerprint} {decided.get(batch)}")[:16]
         for batch, fingerprint in corpus.listing_fingerprints(batches).items()

@@ -313,9 +313,9 @@ def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawP
 def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPair]:
     """Read the rows of a file as raw pairs, each with its number and the hash of its bytes."""
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)
-    has_types = bool(file.types)  # Parquet
-    is_csv = unit_of(path.name) == "row" and not has_types
-    fault = fault_of_names(file.columns) if (is_csv or has_types) and file.columns else None
+    is_parquet = path.suffix.lower() == ".parquet"
+    is_csv = unit_of(path.name) == "row" and not is_parquet
+    fault = fault_of_names(file.columns) if (is_csv or is_parquet) and file.columns else None
     if fault is not None:
         location = f"{path} row 1" if is_csv else str(path)
         raise InputError(f"{location}: {fault.detail}; rename or add columns")
@@ -323,7 +323,7 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
     pairs = []
     for row in file.rows:
         value, row_bytes = row.value, row.written
-        if has_types and not row_bytes:
+        if is_parquet:
             row_bytes = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
             if len(row_bytes) > limits.max_line_bytes:
                 value = too_long(limits)

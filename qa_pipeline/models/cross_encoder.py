@@ -78,8 +78,7 @@ class EntailmentModel(ModelFolder):
 
     def check(self) -> None:
         """Raise a SettingsError without a tokenizer and the configuration of a trained classifier."""
-        if not (self.folder / "tokenizer.json").is_file():
-            raise self.refused("it has no tokenizer.json; load its tokenizer with transformers and save it")
+        _ = self.tokenizer
         architectures = self.config.get("architectures") or []
         if not any(str(name).endswith("ForSequenceClassification") for name in architectures):
             raise self.refused(
@@ -129,7 +128,7 @@ class EntailmentModel(ModelFolder):
         check_device(self.precision)
         dtype = torch.bfloat16 if self.precision.endswith("bfloat16") else torch.float32
         try:
-            with quiet_transformers(warnings=False):
+            with quiet_transformers():
                 model: CrossEncoder = CrossEncoder(
                     str(self.folder),
                     device=device_of(self.precision),

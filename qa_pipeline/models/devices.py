@@ -114,17 +114,15 @@ def compute_by_length(
 
 
 @contextmanager
-def quiet_transformers(*, warnings: bool = True) -> Iterator[None]:
-    """Silence progress bars of transformers, and optionally its warnings."""
+def quiet_transformers() -> Iterator[None]:
+    """Silence progress bars and warnings of transformers."""
     from transformers.utils import logging as messages
 
-    bars, verbosity = messages.is_progress_bar_enabled(), messages.get_verbosity()
+    verbosity = messages.get_verbosity()
     messages.disable_progress_bar()  # type: ignore[no-untyped-call]
-    if not warnings:
-        messages.set_verbosity_error()  # type: ignore[no-untyped-call]
+    messages.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         messages.set_verbosity(verbosity)
-        if bars:
-            messages.enable_progress_bar()  # type: ignore[no-untyped-call]
+        messages.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -83,12 +83,11 @@ BATCH_SIZE = 32
 class SentenceEncoder(FileTokenCounter):
     """A sentence-transformers model; its weights load at the first text.
 
-    `precision` is the arithmetic of torch, with its device. `batch_size` applies to a CPU.
+    `precision` is the arithmetic of torch, with its device.
     """
 
     files: ModelFiles
     precision: str
-    batch_size: int = BATCH_SIZE
 
     @property
     def model(self) -> str:
@@ -114,7 +113,7 @@ class SentenceEncoder(FileTokenCounter):
         on_gpu = device_of(self.precision) == "cuda"
         vectors = compute_by_length(
             lengths,
-            lambda length: GPU_TOKENS // length if on_gpu else self.batch_size,
+            lambda length: GPU_TOKENS // length if on_gpu else BATCH_SIZE,
             lambda rows: self._encode_batch(inputs, rows),
             self._workers,
         )

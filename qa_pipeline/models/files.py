@@ -17,7 +17,6 @@ from qa_pipeline.storage.hashes import hash_file, hash_text
 
 FILE_PATTERNS = ("*.safetensors", "*.json", "*.txt", "*.model")
 """Weights, configuration and vocabularies: the files to download, and the files that affect a result."""
-PICKLED_WEIGHTS = "pytorch_model.bin"
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 UNLIMITED = 1_000_000
@@ -61,8 +60,11 @@ class ModelFolder:
             raise SettingsError(f"model {self.name}: {path.name} is not JSON: {error}") from error
 
     def read_tokenizer(self) -> Tokenizer:
-        """Return a new tokenizer without truncation or padding, independent of other users."""
-        tokenizer = Tokenizer.from_str((self.folder / "tokenizer.json").read_text(encoding="utf-8"))
+        """Return a new tokenizer without truncation or padding; raises a SettingsError if it is missing."""
+        path = self.folder / "tokenizer.json"
+        if not path.is_file():
+            raise SettingsError(f"model {self.name} has no tokenizer.json; save it with transformers")
+        tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -146,26 +148,17 @@ class ModelFiles(ModelFolder):
 
     def check(self) -> None:
         """Raise a SettingsError for pickled weights, custom code and altered packaged files."""
-        for kind, path in self._modules():
-            if not kind.startswith("sentence_transformers."):
-                raise SettingsError(f"embedding model {self.name} requires running its own code: {kind!r}")
-            folder = self.folder / path
-            if (folder / PICKLED_WEIGHTS).is_file() and not any(folder.glob("*.safetensors")):
-                raise SettingsError(f"embedding model {self.name}: {PICKLED_WEIGHTS} must become safetensors")
+        modules = self.read_json("modules.json") or []  # by default a single transformer
+        for kind in (module["type"] if isinstance(module, dict) else module for module in modules):
+            if not str(kind).startswith("sentence_transformers."):
+                raise SettingsError(f"embedding model {self.name}: modules.json names other code: {kind!r}")
         if not any(self.folder.rglob("*.safetensors")):
             raise SettingsError(f"embedding model {self.name}: no safetensors in {self.folder}")
+        for pickled in self.folder.rglob("pytorch_model.bin"):
+            if not any(pickled.parent.glob("*.safetensors")):
+                raise SettingsError(f"embedding model {self.name}: {pickled.name} must become safetensors")
         if self.packaged:
             check_packaged(self.folder, *EMBEDDED_SHA256)
-
-    def _modules(self) -> list[tuple[str, str]]:
-        """Return class and sub-folder of each module; by default a single transformer."""
-        entries = self.read_json("modules.json") or [
-            {"type": "sentence_transformers.Transformer", "path": ""}
-        ]
-        try:
-            return [(str(entry["type"]), str(entry["path"])) for entry in entries]
-        except (TypeError, KeyError) as error:
-            raise SettingsError(f"embedding model {self.name}: modules.json is malformed: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,11 +187,8 @@ def load_token_counter(settings: EmbeddingSettings) -> FileTokenCounter:
 
 def token_counter(files: ModelFiles) -> FileTokenCounter:
     """Load the model's tokenizer without its weights; raises a SettingsError."""
-    path = files.folder / "tokenizer.json"
-    if not path.is_file():
-        raise SettingsError(f"embedding model {files.name} has no tokenizer.json, which chunking needs")
     if files.packaged:
-        check_packaged(files.folder, path.name)
+        check_packaged(files.folder, "tokenizer.json")
     return FileTokenCounter(files.window, files.read_tokenizer())
 
 

@@ -73,8 +73,6 @@ class VectorCache:
                 part = distinct[start : start + _LOOKUP]
                 marks = ", ".join("?" * len(part))
                 for name, blob in connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part)):
-                    if len(blob) % _LITTLE_ENDIAN.itemsize:
-                        raise sqlite3.DatabaseError("a vector is truncated")
                     vectors[name] = np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
         return vectors
 
@@ -100,7 +98,7 @@ class VectorCache:
                 if self._connection is None:
                     self._connection = self._open()
                 yield self._connection
-            except sqlite3.Error as error:
+            except (sqlite3.Error, ValueError) as error:  # ValueError: a vector is truncated
                 raise StorageError(
                     f"vector cache {self.path} cannot be used: {error}; if it is damaged, delete it "
                     f"(vectors are then computed again)"
@@ -109,15 +107,11 @@ class VectorCache:
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, check_same_thread=False)
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            # A power cut may lose the last commit, one batch of computing; a sync per commit is not worth it.
-            connection.execute("PRAGMA synchronous = NORMAL")
-            with connection:
-                connection.execute(_SCHEMA)
-        except sqlite3.Error:
-            connection.close()
-            raise
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A power cut may lose the last commit, one batch of computing; a sync per commit is not worth it.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        with connection:
+            connection.execute(_SCHEMA)
         return connection
 
 
@@ -207,8 +201,6 @@ class ChunkVectors:
 
     def cosines(self, vector: Vectors, chunk_ids: Sequence[str]) -> list[float]:
         """Return the cosine between a vector and each chunk."""
-        return [float(value) for value in self.matrix(chunk_ids) @ vector] if chunk_ids else []
-
-    def matrix(self, chunk_ids: Sequence[str]) -> Vectors:
-        """Return the vectors of chunks, a row per chunk."""
-        return np.stack([self._vectors[i] for i in chunk_ids]) if chunk_ids else NO_VECTORS
+        if not chunk_ids:
+            return []
+        return [float(value) for value in np.stack([self._vectors[i] for i in chunk_ids]) @ vector]

@@ -40,6 +40,8 @@ _ERROR = 0.01
 """Probability that the interval of a day misses its mean; the hours of a day share it."""
 _HOURS = 24
 """Tests a day of an hourly metric."""
+HOURLY = frozenset({"grounding"})
+"""Metrics that are tested per hour (UTC) instead of per day."""
 
 
 def alerts_of(levels: pl.DataFrame, drift: pl.DataFrame, since: date = date.min) -> list[dict[str, Any]]:
@@ -77,7 +79,7 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
     ordered = ordered.with_columns(*missing, hour=pl.col("time").dt.hour())
     levels: list[dict[str, Any]] = []
     for side, metric, limit in limits:
-        hourly = metric in settings.alerts.hourly
+        hourly = metric in HOURLY
         parts = ordered.drop_nulls("hour") if hourly else ordered.with_columns(hour=None)
         for (day, hour), part in parts.group_by("day", "hour", maintain_order=True):
             scores = part[metric].drop_nulls().to_numpy()

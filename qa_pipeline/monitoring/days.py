@@ -36,14 +36,18 @@ BASE = pl.Schema(
 """Columns of every scored row, before the metrics. `errors` is 1 for a failed request."""
 
 
+METRICS = ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance")
+"""Metrics of each logged answer, computed without a language model."""
+
+
 def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score:
-    """Return a function that scores rows by `monitoring.metrics` with the local steps."""
+    """Return a function that scores rows by `METRICS` with the local steps."""
     # heavy, and only scoring needs them
     from qa_pipeline.evaluation.metrics.means import Means
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.running import evaluate, with_claims_split_by
 
-    metrics = chosen_metrics(settings.monitoring.metrics)
+    metrics = chosen_metrics(METRICS)
     means = Means(Resources(with_claims_split_by(settings), embedder=embedder))
 
     def score(rows: pl.DataFrame) -> pl.DataFrame:

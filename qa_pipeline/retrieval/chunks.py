@@ -178,7 +178,10 @@ def _cut(
             too_long.append(draft)
     packed: list[tuple[_Section, int, int]] = []
     for draft in too_long:
-        packed += _packed(draft.section, counter, bound, settings.overlap_tokens)
+        section = draft.section
+        room = max(bound - section.path_tokens, 1)  # if tokens are counted separately
+        spans = pack_section(section.text, section.heading_end, section.language, counter.tokenizer, room)
+        packed += [(section, start, end) for start, end in spans]
     waiting = _counted(packed, counter)
     while waiting:
         again: list[tuple[_Section, int, int]] = []
@@ -197,16 +200,6 @@ def _counted(spans: Sequence[tuple[_Section, int, int]], counter: TokenCounter) 
     texts = [index_text(section.path, section.text[start:end]) for section, start, end in spans]
     counts = counter.count(texts) if texts else []
     return [_Draft(*span, tokens) for span, tokens in zip(spans, counts, strict=True)]
-
-
-def _packed(
-    section: _Section, counter: TokenCounter, bound: int, overlap: int
-) -> Iterator[tuple[_Section, int, int]]:
-    """Yield spans of a section that fit the limit if their tokens are counted separately."""
-    room = max(bound - section.path_tokens, 1)
-    shared = min(overlap, room // 2)
-    spans = pack_section(section.text, section.heading_end, section.language, counter.tokenizer, room, shared)
-    yield from ((section, start, end) for start, end in spans)
 
 
 def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[tuple[_Section, int, int]]:

@@ -4,7 +4,7 @@ Each section is split separately, so that an edit leaves the chunks of other sec
 linear in the length of the section.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -41,13 +41,10 @@ class _Segment:
     """True if the segment continues the sentence of the previous segment."""
 
 
-def pack_section(
-    text: str, heading_end: int, language: str, tokenizer: Tokenizer, room: int, shared: int = 0
-) -> list[Span]:
+def pack_section(text: str, heading_end: int, language: str, tokenizer: Tokenizer, room: int) -> list[Span]:
     """Split a section into even spans of at most `room` tokens, as few as possible.
 
-    `heading_end` is the end of its heading line, or 0. A span starts with up to `shared` tokens of the
-    previous span, in whole sentences or lines.
+    `heading_end` is the end of its heading line, or 0.
     """
     uncounted = list(_find_segments(text, heading_end, language))
     encodings = tokenizer.encode_batch(
@@ -62,7 +59,7 @@ def pack_section(
             segments.append(counted)
         else:
             segments += _split_segment(counted, starts, text, room)
-    return list(_pack(segments, room, shared))
+    return list(_pack(segments, room))
 
 
 def _find_segments(text: str, heading_end: int, language: str) -> Iterator[_Segment]:
@@ -134,28 +131,18 @@ def _split_segment(segment: _Segment, starts: Sequence[int], text: str, room: in
         first, begin = last, end
 
 
-def _pack(segments: Sequence[_Segment], room: int, shared: int) -> Iterator[Span]:
-    """Yield spans of consecutive segments; each span repeats up to `shared` tokens of the previous span."""
+def _pack(segments: Sequence[_Segment], room: int) -> Iterator[Span]:
+    """Yield spans of consecutive segments."""
     tokens_before = list(accumulate((segment.tokens for segment in segments), initial=0))
-    begin = first = 0  # the first segment of a span, and its first new segment
+    first = 0
     while first < len(segments):
-        most = room - shared if first else room
         end = len(segments)
         remaining = tokens_before[end] - tokens_before[first]
-        if remaining > most and first + 1 < len(segments):
-            aim = remaining / ceil(remaining / most)
-            end = _best_end(segments, tokens_before, first, most=most, aim=aim)
-        yield segments[begin].start, segments[end - 1].end
-        # the next span goes back by up to `shared` tokens
-        begin = max(bisect_left(tokens_before, tokens_before[end] - shared), begin + 1)
+        if remaining > room and first + 1 < len(segments):
+            aim = remaining / ceil(remaining / room)
+            end = _best_end(segments, tokens_before, first, most=room, aim=aim)
+        yield segments[first].start, segments[end - 1].end
         first = end
-        if first == len(segments):
-            return
-        # a span begins with a whole sentence, and has room for its first new segment
-        while begin < first and (
-            segments[begin].is_inside or tokens_before[first + 1] - tokens_before[begin] > room
-        ):
-            begin += 1
 
 
 def _best_end(

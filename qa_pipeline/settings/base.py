@@ -1,6 +1,5 @@
 """Base of all setting groups, and readers for settings files, the environment and the command line."""
 
-import difflib
 import json
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -8,25 +7,22 @@ from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
-from yaml import BaseLoader, SafeLoader
-from yaml.composer import Composer
 
 from qa_pipeline.errors import SettingsError
 
 
-class _WithoutAliases(Composer):
-    """Refuse aliases, which can multiply."""
+class PlainLoader(yaml.BaseLoader):
+    """A YAML loader for strings, lists, mappings and null; aliases and repeated names are errors.
+
+    Numbers and dates stay strings: 1.10 may be a title, and `no` a language.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Return the next node, or raise an error for an alias."""
-        if self.check_event(yaml.AliasEvent):  # type: ignore[attr-defined]
-            mark = self.peek_event().start_mark  # type: ignore[attr-defined]
+        """Return the next node, or raise an error for an alias, since aliases can multiply."""
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise _yaml_problem("aliases are not read; write the value again", mark)
         return super().compose_node(parent, index)
-
-
-class PlainLoader(_WithoutAliases, SafeLoader):
-    """A YAML loader for plain values that refuses repeated names and aliases."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """Return a mapping, or raise an error for a repeated name."""
@@ -38,24 +34,21 @@ class PlainLoader(_WithoutAliases, SafeLoader):
                 names.add(key.value)
         return super().construct_mapping(node, deep)
 
+    def construct_scalar(self, node: yaml.ScalarNode) -> Any:
+        """Return a string, or None for a value that is empty or null and without quotes."""
+        return None if node.style is None and node.value in ("", "~", "null") else str(node.value)
 
-class StringLoader(_WithoutAliases, BaseLoader):
-    """A YAML loader that leaves every value a string, such as a title of 1.10."""
 
-
-def read_yaml(text: str, loader: type[PlainLoader | StringLoader] = PlainLoader) -> Any:
-    """Return the value of a YAML text.
+def read_yaml(text: str) -> Any:
+    """Return the strings, lists and mappings of a YAML text.
 
     Raises:
         yaml.YAMLError: the text is not plain YAML; a `MarkedYAMLError` names the line.
     """
     try:
-        return yaml.load(text, Loader=loader)  # noqa: S506 - safe loaders only
+        return yaml.load(text, Loader=PlainLoader)  # noqa: S506 - constructs strings only
     except RecursionError as error:
         raise yaml.YAMLError("it is nested too deep") from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # raised by PyYAML for values such as `!!int ""`, `!!bool x` and the date 2024-13-45
-        raise yaml.YAMLError(f"a value does not fit its type: {error}") from error
 
 
 def _yaml_problem(problem: str, mark: Any) -> yaml.MarkedYAMLError:
@@ -155,19 +148,14 @@ def _value(path: str, text: str) -> Any:
         raise SettingsError(f"--set {path}: {text} is not valid JSON: {error}") from error
 
 
-def explain(error: ValidationError, names: Sequence[str]) -> str:
-    """Return the problem of each setting on a single line.
-
-    Values are omitted, since they may be secret. An unknown name is followed by the most similar of `names`.
-    """
+def explain(error: ValidationError) -> str:
+    """Return the problem of each setting on a single line, without values, since they may be secret."""
     lines = []
     for problem in error.errors(include_url=False, include_input=False, include_context=False):
         name = ".".join(map(str, problem["loc"]))
         text = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
-            similar = difflib.get_close_matches(name, names, n=1)
-            advice = f"did you mean {similar[0]}?" if similar else "qa-pipeline settings lists all"
-            lines.append(f"setting {name} is unknown; {advice}")
+            lines.append(f"setting {name} is unknown; qa-pipeline settings lists all")
         else:
             lines.append(f"setting {name}: {text}" if name else text)
     return "; ".join(lines)

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field, SecretStr, field_serializer, field_validator, model_validator
+from pydantic import Field, SecretStr, field_serializer, model_validator
 
 from qa_pipeline.settings.base import PREFIX, Group
 
@@ -26,11 +26,6 @@ class MaskingSettings(Group):
     """Secret of at least 16 characters from which tokens are derived, so that they cannot be traced back."""
     kinds: tuple[MaskedKind, ...] = MASKED_KINDS
     """Kinds of items to find."""
-
-    @field_validator("action", mode="before")
-    @classmethod
-    def _off_from_yaml(cls, value: object) -> object:
-        return "off" if value is False else value  # YAML reads `off` as false
 
     @model_validator(mode="after")
     def _check_key_and_kinds(self) -> "MaskingSettings":
@@ -78,14 +73,3 @@ class ChunkingSettings(Group):
 
     max_tokens: int = Field(768, ge=16)
     """Most tokens of a chunk; the embedding model's window may lower it."""
-    overlap_tokens: int = Field(0, ge=0)
-    """Most tokens that a chunk repeats from the previous chunk, in whole sentences or rows."""
-
-    @model_validator(mode="after")
-    def _check_overlap(self) -> "ChunkingSettings":
-        if self.overlap_tokens > self.max_tokens // 2:
-            raise ValueError(
-                f"chunking.overlap_tokens is {self.overlap_tokens}, more than half of chunking.max_tokens "
-                f"({self.max_tokens}); lower it, or raise max_tokens"
-            )
-        return self

@@ -1,7 +1,6 @@
 """Settings of language models: provider and model by role, speed, budget and reply store."""
 
 import ipaddress
-import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -24,15 +23,12 @@ SERVERS: dict[str, dict[str, Any]] = {
     "vllm": {"base_url": "http://127.0.0.1:8000/v1", "workers": 32},
 }
 """Servers with their default settings. Ollama and llama.cpp process a single call at a time by default."""
-SMALL_BELOW = 4.0
-"""Billions of weights below which a model gets the small profile, if its name contains its size."""
-_WEIGHTS = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d{1,2})?)([bm])(?![^\W_])", re.IGNORECASE)
 HOSTED_SECONDS, LOCAL_SECONDS = 120.0, 600.0
 """Time limits of a try; a model on a CPU writes about 5 tokens a second."""
 
 
 def with_server(values: Any, fields: Collection[str]) -> Any:
-    """Return settings with the defaults of a named server and of a small model, for a group with `fields`."""
+    """Return settings with the defaults of a named server, for a group with `fields`."""
     if not isinstance(values, dict):  # validation reports it
         return values
     is_main = "profile" in fields  # llm itself, not a role below it
@@ -45,15 +41,7 @@ def with_server(values: Any, fields: Collection[str]) -> Any:
     if provider in SERVERS:
         defaults = {name: value for name, value in SERVERS[provider].items() if name in fields}
         filled = {**defaults, **values, "provider": "openai"}
-    if is_main and is_small(str(values.get("model", ""))):
-        filled.setdefault("profile", "small")
     return filled
-
-
-def is_small(model: str) -> bool:
-    """Return True if a model's name contains a size below `SMALL_BELOW`, as in `Llama-3.2-3B`."""
-    sizes = [float(size) / (1 if unit in "bB" else 1000) for size, unit in _WEIGHTS.findall(model)]
-    return bool(sizes) and max(sizes) < SMALL_BELOW
 
 
 class ModelSettings(Group):
@@ -141,9 +129,8 @@ class LLMSettings(ModelSettings):
     """The language models."""
 
     profile: Profile = "standard"
-    """small: short prompts with an example, and one question a call. It is the default if the model's name
-    contains a size below 4 billion weights, such as qwen2.5:1.5b. quality: each answer is drafted twice from
-    the retrieved passages, and solved again from its quotes."""
+    """small: short prompts with an example, and one question a call, for models below 4 billion weights.
+    quality: each answer is drafted twice from the retrieved passages, and solved again from its quotes."""
     prompts: Path | None = None
     """Folder of own prompts: LANGUAGE/NAME.md, with the names and placeholders of the package."""
     verifier: RoleSettings = RoleSettings()
@@ -199,10 +186,8 @@ def is_loopback(url: str) -> bool:
 def same_model_warning(settings: LLMSettings) -> str | None:
     """Return a warning if a hosted model judges its own answers."""
     generator, judge = settings.generator, settings.reviewer("judge")
-    differs = (
-        judge.model_copy(update=generator.model_dump(include={"provider", "model", "base_url"})) != judge
-    )
-    if judge.provider not in HOSTED or differs:
+    own = (generator.provider, generator.model, generator.base_url)
+    if judge.provider not in HOSTED or own != (judge.provider, judge.model, judge.base_url):
         return None
     return (
         f"{judge.provider}/{judge.model} judges its own answers, and models prefer those: set "

@@ -11,7 +11,6 @@ from typing import cast
 from qa_pipeline.storage.object_stores import STORES, store_of, stored_path
 
 _LOCAL = frozenset({"file", "local"})
-_EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "abfss": "azure"}
 _NO_USERS = frozenset({"http", "https"})
 _ADDRESS = "://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
@@ -83,8 +82,6 @@ def _check_scheme(scheme: str) -> None:
     try:
         get_filesystem_class(scheme or "no scheme")
     except ImportError as error:
-        extra = _EXTRAS.get(scheme)
-        advice = f"pip install 'qa-pipeline[{extra}]'" if extra else str(error)
-        raise ValueError(f"{scheme}:// needs a package that is not installed: {advice}") from error
+        raise ValueError(f"{scheme}:// needs a package that is not installed: {error}") from error
     except ValueError as error:
         raise ValueError(f"{scheme}:// is unknown; name a local folder or an s3:// address") from error

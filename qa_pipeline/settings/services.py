@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr
 
 from qa_pipeline.settings.base import Group
 
@@ -19,18 +19,9 @@ class AlertSettings(Group):
     """Lower limits of means, by metric."""
     above: dict[str, float] = Field({ERRORS: 0.05})
     """Upper limits of means, by metric; errors is the share of failed requests."""
-    hourly: tuple[str, ...] = ("grounding",)
-    """Metrics that are tested per hour (UTC) instead of per day."""
     urls: tuple[SecretStr, ...] = ()
     """Apprise addresses for messages of the sensor `alerts`, such as mailto://user:password@host or
     slack://tokens; needs the alerts extra."""
-
-    @model_validator(mode="after")
-    def _check_hourly(self) -> "AlertSettings":
-        unknown = set(self.hourly) - {*self.below, *self.above}
-        if unknown:
-            raise ValueError(f"hourly names {', '.join(sorted(unknown))}, which have no limit below or above")
-        return self
 
 
 class MonitoringSettings(Group):
@@ -40,10 +31,6 @@ class MonitoringSettings(Group):
     """Folder of logs that an Observer writes and the asset production_quality reads."""
     share: float = Field(0.05, ge=0, le=1)
     """Share of requests that an Observer records, chosen by a hash of their id."""
-    metrics: tuple[str, ...] = Field(
-        ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance"), min_length=1
-    )
-    """Metrics of eval run for each logged answer, computed without a language model."""
     spans: bool = False
     """Emit an OpenTelemetry span for each stage of a batch; needs the otel extra and a configured SDK."""
     alerts: AlertSettings = AlertSettings()

@@ -36,10 +36,10 @@ from qa_pipeline.settings.generation import (
     GenerationSettings,
     RetrievalSettings,
 )
-from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning, with_server
+from qa_pipeline.settings.llm import LLMSettings, with_server
 from qa_pipeline.settings.location import local_folder, location_of, output_folder
 from qa_pipeline.settings.services import MonitoringSettings, ReviewSettings
-from qa_pipeline.settings.thresholds import check_models
+from qa_pipeline.settings.thresholds import check_fitted
 from qa_pipeline.settings.verification import (
     CanarySettings,
     JudgingSettings,
@@ -169,8 +169,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _check_thresholds(self) -> "Settings":
-        if self.verification.thresholds is not None:
-            check_models(self.verification.thresholds, entailment=self.verification.entailment.model)
+        check_fitted(self.verification.fitted, self.verification.entailment.model)
         return self
 
     @classmethod
@@ -211,30 +210,12 @@ def load_settings(**overrides: Any) -> Settings:
     try:
         settings = Settings(**overrides)
     except ValidationError as error:
-        names = [path for path, _ in setting_fields(Settings)]
-        raise SettingsError(explain(error, names)) from None
+        raise SettingsError(explain(error)) from None
     except UnreadableSourceError as error:
         raise SettingsError(f"{error}; name one setting, such as {PREFIX}LLM__WORKERS=20") from None
     if settings.private:
         os.umask(PRIVATE_UMASK)
     return settings
-
-
-def check_model(settings: Settings, model: str | None) -> None:
-    """Refuse a model on the command line that the configured provider would ignore."""
-    if model is not None and not settings.llm.hosted_models:
-        raise SettingsError(
-            f"--model {model} would not be used: the provider is {settings.llm.provider}; "
-            f"add --provider {' or --provider '.join(HOSTED)}"
-        )
-
-
-def notes(settings: Settings) -> list[str]:
-    """Return a sentence for each setting with a surprising effect."""
-    same_model = same_model_warning(settings.llm) if settings.judging.enabled else None
-    verification = settings.verification
-    unused = check_models(verification.thresholds, entailment=verification.entailment.model)
-    return [note for note in (same_model, unused) if note is not None]
 
 
 MASK = "********"

@@ -8,11 +8,9 @@ from pydantic import Field, field_validator, model_validator
 
 from qa_pipeline.settings.base import Decides, Group
 from qa_pipeline.settings.thresholds import Thresholds, read_thresholds
-from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.hashes import hash_json
 
 SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
-MOST_SPLITS = 16
-"""Most splits, since each adds a file per format; more than train, validation and test is rare."""
 
 
 class EntailmentSettings(Group):
@@ -62,8 +60,7 @@ class VerificationSettings(Group):
 
     def thresholds_named(self, fitted: Thresholds) -> str:
         """Return `thresholds_id` for other fitted thresholds."""
-        values = self.model_dump_json(exclude={"thresholds", "entailment"})
-        return f"{fitted.full_id}-{hash_text(values)[:12]}"
+        return f"{fitted.full_id}-{hash_json(self.deciding_values())[:12]}"
 
     def deciding_values(self) -> dict[str, Any]:
         """Return the settings behind `thresholds_id`, without the fitted thresholds, as JSON values."""
@@ -122,8 +119,7 @@ class JudgingSettings(Group):
     @property
     def thresholds_id(self) -> str:
         """Hash all deciding settings; parameters of the judge's calls are excluded."""
-        deciding = self.model_dump_json(exclude={"enabled", "temperature"})
-        return "default-" + hash_text(deciding)[:12]
+        return f"default-{hash_json(self.deciding_values())[:12]}"
 
     def deciding_values(self) -> dict[str, Any]:
         """Return the settings behind `thresholds_id`, as JSON values."""
@@ -175,6 +171,4 @@ class ReleaseSettings(Group):
             raise ValueError(
                 f"splits need names of lowercase letters, digits and _, and shares above 0, not {splits}"
             )
-        if len(splits) > MOST_SPLITS:
-            raise ValueError(f"at most {MOST_SPLITS} splits are possible, not {len(splits)}")
         return splits

@@ -7,10 +7,10 @@ import shutil
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from qa_pipeline.errors import StorageError
 from qa_pipeline.storage.object_stores import ChangedMeanwhileError, store_of
@@ -189,43 +189,19 @@ def local_copy(folder: Path) -> Iterator[Path]:
         yield copy
 
 
-Version = tuple[int | str, int]
-"""The modification time in ns, or a hash from the store, and the size in bytes. A write changes them."""
+Version = tuple[float, int]
+"""The time of modification and the size in bytes. A write changes them."""
 
 
 def version_of(path: Path) -> Version | None:
     """Return the version of a file, None if it does not exist; raises a StorageError."""
     try:
-        if remote := store_of(path):
-            store, name = remote
-            return _stamp(store.info(name))
         status = path.stat()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _failed(f"read {path}", error) from error
-    return status.st_mtime_ns, status.st_size
-
-
-def versions_in(folder: Path, suffix: str) -> dict[str, Version]:
-    """Return the version of each file in a folder, by its name without the suffix, from a single listing."""
-    if remote := store_of(folder):
-        store, name = remote
-        entries = store.find(name, detail=True)
-        versions = {path.rpartition("/")[2]: _stamp(entry) for path, entry in entries.items()}
-    elif folder.is_dir():
-        with os.scandir(folder) as scanned:
-            files = [(entry.name, entry.stat()) for entry in scanned if entry.name.endswith(suffix)]
-        versions = {name: (status.st_mtime_ns, status.st_size) for name, status in files}
-    else:
-        return {}
-    visible = [name for name in versions if name.endswith(suffix) and not name.startswith(".")]
-    return {name.removesuffix(suffix): versions[name] for name in visible}
-
-
-def _stamp(info: Mapping[str, Any]) -> Version:
-    names = ("ETag", "etag", "md5Hash", "created")  # content hashes first
-    return str(next((info[name] for name in names if info.get(name)), "")), int(info.get("size") or 0)
+    return status.st_mtime, status.st_size
 
 
 def _open_draft(path: Path) -> tuple[Path, BinaryIO]:

@@ -13,30 +13,16 @@ _FORBIDDEN = frozenset('/\\:*?"<>|,[]')
 
 def check_batch_name(name: str) -> None:
     """Raise a CorpusError unless a name is valid as a folder on every system and as a partition key."""
-    problem = name_problem(name)
-    if problem:
-        raise CorpusError(refusal(name, problem))
-
-
-def refusal(name: str, problem: str) -> str:
-    """Return the error message for an invalid name."""
-    return f"batch name {name!r} cannot be used: {problem}; rename the folder"
-
-
-def name_problem(name: str) -> str | None:
-    """Return the rule that a name breaks; None if the name is valid."""
     length = len(name.encode("utf-8", "surrogatepass"))
-    rules = (
-        (not name, "it is empty"),
-        (length > _LONGEST_NAME, f"it is longer than {_LONGEST_NAME} bytes"),
-        (name.startswith("."), "it starts with a dot"),
-        (name.endswith(".") or "..." in name, "it ends with a dot or holds three in a row"),
-        (name != name.strip(), "it starts or ends with a space"),
-        (not name.isprintable(), "it holds control or invisible characters"),
-        (not _FORBIDDEN.isdisjoint(name), f"it holds one of {' '.join(sorted(_FORBIDDEN))}"),
-        (not unicodedata.is_normalized("NFC", name), "its accents are not composed (NFC)"),
+    is_plain = name.isprintable() and "..." not in name and _FORBIDDEN.isdisjoint(name)
+    has_edges = name != name.strip() or name.startswith(".") or name.endswith(".")
+    if 0 < length <= _LONGEST_NAME and is_plain and not has_edges and unicodedata.is_normalized("NFC", name):
+        return
+    raise CorpusError(
+        f"batch name {name!r} cannot be used: it may have 1 to {_LONGEST_NAME} bytes of printable text in "
+        f"Unicode's composed form (NFC), without {' '.join(sorted(_FORBIDDEN))} and three dots in a row, and "
+        "may not start or end with a dot or space; rename the folder"
     )
-    return next((problem for broken, problem in rules if broken), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +57,13 @@ class Layout:
         """Return the JSONL export of a batch."""
         return self._of_batch(self.out / "exports" / name, batch, ".jsonl")
 
-    @property
-    def withdrawals(self) -> Path:
-        """Return the folder of tombstones."""
-        return self.out / "withdrawn"
-
     def tombstone(self, batch: str) -> Path:
         """Return the tombstone of a withdrawn batch."""
-        return self._of_batch(self.withdrawals, batch, ".json")
-
-    @property
-    def origins(self) -> Path:
-        """Return the folder that records the corpus of each batch."""
-        return self.out / "origins"
+        return self._of_batch(self.out / "withdrawn", batch, ".json")
 
     def origin(self, batch: str) -> Path:
         """Return the file with the location of the corpus of a batch."""
-        return self._of_batch(self.origins, batch, ".txt")
+        return self._of_batch(self.out / "origins", batch, ".txt")
 
     def decisions(self, batch: str) -> Path:
         """Return the file of people's decisions about a batch. Unlike tables, it cannot be rebuilt."""

@@ -77,9 +77,7 @@ ROW_GROUP = 2000
 
 
 @contextmanager
-def appended_parquet(
-    path: Path, schema: pl.Schema, group: int = ROW_GROUP
-) -> Iterator[Callable[[pl.DataFrame], None]]:
+def appended_parquet(path: Path, schema: pl.Schema) -> Iterator[Callable[[pl.DataFrame], None]]:
     """Open a new Parquet file and yield a function that appends frames; raises OSError.
 
     About one row group is in memory at a time.
@@ -97,7 +95,7 @@ def appended_parquet(
     def append(frame: pl.DataFrame) -> None:
         if frame.height:
             waiting.append(frame.select(schema.names()).cast(schema))
-        if sum(each.height for each in waiting) >= group:
+        if sum(each.height for each in waiting) >= ROW_GROUP:
             flush()
 
     with pq.ParquetWriter(path, arrow, compression="zstd") as writer:

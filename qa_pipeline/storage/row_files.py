@@ -10,17 +10,12 @@ import io
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from qa_pipeline.errors import InputError
-
-if TYPE_CHECKING:  # heavy, and settings import this module
-    import polars as pl
-    import pyarrow
 
 MOST_COLUMNS = 2_000
 """Maximum number of columns. Larger headers are errors and would need memory for every row."""
@@ -69,13 +64,11 @@ class RowFile:
     """An open file of rows.
 
     Args:
-        columns: the columns of a table, or the fields of the first object.
-        types: the column types of Parquet; empty for other formats.
+        columns: the header of CSV, or the fields of the first object or Parquet row.
         rows: the rows, to read once. Reading them may raise `InputError`.
     """
 
     columns: Sequence[str]
-    types: "Mapping[str, pl.DataType]"
     rows: Iterator[FileRow]
 
 
@@ -107,19 +100,20 @@ def open_rows(
         content = _read_bytes(path, limits)
     elif len(content) > limits.max_bytes:
         raise _too_large(path, limits)
-    if suffix == ".parquet":
-        opened = _open_parquet(path, content, limits)
-    elif suffix in _SPREADSHEETS:
+    if suffix in _SPREADSHEETS:
         opened = _open_csv(path, _decode(path, content), known_columns)
+    elif suffix == ".parquet":
+        opened = _with_fields(_parquet_rows(path, content, limits))
+    elif suffix == ".json":
+        opened = _with_fields(_json_rows(path, _decode(path, content)))
     else:
-        rows = _json_rows(path, _decode(path, content)) if suffix == ".json" else _lines(content, limits)
-        opened = _with_fields(rows)
+        opened = _with_fields(_lines(content, limits))
     if len(opened.columns) > MOST_COLUMNS:
         raise InputError(f"{path} has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
     repeated = [name for name, times in Counter(opened.columns).items() if times > 1]
     if repeated:
         raise InputError(f"{path} row 1: column {repeated[0][:200]!r} occurs twice; rename one")
-    return RowFile(opened.columns, opened.types, _limited(path, opened.rows, limits))
+    return RowFile(opened.columns, _limited(path, opened.rows, limits))
 
 
 def json_lines(path: Path, limits: Limits) -> Iterator[FileRow]:
@@ -183,8 +177,8 @@ def _with_fields(rows: Iterator[FileRow]) -> RowFile:
     for row in rows:
         first.append(row)
         if isinstance(row.value, dict):
-            return RowFile(tuple(row.value), {}, chain(first, rows))
-    return RowFile((), {}, iter(first))
+            return RowFile(tuple(row.value), chain(first, rows))
+    return RowFile((), iter(first))
 
 
 def _lines(content: bytes, limits: Limits) -> Iterator[FileRow]:
@@ -233,7 +227,7 @@ def _open_csv(path: Path, text: str, known_columns: Collection[str]) -> RowFile:
     _, cells = next(records, (1, []))
     names = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, start=1)]
     header = [name.casefold() if name.casefold() in known_columns else name for name in names]
-    return RowFile(header, {}, _csv_rows(records, header))
+    return RowFile(header, _csv_rows(records, header))
 
 
 def _csv_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -262,38 +256,20 @@ def _csv_rows(records: Iterator[tuple[int, list[str]]], header: Sequence[str]) -
         yield FileRow(number, value, json.dumps(cells, ensure_ascii=False).encode())
 
 
-def _open_parquet(path: Path, content: bytes, limits: Limits) -> RowFile:
+def _parquet_rows(path: Path, content: bytes, limits: Limits) -> Iterator[FileRow]:
+    """Yield the rows of a Parquet file, whose size is checked as it is unpacked."""
     import polars as pl
     import pyarrow.parquet as pq
-
-    with _named_faults(path):
-        file = pq.ParquetFile(io.BytesIO(content))
-        types = pl.Schema(file.schema_arrow)
-        return RowFile(tuple(types), types, _table_rows(path, file.iter_batches(_BLOCK), limits))
-
-
-def _table_rows(path: Path, batches: "Iterator[pyarrow.RecordBatch]", limits: Limits) -> Iterator[FileRow]:
-    """Yield the rows of batches, whose size is checked as they are unpacked."""
-    import polars as pl
+    from pyarrow import ArrowException
 
     number, size, most = 0, 0, 4 * limits.max_bytes
-    with _named_faults(path):
-        for batch in batches:
+    try:
+        for batch in pq.ParquetFile(io.BytesIO(content)).iter_batches(_BLOCK):
             size += batch.nbytes  # the metadata of a file may state a smaller size
             if size > most:
                 raise InputError(f"{path} unpacks to more than {most} bytes; split it")
             for row in pl.DataFrame(batch).iter_rows(named=True):
                 number += 1
                 yield FileRow(number, row)
-
-
-@contextmanager
-def _named_faults(path: Path) -> Iterator[None]:
-    """Report the errors of pyarrow and polars as an `InputError` with the file."""
-    import polars as pl
-    from pyarrow import ArrowException
-
-    try:
-        yield
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise InputError(f"{path} is not a readable Parquet file; write it again") from error

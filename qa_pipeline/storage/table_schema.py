@@ -73,15 +73,11 @@ class Table:
     def problems(self, frame: pl.DataFrame) -> list[str]:
         """List all problems of `frame` with the schema; an empty list if it conforms."""
         expected, actual = self.schema, frame.schema
-        missing = [f"column {name} is missing" for name in expected if name not in actual]
-        unknown = [f"column {name} is unknown" for name in actual if name not in expected]
-        retyped = [
-            f"column {name} is {actual[name]}, expected {dtype}"
-            for name, dtype in expected.items()
-            if name in actual and actual[name] != dtype
-        ]
-        if missing or unknown or retyped:
-            return [*missing, *unknown, *retyped]
+        if differing := sorted(dict(expected.items() ^ actual.items())):
+            return [
+                f"column {name} is {actual.get(name, 'missing')}, expected {expected.get(name, 'none')}"
+                for name in differing
+            ]
         nulls = [
             f"column {column.name} has {count} nulls"
             for column in self.columns
@@ -158,22 +154,13 @@ class DocumentRow(TypedDict):
     batch: str
     path: str
     source_uri: str | None
-    licence: str | None
     content_sha256: str | None
-    size: int
     format: str | None
-    title: str | None
     text: str | None
     sections: list[SectionStruct]
     pages: list[PageStruct]
-    languages: list[dict[str, Any]]
-    left_out: list[dict[str, Any]]
-    masked: list[dict[str, Any]]
     declared: dict[str, Any] | None
-    near_duplicate_of: str | None
     status: str
-    reason: str | None
-    detail: str | None
 
 
 class ChunkRow(TypedDict):

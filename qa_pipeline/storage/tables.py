@@ -25,31 +25,20 @@ DOUBT = pl.Struct({"kind": pl.String(), **SPAN})
 LANGUAGE_SHARE = pl.Struct({"language": pl.String(), "share": pl.Float64()})
 DECLARED = pl.Struct(_texts("title", "language", "source_uri", "licence", "status"))
 CITATION = pl.Struct(
-    {
-        **_texts("raw", "document_id", "chunk_id", "quote"),
-        "number": pl.Int32(),
-        "resolution": pl.String(),
-    }
+    {**_texts("raw", "document_id", "chunk_id", "quote"), "number": pl.Int32(), "resolution": pl.String()}
 )
 QUOTE = pl.Struct(_texts("given", "kind"))
 UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
 MESSAGE = pl.Struct(_texts("role", "content"))
 MESSAGES = pl.List(MESSAGE)
-_PAGE_AND_QUOTE = {"page": pl.Int32(), "quote": pl.String()}
-EVIDENCE = pl.Struct(
-    {
-        **_texts("claim", "document_id", "chunk_id", "path", "content_sha256"),
-        **SPAN,
-        **_PAGE_AND_QUOTE,
-    }
-)
-MODEL_QUOTE = pl.Struct({**_texts("document_id", "content_sha256", "chunk_id"), **SPAN, **_PAGE_AND_QUOTE})
+_CITED = {**SPAN, "page": pl.Int32(), "quote": pl.String()}
+EVIDENCE = pl.Struct({**_texts("claim", "document_id", "chunk_id", "path", "content_sha256"), **_CITED})
+MODEL_QUOTE = pl.Struct({**_texts("document_id", "content_sha256", "chunk_id"), **_CITED})
 PROVENANCE = pl.Struct(
     {
         **_texts("origin", "generator", "prompt_hash", "judge", "thresholds_id"),
         "citation_quality": pl.Float64(),
-        "source_uris": STRINGS,
-        "licences": STRINGS,
+        **dict.fromkeys(("source_uris", "licences"), STRINGS),
     }
 )
 

@@ -71,16 +71,16 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     return made
 
 
-def validated(workspace: Workspace, folder: Path) -> tuple[str, list[tuple[str, str, str | None]]]:
-    """Validate one true and one false pair; return what is told, and how their claims were decided."""
+def validated(workspace: Workspace, folder: Path) -> list[tuple[str, str, str | None]]:
+    """Validate one true and one false pair; return how their claims were decided."""
     pairs = [
         {"question": "Where is the piano?", "answer": "The piano is located in the cellar."},
         {"question": "What happens to the mirror?", "answer": "The mirror burns in the chapel."},
     ]
     file = write_lines(folder / "pairs.jsonl", [{**pair, "sources": ["things.md"]} for pair in pairs])
-    ran = invoke("validate", file, "--corpus", workspace.corpus / "b", "--out", workspace.out)
+    invoke("validate", file, "--corpus", workspace.corpus / "b", "--out", workspace.out)
     claims = workspace.table("claim_verdicts", "b")
-    return ran.stderr, claims.select("verdict", "decided_by", "reason").rows()
+    return claims.select("verdict", "decided_by", "reason").rows()
 
 
 UNDECIDED = ("undecided", "no_step", "undecided_without_model")
@@ -96,15 +96,13 @@ def test_a_model_that_reaches_the_precision_decides_claims_of_later_runs(
     options = ("--data", labelled, "--target-precision", TARGET, "--out", out)
     ran = invoke("calibrate", *options)
     assert ran.code == OK, ran.stderr
-    assert "48 of 48" in ran.stdout
     artefact = read_thresholds(out)
     assert artefact.band.model_dump() == {"accept": 0.5, "reject": 0.5, "contradict": None}
     assert json.loads(invoke("calibrate", *options, "--json").stdout)["name"] == artefact.name
 
     monkeypatch.setenv("QA_PIPELINE_VERIFICATION__THRESHOLDS", str(out))
-    said, decided = validated(workspace, tmp_path)
-    assert "entailment model" not in said
-    assert decided == [("supported", "entailment", None), ("unsupported", "entailment", "not_entailed")]
+    decided = [("supported", "entailment", None), ("unsupported", "entailment", "not_entailed")]
+    assert validated(workspace, tmp_path) == decided
 
 
 def test_a_model_that_cannot_tell_is_refused_and_decides_nothing(
@@ -117,6 +115,4 @@ def test_a_model_that_cannot_tell_is_refused_and_decides_nothing(
     assert ran.code == FAILED
     assert "untrained@" in ran.stderr
     assert not out.exists()
-    said, decided = validated(workspace, tmp_path)
-    assert said.count("entailment model untrained") == 1
-    assert decided == [UNDECIDED, UNDECIDED]
+    assert validated(workspace, tmp_path) == [UNDECIDED, UNDECIDED]

@@ -12,11 +12,16 @@ from qa_pipeline_tests.monitoring.scored import FIRST, scored_rows
 
 def limits(**changed: Any) -> MonitoringSettings:
     """Settings of one limit, below 0.85, by the day."""
-    given = {"below": {"faithfulness": 0.85}, "above": {}, "hourly": (), **changed}
+    given = {"below": {"faithfulness": 0.85}, "above": {}, **changed}
     return MonitoringSettings(alerts=AlertSettings(**given))
 
 
-ONLY, HOURLY = limits(), limits(hourly=("faithfulness",))
+ONLY, HOURLY = limits(), limits(below={"grounding": 0.85})
+
+
+def as_grounding(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rename the scores, for a metric that is tested per hour."""
+    return rows.rename(lambda name: name.replace("faithfulness", "grounding"))
 
 
 def levels(rows: pl.DataFrame, settings: MonitoringSettings = ONLY) -> list[dict[str, Any]]:
@@ -48,7 +53,7 @@ def test_unknown_scores_are_no_rows() -> None:
 def test_one_bad_hour_alerts_though_its_day_is_fine() -> None:
     day = [1.0] * 600 + [0.2] * 60 + [1.0] * 600
     assert states(scored_rows([day])) == ["fine"]
-    found = levels(scored_rows([day]), HOURLY)
+    found = levels(as_grounding(scored_rows([day])), HOURLY)
     assert [one["hour"] for one in found if one["state"] == "alert"] == [10]
     assert [one["hour"] for one in found] == [*range(21)]
 
@@ -56,7 +61,7 @@ def test_one_bad_hour_alerts_though_its_day_is_fine() -> None:
 def test_rows_without_a_time_count_in_their_day_and_in_no_hour() -> None:
     rows = scored_rows([[0.2] * 50]).with_columns(time=pl.lit(None, pl.Datetime("us", "UTC")))
     assert states(rows) == ["alert"]
-    assert states(rows, HOURLY) == []
+    assert states(as_grounding(rows), HOURLY) == []
 
 
 def test_errors_alert_above_their_limit() -> None:
@@ -87,11 +92,6 @@ def test_the_promised_limits_alert_without_any_setting() -> None:
     }
 
 
-def test_an_hour_of_a_metric_without_a_limit_is_refused() -> None:
-    with pytest.raises(ValueError, match="latency"):
-        AlertSettings(hourly=("latency",))
-
-
 def by_likeness(rows: pl.DataFrame, likeness: int, rules: int) -> pl.DataFrame:
     steps = ["quotation"] * rules + ["similarity"] * likeness
     return rows.with_columns(faithfulness_decided_by=pl.lit(steps))
@@ -106,7 +106,7 @@ def test_a_figure_that_likeness_alone_decided_is_told_as_not_decided_good_or_bad
 
 def test_the_hours_of_a_day_that_are_not_decided_are_one_alert() -> None:
     rows = by_likeness(scored_rows([[0.1] * 300]), likeness=1, rules=0)
-    assert len(alerts(rows, HOURLY)) == 1
+    assert len(alerts(as_grounding(rows), HOURLY)) == 1
 
 
 def test_figures_mostly_decided_by_rules_raise_alerts() -> None:
@@ -121,4 +121,4 @@ def test_a_limit_of_a_metric_without_scores_is_shown_as_not_enough_rows() -> Non
 def test_the_limits_are_those_of_the_specification() -> None:
     limits = AlertSettings()
     assert limits.below == {"faithfulness": 0.85, "grounding": 0.80, "context_precision": 0.5}
-    assert (limits.above, limits.hourly) == ({"errors": 0.05}, ("grounding",))
+    assert limits.above == {"errors": 0.05}

@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS
+from qa_pipeline.monitoring import days
 from qa_pipeline.monitoring.days import (
     Score,
     day_file,
@@ -16,7 +18,6 @@ from qa_pipeline.monitoring.days import (
     score_day,
 )
 from qa_pipeline.monitoring.logs import Logs
-from qa_pipeline.settings.services import MonitoringSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 
@@ -70,7 +71,9 @@ def test_days_are_written_and_read_as_a_series_whatever_they_were_scored_by(tmp_
     assert read_days(out, last=DAY)["id"].to_list() == ["a"]
 
 
-def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_texts(tmp_path: Path) -> None:
+def test_answers_are_scored_by_each_metric_and_unknown_without_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tower = {"text": "The Eiffel Tower is 330 metres tall.", "document": "a"}
     asked = {"query": "How tall is it?", "answer": "The Eiffel Tower is 330 metres tall."}
     logs = logged(
@@ -78,8 +81,8 @@ def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_t
         {**asked, "id": "a", "contexts": [tower]},
         {**asked, "id": "b", "contexts": [{"text": None}]},
     )
-    watched = MonitoringSettings(metrics=("faithfulness", "hallucination"))
-    score = metric_scores(Settings(out=tmp_path, monitoring=watched), HashEmbedder())
+    monkeypatch.setattr(days, "METRICS", ("faithfulness", "hallucination"))
+    score = metric_scores(Settings(out=tmp_path), HashEmbedder())
     found = scored(logs, score)
     assert metrics_of(found) == ["errors", "faithfulness", "hallucination"]
     assert found["faithfulness"].to_list() == [1.0, None]

@@ -66,14 +66,3 @@ def _gaps(chunks: Sequence[Row], length: int) -> Iterator[Span]:
             yield place, chunk["char_start"]
         place = max(place, chunk["char_end"])
     yield place, length
-
-
-def overlap(chunks: Sequence[Row], counter: TokenCounter) -> list[int]:
-    """Tokens that each chunk repeats of the one before it."""
-    shared = [
-        before["text"][after["char_start"] - before["char_start"] :]
-        for before, after in pairwise(chunks)
-        if after["char_start"] < before["char_end"]
-    ]
-    (special,) = counter.count([""])
-    return [tokens - special for tokens in counter.count(shared)] if shared else []

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ from qa_pipeline_tests.retrieval.documents import (
     documents,
     section,
 )
-from qa_pipeline_tests.retrieval.laws import broken_chunks, overlap
+from qa_pipeline_tests.retrieval.laws import broken_chunks
 
 
 @given(st.lists(BLOCKS, max_size=3), CHOSEN)
@@ -31,9 +33,9 @@ def test_chunks_are_exact_ordered_within_bound_and_section_and_cover_the_text(
 
 
 @given(BLOCKS, CHOSEN)
-def test_neighbours_repeat_no_more_than_the_overlap(blocks: list[Block], chosen: ChunkingSettings) -> None:
-    shared = overlap(chunk(documents(blocks), chosen).to_dicts(), Counter())
-    assert max(shared, default=0) <= chosen.overlap_tokens
+def test_neighbours_share_no_text(blocks: list[Block], chosen: ChunkingSettings) -> None:
+    chunks = chunk(documents(blocks), chosen).to_dicts()
+    assert all(one["char_end"] <= other["char_start"] for one, other in pairwise(chunks))
 
 
 @given(st.lists(BLOCKS, max_size=3), BLOCKS, CHOSEN)

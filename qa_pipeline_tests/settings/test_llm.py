@@ -15,14 +15,3 @@ def test_the_name_of_a_server_stands_for_chat_completions_on_this_machine(server
 def test_a_role_may_be_on_a_server_of_its_own() -> None:
     judge = Settings(llm={"provider": "vllm", "model": "m", "judge": {"provider": "ollama"}}).llm.judge
     assert judge == RoleSettings(provider="openai", base_url=SERVERS["ollama"]["base_url"])
-
-
-@pytest.mark.parametrize(
-    "model", ["qwen2.5:1.5b", "Llama-3.2-3B-Instruct", "SmolLM2-360M", "a/qwen3-0.6b.gguf"]
-)
-def test_a_model_that_calls_itself_small_gets_the_small_profile(model: str) -> None:
-    settings = Settings(llm={"provider": "ollama", "model": model})
-    assert (settings.llm.profile, settings.retrieval.top_k) == ("small", 3)
-    assert (
-        Settings(llm={"provider": "ollama", "model": model, "profile": "standard"}).llm.profile == "standard"
-    )

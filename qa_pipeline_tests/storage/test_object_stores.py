@@ -17,7 +17,6 @@ from qa_pipeline.storage.files import (
     publish_folder,
     rewrite,
     version_of,
-    versions_in,
     work_folder,
     write_bytes,
 )
@@ -51,11 +50,6 @@ def test_what_is_written_is_listed_and_read_as_on_a_disk(out: Path) -> None:
     assert (path.is_file(), path.parent.is_dir(), path.parent.is_file()) == (True, True, False)
     assert (path.read_bytes(), path.read_text(encoding="utf-8")) == ("nåw\r\n".encode(), "nåw\n")
     assert version_of(path) not in (None, first)
-    listed = versions_in(path.parent, ".parquet")
-    assert listed.keys() == {path.stem}
-    write_bytes(path, b"again")
-    assert versions_in(path.parent, ".parquet") != listed
-    assert versions_in(out / "none", ".parquet") == {}
     with pytest.raises(FileNotFoundError):
         (out / "missing").read_bytes()
 

@@ -18,7 +18,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, hash_
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage.hashes import hash_json
-from qa_pipeline.storage.layout import check_batch_name, name_problem, refusal
+from qa_pipeline.storage.layout import check_batch_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,12 @@ class Corpus(ABC):
                 loose.append(path)
             elif entry.problem is not None:
                 refused[path] = f"{path} {entry.problem}"
-            elif problem := name_problem(name):
-                refused[path] = refusal(name, problem)
             else:
-                names.append(name)
+                try:
+                    check_batch_name(name)
+                    names.append(name)
+                except CorpusError as error:
+                    refused[path] = str(error)
         if not names and not refused:
             raise CorpusError(
                 f"corpus {self.location} contains no documents; put documents into it to form a single "

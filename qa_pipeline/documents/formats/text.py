@@ -12,7 +12,7 @@ from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.rows import counted_lines, read_aligned, read_bars, read_ruled
 from qa_pipeline.records import Block, ParsedFile, SourceFile
-from qa_pipeline.settings.base import StringLoader, read_yaml
+from qa_pipeline.settings.base import read_yaml
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import SMALL, of_all
@@ -144,8 +144,7 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     written, loaded = match["fields"], None
     if match[1] == "---" and len(written) <= _LONGEST:
         with suppress(yaml.YAMLError, ValueError, RecursionError):
-            # as strings: 1.10 may be a title, and `no` a language
-            loaded = read_yaml(written, StringLoader)
+            loaded = read_yaml(written)
     values = loaded.items() if isinstance(loaded, dict) else ()
     fields = {str(name).strip().lower(): value for name, value in values}
     return written, replace(known_fields(fields), status=_status(fields)), text[match.end() :]

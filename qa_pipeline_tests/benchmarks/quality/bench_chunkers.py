@@ -1,4 +1,4 @@
-"""How often the passage that answers a question is found, by size of chunks, overlap and merging.
+"""How often the passage that answers a question is found, by size of chunks and merging.
 
     python -m qa_pipeline_tests.benchmarks.quality.bench_chunkers --bench FOLDER [--words N] [--seed S]
 
@@ -44,7 +44,6 @@ VARIANTS = {
     DEFAULT: ChunkingSettings(),
     "structure 128": ChunkingSettings(max_tokens=128),
     "structure 64": ChunkingSettings(max_tokens=64),
-    "structure, overlap 48": ChunkingSettings(overlap_tokens=48),
 }
 MEASURES = ("hit@1", "hit@5", "hit@budget")
 
