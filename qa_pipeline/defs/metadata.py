@@ -11,6 +11,8 @@ from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.text.rendering import shorten
 
 PREVIEW_ROWS = 5
+MOST_SHOWN = 100
+"""Most rows of another table in the UI; all rows are counted."""
 CELL_LENGTH, TYPE_LENGTH = 200, 60
 """Most characters of a cell, and of a column's type, in the UI; the tables keep the full text."""
 
@@ -41,10 +43,10 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
 
 
 def frame_table(frame: pl.DataFrame) -> dg.TableMetadataValue:
-    """Return a frame as a table for the UI, which shows its texts without interpreting markup."""
+    """Return the first rows as a table for the UI, which shows texts without interpreting markup."""
     records = [
         dg.TableRecord({name: _cell(value) for name, value in row.items()})
-        for row in frame.iter_rows(named=True)
+        for row in frame.head(MOST_SHOWN).iter_rows(named=True)
     ]
     return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name) for name in frame.columns]))
 

@@ -5,7 +5,7 @@ from datetime import date
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.defs.metadata import frame_table, plotted
+from qa_pipeline.defs.metadata import MOST_SHOWN, frame_table, plotted
 from qa_pipeline.defs.steps import OWNERS, PARTITION, ResourcesParam, partitioned_check, versioned
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.monitoring.alerts import NOT_DECIDED, find_levels, notify
@@ -17,8 +17,6 @@ from qa_pipeline.storage.parquet import frame_hash
 
 QUALITY = "production_quality"
 LIMITS, DRIFT = "limits_hold", "no_drift"
-MOST_SHOWN = 50
-"""Most rows of a table in the UI; all rows are counted."""
 
 DAYS = dg.DailyPartitionsDefinition(start_date="2026-01-01")  # UTC
 
@@ -51,7 +49,7 @@ def production_quality(context: dg.AssetExecutionContext, resources: ResourcesPa
         metadata={
             "file": dg.MetadataValue.path(str(day_file(folder, day))),
             "dagster/partition_row_count": answers.height,
-            "left out of the logs": frame_table(scored.left_out.head(MOST_SHOWN)),
+            "left out of the logs": frame_table(scored.left_out),
             **plotted({f"mean {name}": mean for name, mean in means.items()}),
         },
         check_results=[
@@ -71,7 +69,7 @@ def _result(
         passed=not bad.height,
         severity=severity,
         description="; ".join(bad["message"].head(MOST_SHOWN)) or "no alert",
-        metadata={"findings": frame_table(findings.select("metric", "state", "message").head(MOST_SHOWN))},
+        metadata={"findings": frame_table(findings.select("metric", "state", "message"))},
     )
 
 

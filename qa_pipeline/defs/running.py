@@ -10,8 +10,14 @@ from qa_pipeline.defs.assets import BATCH_ASSETS, corpus
 from qa_pipeline.defs.automation import build_batch
 from qa_pipeline.defs.steps import PARTITIONS_NAME, UNENDED, WARNS, versioned
 from qa_pipeline.errors import PermanentModelError, QAPipelineError
-from qa_pipeline.pipeline.fingerprint import batch_fingerprint, note_finished
-from qa_pipeline.pipeline.outcomes import BLOCKED, WARNING, BatchOutcome, passed_outcome
+from qa_pipeline.pipeline.fingerprint import (
+    BLOCKED,
+    WARNING,
+    BatchOutcome,
+    batch_fingerprint,
+    note_finished,
+    passed_outcome,
+)
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from pydantic import SecretStr
 
-from qa_pipeline.errors import DeliveryError, InputError, SettingsError
+from qa_pipeline.errors import InputError, SettingsError
 from qa_pipeline.evaluation.summaries import describe_deciders, rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of
 from qa_pipeline.monitoring.drift import LEAST_ROWS
@@ -136,8 +136,7 @@ def notify(urls: Sequence[SecretStr], title: str, body: str) -> list[str]:
     """Send a message to each address through Apprise, and return the numbers of the addresses that refused.
 
     Raises:
-        SettingsError: the extra is not installed, or Apprise cannot use an address.
-        DeliveryError: every address refused; the caller may try again.
+        SettingsError: the extra is missing, Apprise cannot use an address, or every address refused.
     """
     if not urls:
         return []
@@ -160,7 +159,7 @@ def notify(urls: Sequence[SecretStr], title: str, body: str) -> list[str]:
         if not services.notify(body, title, body_format=apprise.NotifyFormat.TEXT):
             failed.append(str(number))
     if len(failed) == len(urls):
-        raise DeliveryError(
+        raise SettingsError(
             "no address of monitoring.alerts.urls accepted the message; check that they can be reached "
             "from here and that their passwords are right"
         )

@@ -38,8 +38,6 @@ class MonitoringSettings(Group):
 
     logs: Path | None = None
     """Folder of logs that an Observer writes and the asset production_quality reads."""
-    share: float = Field(0.05, ge=0, le=1)
-    """Share of requests that an Observer records, chosen by a hash of their id."""
     metrics: tuple[str, ...] = Field(
         ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance"), min_length=1
     )

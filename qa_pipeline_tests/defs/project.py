@@ -18,8 +18,7 @@ from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline.llm.reply_store import ReplyStore
-from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
-from qa_pipeline.pipeline.outcomes import BatchOutcome
+from qa_pipeline.pipeline.fingerprint import BatchOutcome, unchanged_outcomes
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import load_settings
