@@ -66,10 +66,6 @@ class Prompt:
         """Return the exact names that `fill` needs."""
         return frozenset(_PLACEHOLDER.findall(self.template))
 
-    def with_part(self, language: str, part: str) -> "Prompt":
-        """Return the prompt with a further part after its template."""
-        return Prompt(self.system, f"{self.template}\n\n{part_text(language, part)}")
-
     def with_constant(self, language: str, part: str, **values: str) -> "Prompt":
         """Return the prompt with a further part after its system part, with placeholders filled in.
 
