@@ -6,7 +6,7 @@ Slow modules are imported inside the functions that use them.
 import functools
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -132,18 +132,9 @@ class Verification:
     claims: tuple[Claim, ...]
 
     @property
-    def accepted(self) -> bool:
-        """Return True if every claim is supported, or a refusal is right."""
-        return self.verdict == "accepted"
-
-    @property
     def explanation(self) -> str:
         """Return the verdict and its reason as a sentence."""
         return f"{self.verdict.replace('_', ' ')}: {in_words(self.reason, self.detail)}"
-
-    def to_dict(self) -> Row:
-        """Return all fields as JSON values."""
-        return asdict(self)
 
 
 def verify(
@@ -297,9 +288,6 @@ class Report:
             schema_overrides=dict.fromkeys(("mean", "low", "high"), pl.Float64()),
         )
 
-    def _repr_html_(self) -> str:
-        return self.summary._repr_html_()
-
 
 def evaluate(
     data: str | Path | Sequence[str | Path] | pl.DataFrame | Iterable[Mapping[str, Any]],
@@ -307,9 +295,7 @@ def evaluate(
     metrics: Sequence[str] | Literal["all"] | None = None,
     model: AnyModel | None = None,
     undecided: Undecided = "similarity",
-    statements: Literal["rules", "model"] = "rules",
     name: str | None = None,
-    worst_by: str | None = None,
 ) -> Report:
     """Evaluate answered questions.
 
@@ -319,41 +305,33 @@ def evaluate(
         metrics: names of metrics; by default the eight of the summary.
         model: decides and judges where the local steps cannot; see `verify`.
         undecided: how to score undecided statements: by similarity to the contexts, or as unknown.
-        statements: how to split answers into statements: by rules or by the model. If the model's reply
-            cannot be read, every metric that needs statements is null for the answer.
         name: name of the data set in the report; by default from the file names, or "data".
-        worst_by: the metric for choosing the worst rows on the page.
 
     Raises:
-        InputError: the data has only unusable rows, a metric is unknown, or `statements` is "model" without a
-            model.
+        InputError: the data has only unusable rows, or a metric is unknown.
         ModelError: the model cannot answer any further request.
     """
     from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY, chosen_metrics
     from qa_pipeline.evaluation.report import About, dataset_name
     from qa_pipeline.evaluation.report_folder import PAGE, dataset_sha256, write_report
-    from qa_pipeline.evaluation.running import count_unsplit, evaluate_into
+    from qa_pipeline.evaluation.running import evaluate_into
 
     chosen = chosen_metrics([*METRICS] if metrics == "all" else [*(metrics or SUMMARY)])
     decider = language_model(model)
-    if statements == "model" and decider is None:
-        raise InputError("statements='model' needs a model to split answers; pass it as model=…")
     read = _answered(data)
     rows = read.items
     with TemporaryDirectory() as work:
         folder = Path(work)
-        splitter = None if statements == "rules" else decider
-        resources = Resources(with_claims_split_by(load_settings(out=folder), statements))
-        means = Means(resources, decider, decider, undecided, splitter)
+        resources = Resources(with_claims_split_by(load_settings(out=folder)))
+        means = Means(resources, decider, decider, undecided)
         counts = evaluate_into(folder, rows, chosen, means)
         settings = {
             "model": None if decider is None else decider.name,
             "undecided": undecided,
-            "split_claims": statements,
-            "unsplit": count_unsplit(rows, means) or None,
+            "split_claims": "rules",
         }
         about = About(dataset_name(rows, name), dataset_sha256(rows), read.left_out, settings)
-        document = write_report(folder, chosen, counts, about, worst_by)
+        document = write_report(folder, chosen, counts, about)
         scores, verified = (pl.read_parquet(folder / f"{table}.parquet") for table in ("rows", "statements"))
         page = (folder / PAGE).read_text("utf-8")
     return Report(document, scores, verified, about.left_out, page)

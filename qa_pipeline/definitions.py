@@ -1,19 +1,36 @@
-"""The entry point that Dagster loads, built from the settings in the environment."""
+"""The code location: all Dagster definitions, for settings in the environment."""
 
 import dagster as dg
 
-from qa_pipeline.defs.location import build_definitions
+from qa_pipeline.defs.assets import BATCH_ASSETS, corpus
+from qa_pipeline.defs.automation import build_batch, corpus_sensor, nightly, purge_runs, weekly_purge
+from qa_pipeline.defs.monitoring import alerts, monitoring_definitions
+from qa_pipeline.defs.release import nightly_release, publish_job, release
+from qa_pipeline.defs.steps import versioned
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings, load_settings
+
+
+def build_definitions(settings: Settings, *, resources: Resources | None = None) -> dg.Definitions:
+    """Build the code location; a step builds the models of the settings when it first needs them."""
+    definitions = dg.Definitions(
+        assets=[corpus, *(versioned(asset, settings) for asset in (*BATCH_ASSETS, release))],
+        jobs=[build_batch, publish_job, purge_runs],
+        schedules=[nightly, nightly_release, weekly_purge],
+        sensors=[corpus_sensor, *([alerts] if settings.monitoring.alerts.urls else [])],
+        resources={"resources": resources or Resources(settings)},
+        executor=dg.in_process_executor,
+    )
+    return dg.Definitions.merge(definitions, monitoring_definitions(settings))
 
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """Return the Dagster definitions; settings are read on this call, not on import.
+    """Return the definitions; settings are read on this call, not on import.
 
     Raises:
-        DagsterInvalidDefinitionError: the settings are invalid. Dagster wraps other errors in its own message
-            and traceback, so that the UI shows the cause last.
+        DagsterInvalidDefinitionError: the settings are invalid. Dagster would wrap another error in its own.
     """
     try:
         settings = load_settings()

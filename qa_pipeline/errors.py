@@ -32,7 +32,10 @@ class TableVersionError(TableError):
 
 
 class StorageError(QAPipelineError):
-    """A file could not be written, for example because the disk is full. The old file is unchanged."""
+    """A file or database of this package cannot be written, or is damaged or outdated.
+
+    A failed write leaves the old file unchanged.
+    """
 
 
 class ReleaseError(QAPipelineError):
@@ -41,18 +44,6 @@ class ReleaseError(QAPipelineError):
 
 class SandboxError(QAPipelineError):
     """A sandboxed process for parsing cannot be started. Parsing in this process would be unsafe."""
-
-
-class IndexMismatchError(QAPipelineError):
-    """A FAISS shard belongs to another model, dimension or set of chunks, or its file is damaged."""
-
-
-class ReplyStoreError(QAPipelineError):
-    """The store of paid replies is unusable; continuing without it would pay for them again."""
-
-
-class DeliveryError(QAPipelineError):
-    """A message could not be delivered to any address."""
 
 
 class ModelError(QAPipelineError):

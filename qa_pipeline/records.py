@@ -1,11 +1,10 @@
 """Records that stages exchange: parsed documents, passages, model replies and calls."""
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 
@@ -265,6 +264,10 @@ class SplitReply(ReplyModel):
     claims: list[SplitClaim] = Field(description="Every statement of every sentence, in order.")
 
 
+MOST_CLAIMS = 8
+"""Most claims of a request to the verifier, few enough to be read one by one; it has one test claim more."""
+
+
 class ClaimReply(ReplyModel):
     """A verifier's decision on one numbered claim; reasoning and quotes come before the decision."""
 
@@ -281,17 +284,9 @@ class ClaimReply(ReplyModel):
 class VerifyReply(ReplyModel):
     """A verifier's decisions on the claims of one request."""
 
-    verdicts: list[ClaimReply] = Field(description="One for each claim, in order.")
-
-
-@functools.cache
-def verify_reply(claims: int) -> type[VerifyReply]:
-    """Return a reply model whose schema allows at most this number of verdicts."""
-    verdicts = (
-        list[ClaimReply],
-        Field(description="One for each claim, in order.", json_schema_extra={"maxItems": claims}),
+    verdicts: list[ClaimReply] = Field(
+        description="One for each claim, in order.", json_schema_extra={"maxItems": MOST_CLAIMS + 1}
     )
-    return create_model("VerifyReply", __base__=VerifyReply, __doc__=VerifyReply.__doc__, verdicts=verdicts)
 
 
 class JudgeReply(ReplyModel):

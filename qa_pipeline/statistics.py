@@ -4,7 +4,6 @@ SciPy is imported inside the functions that use it, since most of the package im
 """
 
 import math
-from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict, TypeVar
@@ -23,7 +22,6 @@ Z95 = 1.959963984540054
 """97.5 % quantile of the normal distribution, for a two-sided 95 % interval."""
 _NO_SPREAD = 1e-12
 """Deviations up to this size are rounding errors of equal scores."""
-_TRIALS = range(1, 10_000_001)
 
 
 def wilson_interval(successes: pl.Expr, trials: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
@@ -66,19 +64,9 @@ def lower_bound(successes: int, trials: int, confidence: float) -> float:
     return float(beta.ppf(1 - confidence, successes, trials - successes + 1)) if successes else 0.0
 
 
-def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) -> int | None:
-    """Return the trials that `lower_bound` needs to reach a target at a given share of wrong results.
-
-    The result is None if even ten million trials are too few.
-    """
-    if not wrong_share:
-        return math.ceil(math.log(1 - confidence) / math.log(target) - 1e-9)
-
-    def is_enough(trials: int) -> bool:
-        return lower_bound(trials - math.ceil(wrong_share * trials), trials, confidence) >= target
-
-    index = bisect_left(_TRIALS, True, key=is_enough)  # the first number that is enough
-    return _TRIALS[index] if index < len(_TRIALS) else None
+def trials_needed(target: float, confidence: float) -> int:
+    """Return the successful trials that `lower_bound` needs to reach a target."""
+    return math.ceil(math.log(1 - confidence) / math.log(target) - 1e-9)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def test_a_stated_sentence_is_accepted_with_its_evidence() -> None:
     evidence = claim.evidence
     assert TOWER[evidence.context][evidence.start : evidence.end] == evidence.quote
     assert evidence.quote == "The Eiffel Tower was completed in 1889."
-    assert json.loads(json.dumps(verification.to_dict()))["claims"][0]["evidence"]["context"] == 0
+    assert json.loads(json.dumps(asdict(verification)))["claims"][0]["evidence"]["context"] == 0
 
 
 def test_claims_have_their_places_in_the_answer_as_it_was_given() -> None:
@@ -162,19 +163,9 @@ def test_data_without_rows_is_refused(data: Any) -> None:
         evaluate(data, metrics=OFFLINE)
 
 
-def test_an_unknown_metric_and_a_cut_without_a_model_are_refused() -> None:
+def test_an_unknown_metric_is_refused() -> None:
     with pytest.raises(InputError):
         evaluate(ROWS, metrics=["faithfulnes"])
-    with pytest.raises(InputError):
-        evaluate(ROWS, metrics=OFFLINE, statements="model")
-
-
-def test_answers_whose_cut_cannot_be_read_are_counted_and_the_report_says_so() -> None:
-    report = evaluate(ROWS, metrics=OFFLINE, statements="model", model=lambda _: "no JSON at all")
-    assert report.document["settings"]["unsplit"] == {"not_json": 2}
-    assert report.scores["faithfulness"].to_list() == [None, None]
-    assert report.scores["refusal_correct"].null_count() == 0
-    assert "not json 2" in report.page
 
 
 TEXT = """# Fees of the library of Auental

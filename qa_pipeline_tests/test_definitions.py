@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 import yaml
 
-from qa_pipeline.defs.location import build_definitions
+from qa_pipeline.definitions import build_definitions
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.tables import STORED

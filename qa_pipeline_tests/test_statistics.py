@@ -33,15 +33,6 @@ def test_so_many_trials_without_an_error_show_a_target(target: float, confidence
     assert lower_bound(trials, trials, confidence) >= target > lower_bound(trials - 1, trials - 1, confidence)
 
 
-@given(levels, levels, st.floats(0.001, 0.2))
-def test_the_trials_needed_are_the_least_that_do(target: float, confidence: float, wrong: float) -> None:
-    needed = trials_needed(target, confidence, wrong)
-    assert (needed is None) == (1 - wrong <= target) or needed is None or needed > 0
-    if needed is not None:
-        errors = -int(-(wrong * needed) // 1)
-        assert lower_bound(needed - errors, needed, confidence) >= target
-
-
 @given(st.integers(0, 500), st.integers(0, 500), levels)
 def test_a_bound_lies_below_what_was_seen_and_falls_with_confidence(
     right: int, wrong: int, confidence: float

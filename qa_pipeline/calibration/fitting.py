@@ -229,7 +229,7 @@ def _starts(most: int, target: float, error: float) -> dict[int, float]:
     There are as many starts as the laxest threshold has groups for; without mistakes the first just passes.
     """
     for count in range(_STARTS, 0, -1):
-        least = trials_needed(target, 1 - error / count) or 0
+        least = trials_needed(target, 1 - error / count)
         if most >= least * _APART ** (count - 1):
             break
     return {least * _APART**index: error / count for index in range(count)}
@@ -243,8 +243,5 @@ def _why(best: Tested, most: int | None, side: SideName, target: float, confiden
             f"{trials_needed(target, confidence)} groups {_DONE[side]} without an error, and no threshold "
             f"has more than {most}"
         )
-    would_do = trials_needed(target, confidence, 1 - best.right / best.n)
-    return (
-        f"no threshold meets the target: the best, {best.threshold:g}, is right in {best.right} of {best.n} "
-        f"groups{f'; with this share of errors {would_do} groups would do' if would_do else ''}"
-    )
+    right = f"{best.right} of {best.n} groups"
+    return f"no threshold meets the target: the best, {best.threshold:g}, is right in {right}"

@@ -31,7 +31,7 @@ from qa_pipeline.storage.layout import Layout, check_batch_name
 from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
-    from qa_pipeline.pipeline.outcomes import BatchOutcome
+    from qa_pipeline.pipeline.fingerprint import BatchOutcome
     from qa_pipeline.pipeline.resources import Resources, StageObserver
 
 MOST_TRIED = 3
@@ -84,7 +84,7 @@ def run(
         )
     from qa_pipeline.cli.report import show_outcomes
     from qa_pipeline.curation.withdrawals import withdraw_missing
-    from qa_pipeline.pipeline.outcomes import BatchOutcome
+    from qa_pipeline.pipeline.fingerprint import BatchOutcome
     from qa_pipeline.pipeline.resources import Resources
 
     if try_chunks is not None:

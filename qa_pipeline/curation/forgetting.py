@@ -78,7 +78,7 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
     Raises:
         TableError: a table or the decisions cannot be read. The files of its batch are not deleted.
         InputError: the list of forgotten documents is damaged.
-        ReplyStoreError: the store cannot be used.
+        StorageError: the store cannot be used.
         StorageError: a file cannot be written or deleted.
     """
     hashes = sorted({*forgotten_documents(layout), *occurrences.contents})

@@ -5,10 +5,16 @@ from hashlib import sha256
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import end_withdrawal
-from qa_pipeline.defs.base import ResourcesParam, document_batches
-from qa_pipeline.defs.checks import refuse_blocked
-from qa_pipeline.defs.metadata import content_metadata, cost_metadata, frame_table, plotted
-from qa_pipeline.defs.steps import batch_asset, model_asset, step_of, table_asset
+from qa_pipeline.defs.metadata import cost_metadata, frame_table, plotted
+from qa_pipeline.defs.steps import (
+    ResourcesParam,
+    batch_asset,
+    document_batches,
+    model_asset,
+    refuse_blocked,
+    step_of,
+    table_asset,
+)
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.report import summarise
 from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
@@ -22,7 +28,7 @@ corpus = dg.AssetSpec(
     partitions_def=document_batches,
     group_name="ingestion",
     kinds={"file"},
-    description="One partition per folder. Its data version is a hash of all files in it.",
+    description="One partition per folder. Its data version changes with its files and decisions.",
 )
 
 
@@ -32,7 +38,7 @@ def documents(context: dg.AssetExecutionContext, resources: ResourcesParam) -> d
     with step_of(context, resources) as step:
         read = stages.read_batch(step.run)
         resources.note_documents(step.batch, read)
-        return step.store(read, **content_metadata(read))
+        return step.store(read)
 
 
 @dg.asset(deps=[documents], **table_asset(tables.CHUNKS, "ingestion"))

@@ -7,11 +7,12 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.pipeline.costs import cost_summary
-from qa_pipeline.pipeline.report import left_out_counts, masked_counts
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.text.rendering import shorten
 
 PREVIEW_ROWS = 5
+MOST_SHOWN = 100
+"""Most rows of another table in the UI; all rows are counted."""
 CELL_LENGTH, TYPE_LENGTH = 200, 60
 """Most characters of a cell, and of a column's type, in the UI; the tables keep the full text."""
 
@@ -42,10 +43,10 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
 
 
 def frame_table(frame: pl.DataFrame) -> dg.TableMetadataValue:
-    """Return a frame as a table for the UI, which shows its texts without interpreting markup."""
+    """Return the first rows as a table for the UI, which shows texts without interpreting markup."""
     records = [
         dg.TableRecord({name: _cell(value) for name, value in row.items()})
-        for row in frame.iter_rows(named=True)
+        for row in frame.head(MOST_SHOWN).iter_rows(named=True)
     ]
     return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name) for name in frame.columns]))
 
@@ -62,12 +63,13 @@ def _cell(value: object) -> str | int | float | bool:
     return shorten(text, CELL_LENGTH)
 
 
-def plotted(figures: dict[str, Any], digits: int = 4) -> dict[str, Any]:
-    """Return the known figures, rounded; Dagster plots the numbers."""
-    rounded = {
-        name: round(value, digits) if isinstance(value, float) else value for name, value in figures.items()
+def plotted(figures: dict[str, Any]) -> dict[str, Any]:
+    """Return the known figures, floats with four digits; Dagster plots the numbers."""
+    return {
+        name.replace("_", " "): float(f"{value:.4g}") if isinstance(value, float) else value
+        for name, value in figures.items()
+        if value is not None
     }
-    return {name.replace("_", " "): value for name, value in rounded.items() if value is not None}
 
 
 def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
@@ -75,15 +77,6 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]
     summary = cost_summary(calls, verdicts)
     if not summary.calls:
         return {}
-    names = (
-        "cost", "cost_per_accepted_pair", "currency", "tokens", "tokens_per_accepted_pair",
-        "calls_without_cost",
-    )  # fmt: skip
-    figures = plotted({name: getattr(summary, name) for name in names}, digits=8)
+    names = ("cost", "cost_per_accepted_pair", "currency", "tokens", "calls_without_cost")
+    figures = plotted({name: getattr(summary, name) for name in names})
     return figures | {"cost by stage": frame_table(summary.stages)}
-
-
-def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:
-    """Return the counts of omitted text and of personal data in the documents."""
-    counts = {"left out of the text": left_out_counts(documents), "personal data": masked_counts(documents)}
-    return {name: frame_table(frame) for name, frame in counts.items() if frame.height}

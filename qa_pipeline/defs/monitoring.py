@@ -1,93 +1,62 @@
 """Production quality as a daily asset (UTC), if the settings name a log folder, and alerts on failed runs."""
 
 from datetime import date
-from pathlib import Path
 
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.curation.withdrawals import tombstone_of
-from qa_pipeline.defs.base import OWNERS, PARTITION, ResourcesParam, partitioned_check
-from qa_pipeline.defs.metadata import frame_table, plotted
+from qa_pipeline.defs.metadata import MOST_SHOWN, frame_table, plotted
+from qa_pipeline.defs.steps import OWNERS, PARTITION, ResourcesParam, partitioned_check, versioned
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.monitoring.alerts import NOT_DECIDED, find_levels, notify
 from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
 from qa_pipeline.monitoring.drift import find_drift
 from qa_pipeline.monitoring.logs import Logs
-from qa_pipeline.pipeline.fingerprint import code_version
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import frame_hash
 
 QUALITY = "production_quality"
 LIMITS, DRIFT = "limits_hold", "no_drift"
-FIRST_DAY = "2026-01-01"  # of the daily partitions (UTC)
-MOST_SHOWN = 50
-"""Most rows of a table in the UI; all rows are counted."""
 
-monitor_day = dg.define_asset_job(
-    "monitor_day",
-    selection=dg.AssetSelection.assets(QUALITY),
-    description="Scores the answers of one day from the logs of production, and looks for alerts.",
+DAYS = dg.DailyPartitionsDefinition(start_date="2026-01-01")  # UTC
+
+
+@dg.asset(
+    group_name="monitoring",
+    kinds={"parquet"},
+    partitions_def=DAYS,
+    pool="production",
+    owners=OWNERS,
+    check_specs=[
+        partitioned_check(LIMITS, QUALITY, DAYS, "Means of the day are beyond a limit only by chance."),
+        partitioned_check(DRIFT, QUALITY, DAYS, "Metrics differ from the reference only by chance."),
+    ],
 )
-
-
-def monitoring_definitions(settings: Settings) -> dg.Definitions:
-    """Return the asset with its checks, job and schedule; empty without `monitoring.logs`."""
-    if settings.monitoring.logs is None:
-        return dg.Definitions()
-    return dg.Definitions(
-        assets=[quality_asset(settings, settings.monitoring.logs)],
-        jobs=[monitor_day],
-        schedules=[dg.build_schedule_from_partitioned_job(monitor_day, hour_of_day=0, minute_of_hour=30)],
-    )
-
-
-def quality_asset(settings: Settings, logs: Path) -> dg.AssetsDefinition:
-    """Return the asset that scores these logs."""
-    days = dg.DailyPartitionsDefinition(start_date=FIRST_DAY)
-    limits = "No mean of the day is beyond its limit by more than chance."
-    drift = "No metric of the day differs from the reference by more than chance."
-
-    @dg.asset(
-        group_name="monitoring",
-        kinds={"parquet"},
-        partitions_def=days,
-        pool="production",
-        owners=OWNERS,
-        check_specs=[
-            partitioned_check(LIMITS, QUALITY, days, limits),
-            partitioned_check(DRIFT, QUALITY, days, drift),
+def production_quality(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
+    """Score each day of production from its logs; texts stay in the logs."""
+    day, folder = date.fromisoformat(context.partition_key), resources.layout.monitoring
+    settings = resources.settings
+    try:
+        scored = score_day(Logs(settings.monitoring.logs), day, metric_scores(settings), folder)
+        levels = find_levels(read_days(folder, day, day), settings.monitoring)
+        drifts = find_drift(read_days(folder, last=day)).filter(pl.col("day") == day)
+    except QAPipelineError as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+    answers = scored.items
+    means = answers.select(metrics_of(answers)).mean().to_dicts()[0] if answers.height else {}
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(frame_hash(answers)),
+        metadata={
+            "file": dg.MetadataValue.path(str(day_file(folder, day))),
+            "dagster/partition_row_count": answers.height,
+            "left out of the logs": frame_table(scored.left_out),
+            **plotted({f"mean {name}": mean for name, mean in means.items()}),
+        },
+        check_results=[
+            _result(LIMITS, levels, ["alert", NOT_DECIDED], dg.AssetCheckSeverity.ERROR),
+            _result(DRIFT, drifts, ["drift"], dg.AssetCheckSeverity.WARN),
         ],
-        code_version=code_version(QUALITY, settings),
     )
-    def production_quality(
-        context: dg.AssetExecutionContext, resources: ResourcesParam
-    ) -> dg.MaterializeResult:
-        """Score each day of production from its logs; texts stay in the logs."""
-        day, folder = date.fromisoformat(context.partition_key), resources.layout.monitoring
-        try:
-            scored = score_day(Logs(logs), day, metric_scores(resources.settings), folder)
-            levels = find_levels(read_days(folder, day, day), resources.settings.monitoring)
-            drifts = find_drift(read_days(folder, last=day)).filter(pl.col("day") == day)
-        except QAPipelineError as error:
-            raise dg.Failure(str(error), allow_retries=False) from error
-        answers = scored.items
-        means = answers.select(metrics_of(answers)).mean().to_dicts()[0] if answers.height else {}
-        return dg.MaterializeResult(
-            data_version=dg.DataVersion(frame_hash(answers)),
-            metadata={
-                "file": dg.MetadataValue.path(str(day_file(folder, day))),
-                "dagster/partition_row_count": answers.height,
-                "left out of the logs": frame_table(scored.left_out.head(MOST_SHOWN)),
-                **plotted({f"mean {name}": mean for name, mean in means.items()}),
-            },
-            check_results=[
-                _result(LIMITS, levels, ["alert", NOT_DECIDED], dg.AssetCheckSeverity.ERROR),
-                _result(DRIFT, drifts, ["drift"], dg.AssetCheckSeverity.WARN),
-            ],
-        )
-
-    return production_quality
 
 
 def _result(
@@ -100,7 +69,25 @@ def _result(
         passed=not bad.height,
         severity=severity,
         description="; ".join(bad["message"].head(MOST_SHOWN)) or "no alert",
-        metadata={"findings": frame_table(findings.select("metric", "state", "message").head(MOST_SHOWN))},
+        metadata={"findings": frame_table(findings.select("metric", "state", "message"))},
+    )
+
+
+monitor_day = dg.define_asset_job(
+    "monitor_day",
+    selection=[production_quality],
+    description="Scores the answers of one day from the logs of production, and looks for alerts.",
+)
+
+
+def monitoring_definitions(settings: Settings) -> dg.Definitions:
+    """Return the asset with its checks, job and schedule; empty without `monitoring.logs`."""
+    if settings.monitoring.logs is None:
+        return dg.Definitions()
+    return dg.Definitions(
+        assets=[versioned(production_quality, settings)],
+        jobs=[monitor_day],
+        schedules=[dg.build_schedule_from_partitioned_job(monitor_day, hour_of_day=0, minute_of_hour=30)],
     )
 
 
@@ -109,20 +96,14 @@ def _result(
     description="Sends a message about each run that failed to monitoring.alerts.urls.",
 )
 def alerts(context: dg.RunFailureSensorContext, resources: ResourcesParam) -> None:
-    """Send batch, step and gates of a failed run; the message never contains text of documents."""
+    """Send batch and step of a failed run; the message never contains text of documents."""
     run, batch = context.dagster_run, context.dagster_run.tags.get(PARTITION, "")
     if run.tags.get("dagster/will_retry") == "true":
         return  # the last try sends the message
-    tombstone = tombstone_of(resources.layout, batch) if batch else None
-    gates = ""
-    if tombstone and tombstone.reason == "gate_failed":
-        gates = f", blocked by {', '.join(tombstone.details)}"
     steps = ", ".join(str(event.step_key) for event in context.get_step_failure_events())
-    message = f"{batch or run.job_name}: failed at {steps or 'its start'}{gates} (run {run.run_id[:8]})"
+    message = f"{batch or run.job_name}: failed at {steps or 'its start'} (run {run.run_id[:8]})"
     urls = resources.settings.monitoring.alerts.urls
     try:
-        missed = notify(urls, f"qa_pipeline: {run.job_name} failed", message)
+        notify(urls, f"qa_pipeline: {run.job_name} failed", message)
     except QAPipelineError as error:
         raise dg.Failure(str(error)) from None
-    if missed:
-        context.log.warning(f"not delivered to addresses {', '.join(missed)} of monitoring.alerts.urls")

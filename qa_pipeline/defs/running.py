@@ -6,13 +6,18 @@ from threading import Thread
 
 import dagster as dg
 
-from qa_pipeline.defs.base import PARTITIONS_NAME, UNENDED
-from qa_pipeline.defs.checks import WARNS
-from qa_pipeline.defs.jobs import build_batch
-from qa_pipeline.defs.location import build_definitions
+from qa_pipeline.defs.assets import BATCH_ASSETS, corpus
+from qa_pipeline.defs.automation import build_batch
+from qa_pipeline.defs.steps import PARTITIONS_NAME, UNENDED, WARNS, versioned
 from qa_pipeline.errors import PermanentModelError, QAPipelineError
-from qa_pipeline.pipeline.fingerprint import batch_fingerprint, note_finished
-from qa_pipeline.pipeline.outcomes import BLOCKED, WARNING, BatchOutcome, passed_outcome
+from qa_pipeline.pipeline.fingerprint import (
+    BLOCKED,
+    WARNING,
+    BatchOutcome,
+    batch_fingerprint,
+    note_finished,
+    passed_outcome,
+)
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
@@ -42,7 +47,11 @@ def run_batches(
         with dg.DagsterInstance.get() if recorded else dg.DagsterInstance.ephemeral() as opened:
             return run_batches(resources, batches, opened)
     instance.add_dynamic_partitions(PARTITIONS_NAME, sorted(set(batches)))
-    definitions = build_definitions(resources.settings, resources=resources)
+    definitions = dg.Definitions(
+        assets=[corpus, *(versioned(asset, resources.settings) for asset in BATCH_ASSETS)],
+        jobs=[build_batch],
+        resources={"resources": resources},
+    )
     job = definitions.resolve_job_def(build_batch.name)
     outcomes = []
     for batch in batches:

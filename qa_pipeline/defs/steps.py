@@ -1,47 +1,48 @@
-"""A step of a run: it reads the inputs of an asset, stores its table and evaluates its gates."""
+"""Shared parts of all assets: partitions, gates as checks, and the step that stores a table.
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
+A blocking check only stops later assets of the same run. So a failing gate also withdraws the batch's
+published rows, and `training_examples` refuses to run while another gate fails.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import monotonic
 from typing import Any
 
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.defs.base import OWNERS, document_batches
-from qa_pipeline.defs.checks import check_specs, evaluate, gates_of
+from qa_pipeline.curation.batch_gates import GATES
+from qa_pipeline.curation.gate import GateSpec
+from qa_pipeline.curation.withdrawals import note_gate, tombstone_of
 from qa_pipeline.defs.metadata import frame_metadata, table_schema
-from qa_pipeline.errors import QAPipelineError, SettingsError, StorageError
+from qa_pipeline.errors import QAPipelineError, SettingsError
+from qa_pipeline.pipeline.fingerprint import code_version
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.parquet import frame_hash, read_table, write_table
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import LLM_CALLS, STORED
+from qa_pipeline.storage.tables import LLM_CALLS, STORED, TRAINING_EXAMPLES
 
+ResourcesParam = dg.ResourceParam[Resources]
 
-@contextmanager
-def stage_span(settings: Settings, batch: str, stage: str) -> Iterator[None]:
-    """Wrap the stage of a batch in a span, which records errors."""
-    if not settings.monitoring.spans:
-        yield
-        return
-    if find_spec("opentelemetry") is None:
-        raise SettingsError("monitoring.spans needs the otel extra: pip install 'qa-pipeline[otel]'")
-    from opentelemetry import trace
+PARTITIONS_NAME = "document_batches"
+document_batches = dg.DynamicPartitionsDefinition(name=PARTITIONS_NAME)
 
-    attributes = {"qa_pipeline.batch": batch, "qa_pipeline.stage": stage}
-    tracer = trace.get_tracer_provider().get_tracer("qa_pipeline")
-    with tracer.start_as_current_span(f"stage {stage}", attributes=attributes):
-        yield
-
-
+OWNERS = ["team:training-data"]
 MODEL_POOL = "llm"
 """Pool of steps that may call a language model; its limit bounds concurrent steps."""
+WARNS = "warns_"
+"""Prefix of checks that never block, since lists of the UI show only the name."""
 SECONDS_A_LINE = 30.0
 """Seconds between log lines of a long step."""
+PARTITION = "dagster/partition"
+"""A documented tag of Dagster without an exported constant."""
+ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+UNENDED = [status for status in dg.DagsterRunStatus if status not in ENDED]
 
 
 def batch_asset(group: str, *kinds: str) -> dict[str, Any]:
@@ -59,6 +60,90 @@ def table_asset(table: Table, group: str) -> dict[str, Any]:
 def model_asset(table: Table, group: str) -> dict[str, Any]:
     """Return the arguments of `table_asset` for a step that may call a language model."""
     return table_asset(table, group) | {"kinds": {"ai", "parquet"}, "pool": MODEL_POOL}
+
+
+def versioned(asset: dg.AssetsDefinition, settings: Settings) -> dg.AssetsDefinition:
+    """Return an asset with a code version from its settings, prompts and package."""
+    version = code_version(asset.key.to_user_string(), settings)
+    return asset.map_asset_specs(lambda spec: spec.replace_attributes(code_version=version))
+
+
+def partitioned_check(
+    name: str, asset: str, partitions: dg.PartitionsDefinition, description: str, *, blocking: bool = False
+) -> dg.AssetCheckSpec:
+    """Return a check of each partition of an asset."""
+    with warnings.catch_warnings():
+        # Partitioned checks are a preview feature, so the requirements pin dagster's minor version.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return dg.AssetCheckSpec(
+            name, asset=asset, description=description, blocking=blocking, partitions_def=partitions
+        )
+
+
+def gates_of(asset: str) -> list[GateSpec]:
+    """Return the gates of an asset."""
+    return [gate for gate in GATES if gate.asset == asset]
+
+
+def check_specs(asset: str) -> list[dg.AssetCheckSpec]:
+    """Return the gates of an asset as checks of its partitions."""
+    return [
+        partitioned_check(
+            name=check_name(gate),
+            asset=asset,
+            partitions=document_batches,
+            description=f"{'Blocks' if gate.blocking else 'Warns'}. {gate.description}",
+            blocking=gate.blocking,
+        )
+        for gate in gates_of(asset)
+    ]
+
+
+def check_name(gate: GateSpec) -> str:
+    """Return the name of a gate's check."""
+    return gate.name if gate.blocking else f"{WARNS}{gate.name}"
+
+
+def evaluate(
+    resources: Resources, batch: str, spec: GateSpec, frames: Mapping[str, pl.DataFrame]
+) -> dg.AssetCheckResult:
+    """Evaluate a gate on tables of a batch; a failing blocking gate withdraws the batch."""
+    gate = spec.check(frames, resources.settings.quality)
+    if spec.blocking:
+        problem = gate.detail if gate.blocking and not gate.passed else None
+        note_gate(resources.layout, batch, gate.name, problem)
+    figures = {"value": gate.value, "threshold": gate.threshold, "rows": gate.n, **gate.counts}
+    return dg.AssetCheckResult(
+        check_name=check_name(spec),
+        passed=gate.passed,
+        severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
+        description=gate.detail,
+        # as text, since Dagster would plot numbers of unrelated batches as a series
+        metadata={name: f"{value:.4g}" for name, value in figures.items() if value is not None},
+    )
+
+
+def refuse_blocked(resources: Resources, batch: str) -> None:
+    """Refuse to publish a batch while a gate of another asset fails, even in a run of this asset alone."""
+    tombstone = tombstone_of(resources.layout, batch)
+    own_gates = {gate.name for gate in gates_of(TRAINING_EXAMPLES.name)}
+    if tombstone and tombstone.reason == "gate_failed" and set(tombstone.details) - own_gates:
+        problem = f"batch {batch} is withdrawn: {tombstone.message()}"
+        raise dg.Failure(f"{problem}; run job build_batch for the whole batch", allow_retries=False)
+
+
+def stage_span(settings: Settings, batch: str, stage: str) -> AbstractContextManager[object]:
+    """Return an OpenTelemetry span of a stage, which records errors, if the settings ask for it."""
+    if not settings.monitoring.spans:
+        return nullcontext()
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        raise SettingsError(
+            "monitoring.spans needs the otel extra: pip install 'qa-pipeline[otel]'"
+        ) from None
+    attributes = {"qa_pipeline.batch": batch, "qa_pipeline.stage": stage}
+    return trace.get_tracer("qa_pipeline").start_as_current_span(f"stage {stage}", attributes=attributes)
 
 
 class Step:
@@ -130,13 +215,7 @@ def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator
     step = Step(context, resources)
     lock = resources.layout.batch_lock(step.batch)
     try:
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(locked(lock))
-            except StorageError:
-                context.log.warning(f"another run is processing batch {step.batch}; this step waits for it")
-                stack.enter_context(locked(lock, wait=True))
-            stack.enter_context(stage_span(resources.settings, step.batch, step.name))
+        with locked(lock, wait=True), stage_span(resources.settings, step.batch, step.name):
             step.refuse_stopped()
             try:
                 yield step

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import polars as pl
 
@@ -10,7 +9,7 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.guard import Relevance
 from qa_pipeline.generation.requests import is_quoted, request_about
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, complete_all, maker, makers
-from qa_pipeline.prompts.loading import PartName, load_prompt, refusal
+from qa_pipeline.prompts.loading import load_prompt, refusal
 from qa_pipeline.records import (
     AnswerReply,
     DraftCitation,
@@ -113,7 +112,7 @@ def answer_request(
     row: TypedQuestion, passages: list[Passage], settings: GenerationSettings, llm: LLMSettings
 ) -> Request[AnswerReply]:
     """Return the request to answer the question of a row."""
-    style = cast("PartName", f"style_{settings.style_of(row['question_type'])}")
+    style = f"style_{settings.style_of(row['question_type'])}"
     prompt = load_prompt(row["language"], "answer", llm).with_constant(row["language"], style)
     return request_about(
         row, "answer", prompt, AnswerReply, llm, passages, label="text", temperature=settings.temperature

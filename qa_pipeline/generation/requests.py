@@ -155,7 +155,8 @@ def question_request(
         "types": "\n".join(f"- {kind}: {part_text(language, f'type_{kind}')}" for kind in types),
     }
     if bridge is not None:
-        prompt, values["bridge"] = base.with_part(language, "bridge"), delimit(bridge, "link")
+        prompt = Prompt(base.system, f"{base.template}\n\n{part_text(language, 'bridge')}")
+        values["bridge"] = delimit(bridge, "link")
     return Request(
         role="questions",
         system=prompt.system,

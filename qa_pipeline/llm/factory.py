@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from qa_pipeline.errors import ModelError, OversizedRequestError, ReplyStoreError, UnreadableReplyError
+from qa_pipeline.errors import ModelError, OversizedRequestError, StorageError, UnreadableReplyError
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections
 from qa_pipeline.llm.budget import MOST_OUTPUT, Budget, check_cost_cap
 from qa_pipeline.llm.hosted import HostedModel
@@ -31,7 +31,7 @@ class CachedModel:
         """Return the stored reply, or ask and store.
 
         Raises:
-            ReplyStoreError: the store, or the stored reply, cannot be read.
+            StorageError: the store, or the stored reply, cannot be read.
         """
         request_id = (self.name, request.key)
         while True:
@@ -87,7 +87,7 @@ class CachedModel:
         try:
             value = request.reply_model.model_validate_json(outcome.value)
         except ValidationError as error:
-            raise ReplyStoreError(
+            raise StorageError(
                 f"the reply {request.key} of {self.name} in {self._store.database.address} is damaged (it is "
                 f"no {request.reply_model.__name__}): restore the store from a copy, or delete this row of "
                 "table replies to ask again"

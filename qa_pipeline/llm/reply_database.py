@@ -18,7 +18,7 @@ import stamina
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from qa_pipeline.errors import ReplyStoreError, SettingsError
+from qa_pipeline.errors import SettingsError, StorageError
 from qa_pipeline.records import CallRecord
 from qa_pipeline.storage.tables import LLM_CALLS
 
@@ -130,7 +130,7 @@ def prepare(connection: sa.Connection, address: str) -> None:
     """Create missing tables in the transaction of the connection.
 
     Raises:
-        ReplyStoreError: the tables are of another version.
+        StorageError: the tables are of another version.
         DBAPIError: they belong to another program.
     """
     version = None
@@ -141,7 +141,7 @@ def prepare(connection: sa.Connection, address: str) -> None:
         METADATA.create_all(connection, checkfirst=False)
         connection.execute(sa.insert(VERSION).values(version=STORE_VERSION))
     elif version != STORE_VERSION:
-        raise ReplyStoreError(
+        raise StorageError(
             f"the reply store {address} has version {version}, but this program reads version "
             f"{STORE_VERSION}: use the program that wrote it, or name another store; it is unchanged"
         )
@@ -169,7 +169,7 @@ _POSTGRES_ADVICE = (
 class Database:
     """A database that is opened at the first use, for any thread.
 
-    Methods that run work raise ReplyStoreError if the database cannot be used.
+    Methods that run work raise StorageError if the database cannot be used.
 
     Args:
         address: the SQLite file, or a postgresql:// address. Messages never contain its password.
@@ -282,11 +282,11 @@ class Database:
         # FATAL without a lost connection is a refusal, such as a wrong password or a missing database
         return isinstance(error, OperationalError) and "FATAL" not in reason
 
-    def _failure(self, error: Exception) -> ReplyStoreError:
+    def _failure(self, error: Exception) -> StorageError:
         """Return an error with cause and remedy, without password or statement."""
         cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
         reason = " ".join(str(cause).split()).rstrip(".?")
-        return ReplyStoreError(
+        return StorageError(
             f"the reply store {self.address} cannot be used: {reason}. "
             f"{_POSTGRES_ADVICE if self.is_postgres else _SQLITE_ADVICE}"
         )

@@ -73,7 +73,7 @@ class _Job:
 class ReplyStore:
     """A store for any thread and event loop, in a SQLite file or at a postgresql:// address.
 
-    It is opened at the first use. Every coroutine raises ReplyStoreError if the store cannot be used.
+    It is opened at the first use. Every coroutine raises StorageError if the store cannot be used.
     """
 
     def __init__(self, address: Path | str) -> None:

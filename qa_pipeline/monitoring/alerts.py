@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from pydantic import SecretStr
 
-from qa_pipeline.errors import DeliveryError, InputError, SettingsError
+from qa_pipeline.errors import InputError, SettingsError
 from qa_pipeline.evaluation.summaries import describe_deciders, rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of
 from qa_pipeline.monitoring.drift import LEAST_ROWS
@@ -134,15 +134,14 @@ def _message(row: dict[str, Any]) -> str:
     return f"{where} is {bounds}; {limit}: {row['state']}; decided by {row['decided_by']}"
 
 
-def notify(urls: Sequence[SecretStr], title: str, body: str) -> list[str]:
-    """Send a message to each address through Apprise, and return the numbers of the addresses that refused.
+def notify(urls: Sequence[SecretStr], title: str, body: str) -> None:
+    """Send a message to each address through Apprise; some may refuse.
 
     Raises:
-        SettingsError: the extra is not installed, or Apprise cannot use an address.
-        DeliveryError: every address refused; the caller may try again.
+        SettingsError: the extra is missing, Apprise cannot use an address, or every address refused.
     """
     if not urls:
-        return []
+        return
     try:
         import apprise
     except ImportError:
@@ -151,7 +150,7 @@ def notify(urls: Sequence[SecretStr], title: str, body: str) -> list[str]:
         ) from None
     # its log lines contain hosts, and parts of malformed addresses
     logging.getLogger("apprise").disabled = True
-    failed = []
+    is_delivered = False
     for number, url in enumerate(urls, start=1):
         services = apprise.Apprise()
         if not services.add(url.get_secret_value()):
@@ -159,11 +158,9 @@ def notify(urls: Sequence[SecretStr], title: str, body: str) -> list[str]:
                 f"Apprise cannot use address {number} of monitoring.alerts.urls; it is not shown because it "
                 "may contain a password; https://github.com/caronc/apprise/wiki lists the forms"
             )
-        if not services.notify(body, title, body_format=apprise.NotifyFormat.TEXT):
-            failed.append(str(number))
-    if len(failed) == len(urls):
-        raise DeliveryError(
+        is_delivered |= bool(services.notify(body, title, body_format=apprise.NotifyFormat.TEXT))
+    if not is_delivered:
+        raise SettingsError(
             "no address of monitoring.alerts.urls accepted the message; check that they can be reached "
             "from here and that their passwords are right"
         )
-    return failed

@@ -28,8 +28,8 @@ class Logs:
         InputError: the folder does not exist.
     """
 
-    def __init__(self, folder: Path, limits: Limits = LIMITS) -> None:
-        if not folder.is_dir():
+    def __init__(self, folder: Path | None, limits: Limits = LIMITS) -> None:
+        if folder is None or not folder.is_dir():
             raise InputError(f"{folder} is not a folder; name a folder of logs (monitoring.logs)")
         self._folder = folder
         self._limits = limits

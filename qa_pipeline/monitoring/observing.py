@@ -30,25 +30,11 @@ def is_sampled(request_id: str, share: float) -> bool:
 class Observer:
     """A writer of a sample of requests, with a sub-folder for each UTC day and a file for each process.
 
-    Only the owner can read the files, since texts may be personal. The settings `monitoring.logs` and
-    `monitoring.share` are the defaults. `redact` is applied to query, answer, texts of contexts and error.
-
-    Raises:
-        SettingsError: a default is needed, and the settings cannot be used or name no folder.
+    Only the owner can read the files, since texts may be personal. `share` is the sampled share of requests,
+    and `redact` is applied to query, answer, texts of contexts and error.
     """
 
-    def __init__(
-        self, folder: Path | str | None = None, share: float | None = None, redact: Redact | None = None
-    ) -> None:
-        if folder is None or share is None:
-            from qa_pipeline.errors import SettingsError
-            from qa_pipeline.settings.tree import load_settings
-
-            settings = load_settings().monitoring
-            folder = settings.logs if folder is None else folder
-            share = settings.share if share is None else share
-            if folder is None:
-                raise SettingsError("the folder for logs is missing; set monitoring.logs or pass it here")
+    def __init__(self, folder: Path | str, share: float = 0.05, redact: Redact | None = None) -> None:
         self.folder, self.share = Path(folder), share
         self._redact = redact
         self._token = uuid.uuid4().hex[:12]

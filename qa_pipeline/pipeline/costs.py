@@ -37,7 +37,6 @@ class CostSummary:
     stages: pl.DataFrame
     calls: int
     tokens: int
-    tokens_per_accepted_pair: float | None
     cost: float | None
     currency: str | None
     cost_per_accepted_pair: float | None
@@ -75,10 +74,9 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
     accepted = verdicts.filter(pl.col("expected_verdict").is_null(), pl.col("verdict") == "accepted").height
     tokens = sum(int(calls[name].sum()) for name in ("input_tokens", "output_tokens"))
     return CostSummary(
-        stages=_stages(calls, accepted, currency),
+        stages=_stages(calls, currency),
         calls=calls.height,
         tokens=tokens,
-        tokens_per_accepted_pair=tokens / accepted if accepted else None,
         cost=cost,
         currency=currency,
         cost_per_accepted_pair=cost / accepted if cost is not None and accepted else None,
@@ -87,16 +85,14 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
     )
 
 
-def _stages(calls: pl.DataFrame, accepted: int, currency: str | None) -> pl.DataFrame:
+def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
     """Return a row per stage in pipeline order, and a row for the total."""
-    tokens = pl.col("input_tokens").sum() + pl.col("output_tokens").sum()
     cost = pl.col("cost")
     total = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)
     figures = [
         pl.len().cast(pl.Int64).alias("calls"),
         (pl.col("outcome") != "replied").sum().cast(pl.Int64).alias("failed"),
         *(pl.col(name).sum() for name in TOKENS),
-        (tokens / pl.lit(accepted or None, pl.Float64)).alias("tokens_per_accepted_pair"),
         total.alias(f"cost {currency}" if currency else "cost"),
         cost.null_count().cast(pl.Int64).alias("calls_without_cost"),
     ]
@@ -113,16 +109,10 @@ IN_DOUBT, BORDERLINE, JUDGED = 0.15, 0.7, 0.7
 """Calls per answer: to redraft an answer that came with its question, to verify and to judge."""
 SPLIT = {"auto": 0.3, "model": 1.0, "rules": 0.0}
 """Calls per answer to split it into claims, by verification.split_claims."""
-PROMPT_TOKENS: Mapping[Role, int] = {
-    "standalone": 320, "validate": 400, "guard": 750, "answer": 750, "split": 600, "verify": 820,
-    "solve": 750, "compare": 400, "judge": 770,
-}  # fmt: skip
-"""Tokens of a prompt without its passages."""
-REPLY_TOKENS: Mapping[Role, int] = {
-    "questions": 150, "standalone": 30, "validate": 40, "guard": 60, "answer": 130, "split": 140,
-    "verify": 200, "solve": 130, "compare": 80, "judge": 150,
-}  # fmt: skip
-"""Tokens of a reply without thoughts; for "questions", per question with its answer."""
+PROMPT_TOKENS = 750
+"""Mean tokens of a prompt without its passages."""
+REPLY_TOKENS = 150
+"""Mean tokens of a reply without thoughts; for "questions", per question with its answer."""
 THOUGHTS = {"minimal": 0, "low": 250, "medium": 600, "high": 1200}
 """Tokens of thoughts per reply, by thinking level; Gemini's default level is medium."""
 
@@ -212,12 +202,12 @@ def _calls(
     passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():
         passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)
-        read = (PROMPT_TOKENS.get(role, 0) + passages * passage_tokens) * counts[role]
+        read = (PROMPT_TOKENS + passages * passage_tokens) * counts[role]
         if role == "questions":
             read = sum(map(request_tokens, requests))
         replies = planned if role == "questions" else counts[role]
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
-        written = REPLY_TOKENS[role] * replies + THOUGHTS.get(level, 0) * counts[role]
+        written = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * counts[role]
         yield role, counts[role], read, written
 
 

@@ -1,4 +1,4 @@
-"""Fingerprints of batches and code versions of assets: all that decides if a result is up to date.
+"""Outcomes and fingerprints of batches, and code versions of assets, to tell what is up to date.
 
 Unchanged batches are skipped before models or Dagster are loaded. The UI marks an asset as outdated when its
 code version changes. Settings that only affect speed or duration (workers, time limits, caps) are excluded.
@@ -6,21 +6,21 @@ Otherwise raising a cap would mark everything.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
+from qa_pipeline.curation.batch_gates import unjudged_pairs
 from qa_pipeline.curation.withdrawals import files_of_batch, forgotten_documents, note_origin, tombstone_of
 from qa_pipeline.documents.parsing import ONLY_SPEED
 from qa_pipeline.errors import QAPipelineError, TransientModelError
-from qa_pipeline.pipeline.outcomes import BLOCKED, BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import batch_files
 from qa_pipeline.prompts.loading import SYSTEM_PROMPTS, PromptName, load_prompt, part_text
@@ -101,6 +101,49 @@ def _group(settings: Settings, group: str) -> dict[str, object]:
     if group == "verification":  # the content of a thresholds file counts, not its path
         values["thresholds"] = settings.verification.fitted.full_id
     return values
+
+
+BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
+NO_ROWS = "no pair was accepted"
+
+WARNING = "warning: "
+"""Prefix of a message about a gate that does not block."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutcome:
+    """The result of a batch's run.
+
+    Args:
+        batch: its name.
+        outcome: succeeded, failed, or empty (all pairs were rejected). An unchanged batch was skipped, and a
+            waiting batch has verified pairs that still need a decision by people or a judge.
+        error: the reason for a failure, or for waiting.
+        failed_gates: messages of failed gates, warnings included.
+    """
+
+    batch: str
+    outcome: Literal["succeeded", "empty", "failed", "unchanged", "waiting"]
+    error: str | None = None
+    failed_gates: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Return True if the batch's tables are complete and its blocking gates pass."""
+        return self.outcome != "failed"
+
+
+def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]) -> BatchOutcome:
+    """Return the outcome of a batch that passes its blocking gates."""
+    is_row = (pl.col("verdict") == "accepted") & pl.col("expected_verdict").is_null()
+    unjudged = unjudged_pairs(verdicts)
+    if not unjudged and not verdicts.filter(is_row).height:
+        return BatchOutcome(batch, "empty", NO_ROWS, warnings)
+    if not unjudged:
+        return BatchOutcome(batch, "succeeded", failed_gates=warnings)
+    pairs = "1 verified pair waits" if unjudged == 1 else f"{unjudged} verified pairs wait"
+    advice = "record what people decide with qa-pipeline decide, and run again"
+    return BatchOutcome(batch, "waiting", f"{pairs} for a judge; {advice}", warnings)
 
 
 class Finished(BaseModel):

@@ -157,7 +157,7 @@ class Resources:
         """Record the corpus of a batch, and add its documents to the reply store, so that they can be erased.
 
         Raises:
-            ReplyStoreError: the store is unusable.
+            StorageError: the store is unusable.
         """
         note_origin(self.layout, batch, None if self.pairs_file is not None else self.settings.corpus)
         if self._model is None and any(model.provider != "none" for model in self.settings.llm.models):

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -37,17 +37,6 @@ PromptName = Literal[
     "groundedness",
 ]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
-PartName = Literal[
-    "guidance",
-    "bridge",
-    "reply_questions",
-    "reply_pairs",
-    "style_by_type",
-    "style_short",
-    "style_sentence",
-    "style_long_form",
-    "style_steps",
-]
 SYSTEM_PROMPTS = CLOSED_BOOK, WITH_PASSAGES = "system_closed_book", "system_passages"
 
 _FOLDER = Path(__file__).parent
@@ -77,11 +66,7 @@ class Prompt:
         """Return the exact names that `fill` needs."""
         return frozenset(_PLACEHOLDER.findall(self.template))
 
-    def with_part(self, language: str, part: PartName) -> "Prompt":
-        """Return the prompt with a further part after its template."""
-        return Prompt(self.system, f"{self.template}\n\n{part_text(language, part)}")
-
-    def with_constant(self, language: str, part: PartName, **values: str) -> "Prompt":
+    def with_constant(self, language: str, part: str, **values: str) -> "Prompt":
         """Return the prompt with a further part after its system part, with placeholders filled in.
 
         Values must come from this code or the user's files, never from documents or replies.
@@ -140,7 +125,7 @@ def load_prompt(language: str, name: PromptName, llm: LLMSettings = _SHIPPED) ->
     language = lexicon(language).code
     own_file = None if llm.prompts is None else llm.prompts / language / f"{name}.md"
     if own_file is not None and own_file.is_file():
-        return _load_own(own_file, language, name, own_file.stat().st_mtime_ns)
+        return _load_own(own_file, language, name)
     return _load_prompt(language, name, llm.profile)
 
 
@@ -243,9 +228,8 @@ def _load_prompt(language: str, name: PromptName, profile: Profile = "standard")
     return _parsed(_read(language, file), language, f"prompt file {language}/{file}.md")
 
 
-@lru_cache(maxsize=64)
-def _load_own(path: Path, language: str, name: PromptName, changed: int) -> Prompt:
-    """Read a prompt of the user, again if its file has `changed`."""
+def _load_own(path: Path, language: str, name: PromptName) -> Prompt:
+    """Read a prompt of the user."""
     try:
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -253,12 +237,7 @@ def _load_own(path: Path, language: str, name: PromptName, changed: int) -> Prom
     prompt, ours = _parsed(text, language, f"llm.prompts: {path}"), _load_prompt(language, name)
     if prompt.placeholders != ours.placeholders:
         needed = ", ".join(f"{{{placeholder}}}" for placeholder in sorted(ours.placeholders))
-        wrong = ", ".join(
-            f"{{{placeholder}}}" for placeholder in sorted(prompt.placeholders ^ ours.placeholders)
-        )
-        raise SettingsError(
-            f"llm.prompts: {path} lacks or adds {wrong}; below {_SEPARATOR} it needs exactly {needed}"
-        )
+        raise SettingsError(f"llm.prompts: below {_SEPARATOR}, {path} needs exactly {needed}")
     return prompt
 
 
@@ -270,6 +249,5 @@ def _parsed(text: str, language: str, where: str) -> Prompt:
     return Prompt(*(part.strip().replace("{refusal}", refused) for part in (system, template)))
 
 
-@cache
 def _read(language: str, name: str) -> str:
     return (_FOLDER / language / f"{name}.md").read_text(encoding="utf-8").strip()

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.errors import StorageError
 from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.shard import Shard
@@ -55,7 +55,7 @@ class Retriever:
         settings: weight of vectors, and numbers of passages.
 
     Raises:
-        IndexMismatchError: the shard belongs to other chunks.
+        StorageError: the shard belongs to other chunks.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Retriever:
     ) -> None:
         self._chunk_ids = chunks["chunk_id"].to_list()
         if list(shard.chunk_ids) != self._chunk_ids:  # ties are broken by their order
-            raise IndexMismatchError(
+            raise StorageError(
                 f"the index has {len(shard.chunk_ids)} chunks and the batch has {len(self._chunk_ids)}, or "
                 f"not the same ones in the same order; compute embeddings and index of the batch again"
             )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.errors import StorageError
 from qa_pipeline.models.devices import TorchPrecision
 from qa_pipeline.models.encoder import Embedder, Vectors
 from qa_pipeline.models.vector_cache import CachedEmbedder
@@ -124,14 +124,14 @@ def build_index(embeddings: pl.DataFrame) -> Shard:
     """Build a shard from the rows of a batch, in their order; an empty frame gives an empty shard.
 
     Raises:
-        IndexMismatchError: the rows come from several models, or their vectors differ in length.
+        StorageError: the rows come from several models, or their vectors differ in length.
     """
     import faiss
 
     origins = embeddings.select("model", "model_revision", "precision").unique(maintain_order=True)
     lengths = embeddings["vector"].list.len().unique(maintain_order=True).to_list() or [1]
     if origins.height > 1 or len(lengths) > 1:
-        raise IndexMismatchError(
+        raise StorageError(
             f"vectors of a shard must come from a single model, but these come from {origins.rows()} "
             f"with lengths {lengths}; compute the embeddings of the batch again"
         )
@@ -158,12 +158,12 @@ def load_index(content: bytes, embeddings: pl.DataFrame, embedder: Embedder, sou
     call `source`.
 
     Raises:
-        IndexMismatchError: the embeddings have another model, revision or precision, or the file is damaged
+        StorageError: the embeddings have another model, revision or precision, or the file is damaged
             or has other vectors.
     """
     shard = build_index(embeddings)
     if dump_index(shard) != content:
-        raise IndexMismatchError(
+        raise StorageError(
             f"{source} is damaged or lacks vectors of the table embeddings; build the index again"
         )
     origins = embeddings.select("model", "model_revision", "precision").unique()
@@ -171,7 +171,7 @@ def load_index(content: bytes, embeddings: pl.DataFrame, embedder: Embedder, sou
         precisions = {precision, embedder.precision}
         fits = len(precisions) == 1 or precisions <= _INTERCHANGEABLE
         if (model, revision) != (embedder.model, embedder.revision) or not fits:
-            raise IndexMismatchError(
+            raise StorageError(
                 f"{source} was built with {model} at {revision} ({precision}), but the settings ask for "
                 f"{embedder.model} at {embedder.revision} ({embedder.precision}); compute embeddings and "
                 "index of the batch again, or set the embedding model back"

@@ -29,8 +29,6 @@ class MonitoringSettings(Group):
 
     logs: Path | None = None
     """Folder of logs that an Observer writes and the asset production_quality reads."""
-    share: float = Field(0.05, ge=0, le=1)
-    """Share of requests that an Observer records, chosen by a hash of their id."""
     spans: bool = False
     """Emit an OpenTelemetry span for each stage of a batch; needs the otel extra and a configured SDK."""
     alerts: AlertSettings = AlertSettings()

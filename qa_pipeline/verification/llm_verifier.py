@@ -17,7 +17,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, complete_all
 from qa_pipeline.prompts.loading import Delimited, load_prompt, render_passages
-from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, VerifyReply, no_progress, verify_reply
+from qa_pipeline.records import MOST_CLAIMS, ClaimReply, Passage, ProgressCallback, VerifyReply, no_progress
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.table_schema import ClaimRow, typed_rows
@@ -37,8 +37,6 @@ from qa_pipeline.verification.sources import Source, sources_of
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
 """Maximum passages in a request, as many as an answer is drafted from. More would be a distraction."""
-_MOST_CLAIMS = 8
-"""Maximum claims in a request: enough for most answers, and few enough to be read one by one."""
 
 
 class PairClaimRow(ClaimRow):
@@ -199,7 +197,7 @@ def _call(
         role="verify",
         system=prompt.system,
         prompt=prompt.fill(passages=render_passages(passages), claims=Delimited(tuple(parts))),
-        reply_model=verify_reply(len(request_rows)),
+        reply_model=VerifyReply,
         temperature=settings.temperature,
         language=language,
         passages=passages,
@@ -225,7 +223,7 @@ def _groups(claims: pl.DataFrame, sources: Mapping[str, Source]) -> list[list[Pa
         group = last_group.get(key)
         if _contains_injections(pair_rows, sources):
             groups.append(pair_rows)
-        elif group is not None and len(group) + len(pair_rows) <= _MOST_CLAIMS:
+        elif group is not None and len(group) + len(pair_rows) <= MOST_CLAIMS:
             group += pair_rows
         else:
             groups.append(pair_rows)
@@ -241,7 +239,7 @@ def _split_by_pair(
     for row in rows:
         is_other_pair = bool(group) and row["pair_id"] != group[0]["pair_id"]
         evidence = {member["evidence_chunk_id"] for member in (*group, row)} & sources.keys()
-        if is_other_pair or len(group) == _MOST_CLAIMS or len(evidence) > _MOST_PASSAGES:
+        if is_other_pair or len(group) == MOST_CLAIMS or len(evidence) > _MOST_PASSAGES:
             yield group
             group = []
         group.append(row)

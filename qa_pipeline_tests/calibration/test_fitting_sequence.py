@@ -49,7 +49,7 @@ def test_what_is_chosen_passed_its_own_test(rows: pl.DataFrame, target: float, s
     if fit.threshold is not None:
         assert (fit.precision_low or 0) >= target
         assert lower_bound(fit.right, fit.n, 0.9) >= target
-        assert fit.n >= (trials_needed(target, 0.9) or 0)
+        assert fit.n >= trials_needed(target, 0.9)
         assert fit.why is None
     assert fit.n <= rows["group"].n_unique()
 

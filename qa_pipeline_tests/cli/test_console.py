@@ -9,7 +9,7 @@ from rich.text import Text
 
 from qa_pipeline.cli.console import MOST_ROWS, NARROWEST, show, show_table, watching
 from qa_pipeline.cli.report import show_outcomes
-from qa_pipeline.pipeline.outcomes import BatchOutcome
+from qa_pipeline.pipeline.fingerprint import BatchOutcome
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import TABLES

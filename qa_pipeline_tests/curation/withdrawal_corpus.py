@@ -10,8 +10,7 @@ import polars as pl
 from qa_pipeline.curation.withdrawals import note_origin, withdraw_missing
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.corpus.corpora import open_corpus
-from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
-from qa_pipeline.pipeline.outcomes import BatchOutcome
+from qa_pipeline.pipeline.fingerprint import BatchOutcome, unchanged_outcomes
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.layout import Layout

@@ -11,15 +11,14 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.curation.withdrawals import note_origin
-from qa_pipeline.defs.base import PARTITIONS_NAME
-from qa_pipeline.defs.location import build_definitions
+from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.running import run_batches
+from qa_pipeline.defs.steps import PARTITIONS_NAME
 from qa_pipeline.generation.offline.provider import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline.llm.reply_store import ReplyStore
-from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
-from qa_pipeline.pipeline.outcomes import BatchOutcome
+from qa_pipeline.pipeline.fingerprint import BatchOutcome, unchanged_outcomes
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import load_settings

@@ -9,8 +9,8 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs import monitoring
-from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.monitoring import QUALITY, monitoring_definitions
 from qa_pipeline.monitoring import drift
 from qa_pipeline.monitoring.days import Score

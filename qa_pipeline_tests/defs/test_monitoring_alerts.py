@@ -11,7 +11,6 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from qa_pipeline.curation.withdrawals import note_gate
 from qa_pipeline.defs.monitoring import alerts
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -57,7 +56,6 @@ def tell(tmp_path: Path, *urls: str, **tags: str) -> None:
     """Let the sensor see a run of batch b1 that failed."""
     settings = Settings(out=tmp_path / "out", monitoring={"alerts": {"urls": urls}})
     resources = Resources(settings)
-    note_gate(resources.layout, "b1", "pass_rate", "secret words of a document")
     with dg.DagsterInstance.ephemeral() as instance:
         result = failing.execute_in_process(
             instance=instance, tags={"dagster/partition": "b1", **tags}, raise_on_error=False
@@ -72,11 +70,11 @@ def tell(tmp_path: Path, *urls: str, **tags: str) -> None:
         alerts(context.for_run_failure())
 
 
-def test_a_message_names_batch_step_and_gate_and_nothing_that_documents_say(tmp_path: Path) -> None:
+def test_a_message_names_batch_and_step_and_nothing_that_documents_say(tmp_path: Path) -> None:
     with webhook() as (url, messages):
         tell(tmp_path, url)
     (message,) = messages
-    assert all(name in message["message"] for name in ("b1", "broken", "pass_rate"))
+    assert all(name in message["message"] for name in ("b1", "broken"))
     assert "words" not in message["message"]
 
 

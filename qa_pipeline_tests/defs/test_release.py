@@ -48,16 +48,6 @@ def test_all_batches_are_published_and_the_ui_is_told_of_rows_splits_batches_and
     assert names_of(metadata["rows by batch"]) == {"b1", "b2"}
 
 
-def test_the_asset_publishes_only_where_its_configuration_says_so(finished: Project) -> None:
-    job = dg.Definitions.merge(
-        finished.definitions, dg.Definitions(jobs=[dg.define_asset_job("alone", selection=["release"])])
-    ).resolve_job_def("alone")
-    for publish_it in (False, True):
-        config = {"ops": {"release": {"config": {"publish": publish_it}}}}
-        assert job.execute_in_process(instance=finished.instance, run_config=config).success
-        assert (finished.settings.out / "releases" / "1").exists() == publish_it
-
-
 def test_a_batch_whose_gates_fail_is_named_and_takes_no_other_down(
     finished: Project,
 ) -> None:

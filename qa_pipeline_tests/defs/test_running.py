@@ -16,7 +16,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline.llm.reply_database import Database
 from qa_pipeline.llm.reply_store import ReplyStore
-from qa_pipeline.pipeline.outcomes import BatchOutcome
+from qa_pipeline.pipeline.fingerprint import BatchOutcome
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.calls import call, note

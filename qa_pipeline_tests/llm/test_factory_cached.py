@@ -9,7 +9,7 @@ import pytest
 
 from qa_pipeline.errors import (
     OversizedRequestError,
-    ReplyStoreError,
+    StorageError,
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
@@ -91,5 +91,5 @@ def test_a_damaged_reply_is_an_error_that_names_it_and_is_not_asked_again(path: 
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE replies SET value = substr(value, 1, 10)")
     connection.close()
-    with pytest.raises(ReplyStoreError, match=claim().key):
+    with pytest.raises(StorageError, match=claim().key):
         ask(model, claim())

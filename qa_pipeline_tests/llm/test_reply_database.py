@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from qa_pipeline.errors import ReplyStoreError, SettingsError
+from qa_pipeline.errors import SettingsError, StorageError
 from qa_pipeline.llm.reply_database import DOCUMENT_NAMES, Database
 from qa_pipeline_tests.llm.postgres_server import running_server
 
@@ -57,7 +57,7 @@ def test_a_table_of_another_program_or_of_the_first_version_is_refused_and_left(
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE calls (a)")
     connection.close()
-    with pytest.raises(ReplyStoreError, match="table calls"):
+    with pytest.raises(StorageError, match="table calls"):
         use(path)
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("calls",)]
@@ -69,7 +69,7 @@ def test_a_store_of_a_later_version_is_left_alone(place: Path | str) -> None:
 
     database.transact(lambda connection: connection.execute(sa.text("UPDATE store_version SET version = 3")))
     database.close()
-    with pytest.raises(ReplyStoreError, match=r"version 3, .*version 2"):
+    with pytest.raises(StorageError, match=r"version 3, .*version 2"):
         use(place)
 
 
@@ -77,7 +77,7 @@ def test_a_file_that_another_process_holds_is_reported(path: Path) -> None:
     use(path)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    with pytest.raises(ReplyStoreError, match=path.name):
+    with pytest.raises(StorageError, match=path.name):
         use(path, busy_seconds=0.01)
     holder.execute("ROLLBACK")
     holder.close()
@@ -93,7 +93,7 @@ def test_an_address_of_no_postgres_is_refused(address: str) -> None:
 def test_a_server_that_was_never_there_is_reported_at_once_and_without_the_password() -> None:
     database = Database("postgresql://qa:hush@127.0.0.1:9/none")
     started = time.monotonic()
-    with pytest.raises(ReplyStoreError) as told:
+    with pytest.raises(StorageError) as told:
         database.transact(lambda connection: None)
     assert time.monotonic() - started < 5
     assert "hush" not in str(told.value)

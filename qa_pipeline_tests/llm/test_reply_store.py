@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import ModelError, ReplyStoreError, TransientModelError, UnreadableReplyError
+from qa_pipeline.errors import ModelError, StorageError, TransientModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply, ReplyT, Request, complete_all
 from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline.llm.reply_store import Outcome, ReplyStore
@@ -149,12 +149,12 @@ def test_an_error_of_the_store_reaches_whoever_asks_and_the_store_goes_on(
     store: ReplyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(work: Callable[..., Any], *, reads: bool = False) -> None:
-        raise ReplyStoreError("the disk is full")
+        raise StorageError("the disk is full")
 
     model = CachedModel(ScriptedModel(lambda _: ACCEPT), store)
     requests = [claim(f"{number % 5}") for number in range(30)]
     with monkeypatch.context() as patched:
         patched.setattr(store.database, "transact", fail)
-        with pytest.raises(ReplyStoreError):
+        with pytest.raises(StorageError):
             complete_all(model, requests, workers=8)
     assert all(isinstance(one, Reply) for one in complete_all(model, requests, workers=8))

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import SettingsError
 from qa_pipeline.monitoring.observing import Observer, is_sampled
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -139,8 +138,3 @@ def test_a_process_writes_a_file_of_its_own_and_nothing_heavy_is_imported(tmp_pa
     names = [file.name for file in tmp_path.rglob("*.jsonl")]
     assert len(names) == 2
     assert sum(name.startswith(f"{os.getpid()}-") for name in names) == 1
-
-
-def test_without_a_folder_it_says_which_setting_is_missing() -> None:
-    with pytest.raises(SettingsError, match=r"monitoring\.logs"):
-        Observer()

@@ -69,18 +69,6 @@ def test_what_an_accepted_pair_costs_counts_all_calls_and_no_known_answers() -> 
     assert summary.cost_per_accepted_pair == pytest.approx(0.02)
 
 
-def test_tokens_are_given_for_each_accepted_pair_by_stage_and_unknown_without_one() -> None:
-    calls = [call(0, "questions", usage=Usage(100, 20)), call(1, "judge", usage=Usage(50, 10))]
-    decided = verdicts(verdict("a", verdict="accepted"), verdict("b", verdict="rejected"))
-
-    summary = summary_of(*calls, decided=decided)
-
-    assert summary.tokens_per_accepted_pair == 180
-    assert summary.stages["tokens_per_accepted_pair"].to_list() == [120, 60, 180]
-    assert summary_of(*calls).tokens_per_accepted_pair is None
-    assert summary_of(*calls).stages["tokens_per_accepted_pair"].null_count() == 3
-
-
 def test_unknown_costs_are_counted_and_costs_of_two_currencies_are_not_added_up() -> None:
     free = [call(n, cost=None, currency=None, usage=Usage()) for n in range(2)]
     assert (summary_of(*free, call(7)).cost, summary_of(*free, call(7)).calls_without_cost) == (0.001, 2)

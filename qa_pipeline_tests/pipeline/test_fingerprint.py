@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline.curation.withdrawals import note_gate
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.pipeline import fingerprint
-from qa_pipeline.pipeline.outcomes import BatchOutcome
+from qa_pipeline.pipeline.fingerprint import BatchOutcome
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.curation.withdrawal_corpus import TRUE, Folder

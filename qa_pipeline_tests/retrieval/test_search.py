@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.errors import StorageError
 from qa_pipeline.retrieval.search import Retriever, fuse, terms
 from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.generation import RetrievalSettings
@@ -102,5 +102,5 @@ def test_an_index_in_another_order_is_refused() -> None:
     embedder = HashEmbedder()
     frame = chunk_frame(["apples ripen", "pears rot", "plums fall"])
     backwards = build_index(embed_chunks(frame.reverse(), cached(embedder)))
-    with pytest.raises(IndexMismatchError):
+    with pytest.raises(StorageError):
         Retriever(frame, backwards, embedder, RetrievalSettings())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.errors import StorageError
 from qa_pipeline.retrieval.shard import build_index
 from qa_pipeline_tests.vectors import DIMENSION, embeddings, random_vectors
 
@@ -29,5 +29,5 @@ def test_search_finds_what_brute_force_finds_with_ties_in_chunk_order(
 @pytest.mark.parametrize("other", [{"model": "other"}, {"precision": "int8"}])
 def test_rows_of_two_models_or_precisions_make_no_shard(other: dict[str, str]) -> None:
     renamed = embeddings(random_vectors(1), **other).with_columns(chunk_id=pl.lit("x"))
-    with pytest.raises(IndexMismatchError):
+    with pytest.raises(StorageError):
         build_index(pl.concat([embeddings(random_vectors(2)), renamed]))

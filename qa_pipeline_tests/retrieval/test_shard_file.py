@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import IndexMismatchError
+from qa_pipeline.errors import StorageError
 from qa_pipeline.retrieval.shard import Shard, build_index, dump_index, load_index
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -47,7 +47,7 @@ def test_no_damaged_or_foreign_byte_goes_unnoticed(cut: int, flip: int, foreign:
     other = dump_index(build_index(embeddings(random_vectors(5, 1))))
     wider = faiss.serialize_index(faiss.IndexHNSWFlat(DIMENSION, 16)).tobytes()
     for hostile in (content[: cut % len(content)], bytes(flipped), content + b"x", foreign, other, wider):
-        with pytest.raises(IndexMismatchError):
+        with pytest.raises(StorageError):
             load(hostile)
 
 
@@ -60,7 +60,7 @@ def test_no_damaged_or_foreign_byte_goes_unnoticed(cut: int, flip: int, foreign:
     ],
 )
 def test_an_index_of_another_model_is_refused_naming_both(asked: dict[str, str], named: str) -> None:
-    with pytest.raises(IndexMismatchError, match=rf"b\.index .*{named}"):
+    with pytest.raises(StorageError, match=rf"b\.index .*{named}"):
         load(dump_index(build_index(FIVE)), **asked)
 
 
@@ -71,5 +71,5 @@ def test_float32_and_bfloat16_search_each_other_and_another_precision_its_like()
             if own == asked or {own, asked} == {"float32", "bfloat16"}:
                 assert load(dump_index(build_index(frame)), frame, precision=asked).model == "m"
             else:
-                with pytest.raises(IndexMismatchError):
+                with pytest.raises(StorageError):
                     load(dump_index(build_index(frame)), frame, precision=asked)

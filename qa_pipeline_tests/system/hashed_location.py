@@ -3,7 +3,7 @@
 As a program it makes all batches of QA_PIPELINE_CORPUS.
 """
 
-from qa_pipeline.defs.location import build_definitions
+from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.pipeline.resources import Resources

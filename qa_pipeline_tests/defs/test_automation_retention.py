@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 
 import dagster as dg
 import pytest
 
+from qa_pipeline.defs import automation
 from qa_pipeline_tests.defs.project import Project, instance_at
 
 pytestmark = pytest.mark.slow
@@ -28,8 +30,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 def purge(project: Project, days: float) -> Counter[str]:
     """Delete runs older than some days; a negative number is in the future. The runs that stay, by batch."""
     job = project.definitions.resolve_job_def("purge_runs")
-    config = {"ops": {"purge_old_runs": {"config": {"days": days}}}}
-    assert job.execute_in_process(run_config=config, instance=project.instance).success
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(automation, "RETENTION", timedelta(days=days))
+        assert job.execute_in_process(instance=project.instance).success
     runs = [run for run in project.instance.get_runs() if run.job_name == "build_batch"]
     return Counter(run.tags.get("dagster/partition", "") for run in runs)
 

@@ -8,8 +8,8 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from qa_pipeline.defs.base import PARTITIONS_NAME
-from qa_pipeline.defs.jobs import nightly
+from qa_pipeline.defs.automation import nightly
+from qa_pipeline.defs.steps import PARTITIONS_NAME
 from qa_pipeline_tests.defs.project import Project, instance_at
 
 

@@ -9,12 +9,11 @@ import fsspec
 import pytest
 
 from qa_pipeline.curation.withdrawals import note_origin
-from qa_pipeline.defs import corpus as defs_corpus
+from qa_pipeline.defs import automation
 from qa_pipeline.defs.assets import corpus as corpus_asset
-from qa_pipeline.defs.base import PARTITIONS_NAME
-from qa_pipeline.defs.corpus import BATCHES_A_TICK, DATA_VERSION, corpus_sensor
-from qa_pipeline.documents.corpus.corpora import BatchFiles, open_folder
-from qa_pipeline.errors import CorpusError
+from qa_pipeline.defs.automation import BATCHES_A_TICK, DATA_VERSION, batch_versions, corpus_sensor
+from qa_pipeline.defs.steps import PARTITIONS_NAME
+from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 
@@ -106,7 +105,8 @@ def test_new_folders_are_registered_at_once_and_reported_when_they_stand_still(c
     assert ticker.reported() == []
     assert ticker.partitions == ["b1", "b2"]
     assert ticker.reported() == ["b1", "b2"]
-    assert version(ticker, "b1") == open_folder(corpus / "b1").fingerprint()
+    versions = batch_versions(open_corpus(corpus), ticker.resources.layout, ["b1"])
+    assert versions == {"b1": version(ticker, "b1")}
     assert ticker.reported() == []
 
 
@@ -117,7 +117,7 @@ def test_new_folders_are_registered_at_once_and_reported_when_they_stand_still(c
 def test_every_changed_batch_is_reported_once_however_many_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: int, most: int
 ) -> None:
-    monkeypatch.setattr(defs_corpus, "BATCHES_A_TICK", most)
+    monkeypatch.setattr(automation, "BATCHES_A_TICK", most)
     corpus = tmp_path / "corpus"
     names = {f"b{number:03}" for number in range(max(changed, 1))}
     for name in names:
@@ -221,32 +221,6 @@ def test_a_place_that_fsspec_opens_is_watched_like_a_folder(tmp_path: Path) -> N
     assert [ticker.reported() for _ in range(2)] == [[], ["b1"]]
     store.pipe_file("/watched/corpus/b1/a.txt", b"Other text.")
     assert [ticker.reported() for _ in range(3)] == [[], ["b1"], []]
-
-
-def test_a_batch_that_cannot_be_read_is_reported_and_tried_again(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ticker = Ticker(corpus)
-    ticker.tick()
-
-    def closed(self: BatchFiles) -> str:
-        if self.name == "b1":
-            raise CorpusError("b1 cannot be read today")
-        return "same"
-
-    with monkeypatch.context() as patch:
-        patch.setattr(BatchFiles, "fingerprint", closed)
-        result = ticker.tick()
-        assert reported(result) == ["b2"]
-    assert ticker.reported() == ["b1"]
-
-
-def test_a_tick_whose_time_is_up_reads_one_batch_and_the_next_ones_go_on(
-    corpus: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(defs_corpus, "TICK_SECONDS", -1.0)
-    ticker = Ticker(corpus)
-    assert [ticker.reported() for _ in range(4)] == [[], ["b1"], ["b2"], []]
 
 
 def test_a_tick_that_dies_before_dagster_stores_what_it_reports_loses_no_batch(corpus: Path) -> None:

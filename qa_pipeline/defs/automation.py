@@ -1,0 +1,235 @@
+"""What starts runs of batches: the corpus sensor and the nightly schedule; and the removal of old runs."""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import dagster as dg
+
+from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
+from qa_pipeline.defs.assets import BATCH_ASSETS, corpus, training_examples
+from qa_pipeline.defs.steps import (
+    ENDED,
+    PARTITION,
+    PARTITIONS_NAME,
+    UNENDED,
+    ResourcesParam,
+    document_batches,
+)
+from qa_pipeline.documents.corpus.corpora import Corpus, open_corpus
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.storage.files import versions_in
+from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.layout import Layout
+
+BATCHES_A_TICK = 200
+"""Most runs requested per tick, since a tick has 60 seconds and other sensors wait."""
+BATCHES_A_QUERY = 500
+"""Records per query, to bound memory and SQLite's variables."""
+VANISHED = "gone"
+"""The version of a batch whose folder was removed."""
+NO_REPORT = ("", 0)
+"""Version and number of the last report of a batch without reports."""
+DATA_VERSION = "dagster/data_version"
+UNENDED_BACKFILLS = ("REQUESTED", "CANCELING", "FAILING")
+"""States of a backfill that has not ended; like the tag above, they lack a constant in Dagster."""
+RETENTION = timedelta(days=30)
+"""The time for which replaced runs are kept."""
+
+CorpusEvent = dg.AssetObservation | dg.AssetMaterialization
+
+
+build_batch = dg.define_asset_job(
+    "build_batch",
+    selection=dg.AssetSelection.assets(*BATCH_ASSETS),
+    description="Builds everything of one batch, from its files to its training examples.",
+    # By default all assets of a run share a process, with one embedding model in memory.
+    # `execution: {config: {multiprocess: {}}}` in the Launchpad starts a process per asset.
+    executor_def=dg.multi_or_in_process_executor,
+    config={"execution": {"config": {"in_process": {}}}},
+)
+
+
+@dg.sensor(
+    job=build_batch,
+    description="Registers new batches, reports changed ones and requests their runs, and removes the "
+    "partitions of those that are gone. Off until turned on: runs may cost money.",
+    minimum_interval_seconds=30,
+)
+def corpus_sensor(
+    context: dg.SensorEvaluationContext, resources: ResourcesParam
+) -> dg.SensorResult | dg.SkipReason:
+    """Scan the corpus, and request a run for each batch whose version changed.
+
+    A run is requested only if the version is the same in two ticks, since a batch may still be copied. The
+    cursor keeps the versions of batches that wait for the second tick. Each version requests a single run.
+    """
+    instance, layout = context.instance, resources.layout
+    try:
+        corpus = open_corpus(resources.settings.corpus)
+        batches = corpus.find_batches()
+    except CorpusError as error:
+        return dg.SkipReason(f"{error}. Nothing is withdrawn or removed")
+    problems = list(batches.refused.values())
+    if not batches.names:
+        return dg.SkipReason(f"no usable batch, so nothing is withdrawn or removed: {'; '.join(problems)}")
+    present = {*batches.names, *batches.refused}
+    withdraw_missing(layout, resources.settings.corpus, present)
+    withdrawn = withdrawn_batches(layout)
+    vanished = {name for name, tombstone in withdrawn.items() if tombstone.reason == "batch_gone"}
+
+    reported = last_reports(instance)
+    changed = {
+        batch: version
+        for batch, version in batch_versions(corpus, layout, batches.names).items()
+        if version != reported.get(batch, NO_REPORT)[0]
+    }
+    last_tick = json.loads(context.cursor or "{}")
+    settled = [batch for batch, version in changed.items() if version == last_tick.get(batch)]
+    events, requests = [], []
+    for batch in settled[:BATCHES_A_TICK]:
+        version = changed.pop(batch)
+        events += report(batch, version)
+        # the number of the previous report makes restored content run again
+        run_key = f"{batch}:{version}:{reported.get(batch, NO_REPORT)[1]}"
+        requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
+    for batch in sorted(vanished - present):
+        if reported.get(batch, NO_REPORT)[0] not in ("", VANISHED):
+            events += report(batch, VANISHED)
+
+    registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
+    new = sorted(set(batches.names) - registered)
+    removed = _removable(instance, layout, registered - present, vanished)
+    for problem in problems:
+        context.log.warning(problem)
+    counts = f"{len(batches.names)} batches, {len(changed)} changed; removed: {', '.join(removed) or 'none'}"
+    return dg.SensorResult(
+        run_requests=requests,
+        dynamic_partitions_requests=[
+            *map(document_batches.build_add_request, _chunked(new)),
+            *([document_batches.build_delete_request(removed)] if removed else []),
+        ],
+        asset_events=events,
+        cursor=json.dumps(changed),
+        skip_reason=None if requests else "; ".join([counts, *problems]),
+    )
+
+
+def batch_versions(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> dict[str, str]:
+    """Return a hash per batch of the names, sizes and times of its files, and of its decisions.
+
+    Batches that cannot be listed now are omitted.
+    """
+    decided = versions_in(layout.decisions("batch").parent, ".jsonl")
+    return {
+        batch: hash_text(f"{fingerprint} {decided.get(batch)}")[:16]
+        for batch, fingerprint in corpus.listing_fingerprints(batches).items()
+        if fingerprint
+    }
+
+
+def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
+    """Return the version of each batch in its last report, and the id of that report."""
+    latest = instance.get_latest_storage_id_by_partition(
+        corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
+    )
+    reports = {}
+    for ids in _chunked(list(latest.values())):
+        wanted = dg.AssetRecordsFilter(corpus.key, storage_ids=ids)
+        for record in instance.fetch_materializations(wanted, limit=len(ids)).records:
+            if record.asset_materialization is not None:
+                tags = record.asset_materialization.tags or {}
+                reports[str(record.partition_key)] = tags.get(DATA_VERSION, ""), record.storage_id
+    return reports
+
+
+def report(batch: str, version: str) -> list[CorpusEvent]:
+    """Return the events for a new version of a batch.
+
+    Both are needed: Dagster 1.13 reads inputs of runs from materializations, staleness from observations.
+    """
+    kinds = (dg.AssetObservation, dg.AssetMaterialization)
+    return [kind(corpus.key, partition=batch, tags={DATA_VERSION: version}) for kind in kinds]
+
+
+def _chunked(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), BATCHES_A_QUERY):
+        yield items[start : start + BATCHES_A_QUERY]
+
+
+def _removable(
+    instance: dg.DagsterInstance, layout: Layout, missing: Collection[str], vanished: Collection[str]
+) -> list[str]:
+    """Return missing partitions that are safe to remove, since a run fails if its partition is removed.
+
+    Batches that were read from another corpus are kept.
+    """
+    if not missing:
+        return []
+    if any(backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()):
+        return []
+    running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
+    never_read = {name for name in missing if not layout.origin(name).is_file()}
+    return sorted(set(missing) & (never_read | set(vanished)) - running)
+
+
+@dg.schedule(
+    job=build_batch,
+    cron_schedule="0 2 * * *",
+    description="Runs each batch once a night that is missing or failed; a batch that a gate blocked waits "
+    "until its files or decisions change.",
+)
+def nightly(
+    context: dg.ScheduleEvaluationContext, resources: ResourcesParam
+) -> list[dg.RunRequest] | dg.SkipReason:
+    """Request a run of each missing or failed batch, with lower priority than runs of people."""
+    batches = context.instance.get_dynamic_partitions(PARTITIONS_NAME)
+    status = context.instance.get_status_by_partition(training_examples.key, batches, document_batches) or {}
+    withdrawn = withdrawn_batches(resources.layout)
+    blocked = {name for name, tombstone in withdrawn.items() if tombstone.reason == "gate_failed"}
+    night = context.scheduled_execution_time.date().isoformat()
+    requests = [
+        dg.RunRequest(partition_key=batch, run_key=f"{batch} {night}", tags={"dagster/priority": "-10"})
+        for batch in batches
+        if status.get(batch) in (None, dg.AssetPartitionStatus.FAILED) and batch not in blocked
+    ]
+    if not requests:
+        return dg.SkipReason(f"no batch is missing or failed; {len(blocked)} are blocked by a gate")
+    return requests
+
+
+@dg.op
+def purge_old_runs(context: dg.OpExecutionContext) -> None:
+    """Delete old runs whose batch was built completely later.
+
+    Other runs are kept, since they record the origin of the present tables.
+    """
+    instance = context.instance
+    ended_before = dg.RunsFilter(statuses=ENDED, updated_before=datetime.now(UTC) - RETENTION)
+    old = set(instance.get_run_ids(ended_before))
+    rebuilt: set[str] = set()
+    for run in instance.get_runs(dg.RunsFilter(statuses=ENDED)):  # the latest first
+        batch = run.tags.get(PARTITION)
+        if batch in rebuilt and run.run_id in old:
+            instance.delete_run(run.run_id)
+        if batch and _builds_whole_batch(run):
+            rebuilt.add(batch)
+
+
+def _builds_whole_batch(run: dg.DagsterRun) -> bool:
+    """Return True if a run succeeded and made every asset itself."""
+    if run.root_run_id is not None or run.status != dg.DagsterRunStatus.SUCCESS:
+        return False
+    if run.asset_selection:
+        return {asset.key for asset in BATCH_ASSETS} <= run.asset_selection
+    return run.job_name == build_batch.name
+
+
+@dg.job(description="Deletes runs that ended more than 30 days ago and whose batch was built whole since.")
+def purge_runs() -> None:
+    """Delete old runs, which Dagster keeps forever."""
+    purge_old_runs()
+
+
+weekly_purge = dg.ScheduleDefinition(name="weekly_purge", job=purge_runs, cron_schedule="0 6 * * 0")
