@@ -19,7 +19,7 @@ from qa_pipeline.defs.steps import (
 )
 from qa_pipeline.documents.corpus.corpora import Corpus, open_corpus
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.storage.files import versions_in
+from qa_pipeline.storage.files import version_of
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 
@@ -121,7 +121,8 @@ def batch_versions(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> di
 
     Batches that cannot be listed now are omitted.
     """
-    decided = versions_in(layout.decisions("batch").parent, ".jsonl")
+    files = layout.decisions("batch").parent.glob("*.jsonl")
+    decided = {file.stem: version_of(file) for file in files}
     return {
         batch: hash_text(f"{fingerprint} {decided.get(batch)}")[:16]
         for batch, fingerprint in corpus.listing_fingerprints(batches).items()
