@@ -214,7 +214,7 @@ def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterato
     if pair["status"][0] != "drafted" or pair["coverage"][0] == "none":
         return
     claims = near.claims(pair)
-    decided = verify_claims(claims, pair, documents, chunks, settings.verification)
+    decided = verify_claims(claims, pair, {}, settings.verification)
     yield near.answer(pair, claims, decided)
     if "undecided" in decided["verdict"] and resources.reviewer("verifier") is not None:
         decided = decide_claims(
@@ -347,7 +347,7 @@ def _from_sentence(near: _Near, refused: pl.DataFrame, retrieved: Sequence[str])
     # a person's question is answered as it is; only the sentences are checked
     tried = mark_flawed(tried, near.chunks, ignore=("not_standalone", "copied_passage"))
     claims = near.claims(tried)
-    verdicts = verify_claims(claims, tried, near.documents, near.chunks, settings.verification)
+    verdicts = verify_claims(claims, tried, {}, settings.verification)
     is_proved = (pl.col("verdict") == "supported").all()
     by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
     proved = by_pair.agg(is_proved).filter("verdict")

@@ -32,6 +32,7 @@ from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.falsehoods import probe_of
 from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline.verification.sources import sources_of
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
@@ -168,7 +169,8 @@ def verdict_of(text: str, claim: str, language: str, order: str, *, obeys: bool)
     found = find_claims(rows, frame, chunks(frame), HashEmbedder())
     if claim == UNSTATED[language]:  # whatever the toy vectors say, it shall reach the model
         found = found.with_columns(similarity=pl.lit(0.5), token_recall=pl.lit(0.5))
-    verdicts = verify_claims(found, rows, frame, chunks(frame), settings, model=ScriptedModel(play))
+    sources = sources_of(frame, chunks(frame))
+    verdicts = verify_claims(found, rows, sources, settings, model=ScriptedModel(play))
     return str(verdicts["verdict"][0])
 
 
