@@ -157,10 +157,11 @@ def _placed(quote: str, passages: Sequence[Passage], sources: Mapping[str, Sourc
     match = find_quote(quote, passages)
     if match is None:
         return {"quote": quote}
-    source = sources[match.passage.chunk_id]
-    if match.passage.text != source.passage.text:  # an injection was cut out of it
+    passage, span = match
+    source = sources[passage.chunk_id]
+    if passage.text != source.passage.text:  # an injection was cut out of it
         return {"quote": quote}
-    return source.placed(match.start, match.end)
+    return source.placed(span.start, span.end)
 
 
 def _call(

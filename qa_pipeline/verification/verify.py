@@ -116,9 +116,7 @@ def verify(
         status = "resolved" if row["used_chunk_ids"] else "uncited"
         citations = ClaimCitations(status, None, tuple(row["used_chunk_ids"]))
         answered.append(Answered(row, row_claims, [citations] * len(row_claims)))
-    claims = compare_claims(
-        answered, index, means.embedder, one_corpus=False, to_the_question=to_the_question
-    )
+    claims = compare_claims(answered, index, means.embedder, to_the_question=to_the_question)
     claims = fill_entailment(claims, pairs, passages, means.entailment)
     verdicts = verify_claims(
         claims, pairs, index.sources, means.settings, model=means.verifier, llm=means.llm
