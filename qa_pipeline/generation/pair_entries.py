@@ -260,7 +260,6 @@ def _citation(citation: str | CitedSource) -> RawCitation:
 
 LIMITS = Limits()
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
-_LISTS = frozenset({"citations", "sources", "messages"})
 
 
 def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
@@ -318,17 +317,5 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
             row_bytes = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
             if len(row_bytes) > limits.max_line_bytes:
                 value = too_long(limits)
-        elif is_csv and isinstance(value, dict):
-            value = {column: _cell(column, cell) for column, cell in value.items()}
         pairs.append(read_entry(value, RawPair(name, row.number, hashlib.sha256(row_bytes).hexdigest())))
     return pairs
-
-
-def _cell(column: str, cell: str | None) -> Any:
-    """Return a cell's text, parsed if it is JSON in a column of lists."""
-    if cell and column in _LISTS and cell.lstrip().startswith(('["', "[{", "{", "[]")):
-        try:
-            return json.loads(cell)
-        except (ValueError, RecursionError):
-            return cell
-    return cell

@@ -22,7 +22,7 @@ from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS, lexicon
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import tokenize
-from qa_pipeline.verification.falsehoods import KINDS, falsehoods
+from qa_pipeline.verification.falsehoods import falsehoods
 from qa_pipeline.verification.judging import ProvedPairRow
 
 EDITED, VERBATIM = "edited", "verbatim"
@@ -40,8 +40,8 @@ the batch asks about them anyway."""
 _MOST_ANSWERED = 1 / 3
 """Largest share of a question's content words in another answer. Above it the answer may be right."""
 _SEED = 0
-_FEWEST_ASKED, _FEWEST_KEPT, _TRIES = 2, 2, 30
-"""Minimum content words of a question and tokens of a cut answer, and candidates tried for each canary."""
+_FEWEST_ASKED, _FEWEST_KEPT = 2, 2
+"""Minimum content words of a question and tokens of a cut answer."""
 _PROSE = re.compile(
     rf"[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$()\"“”„]{{38,298}}\."
 )
@@ -106,11 +106,7 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary
     The result does not depend on the order of the chunks.
     """
     sentences = _sentences(chunks)
-    candidates = sentences[: _TRIES * per_kind]
-    edited_by_kind: dict[str, list[Canary]] = {kind: [] for kind in KINDS}
-    for canary in chain.from_iterable(sentence.changed() for sentence in candidates):
-        edited_by_kind[canary.mechanism].append(canary)
-    edited = chain.from_iterable(zip_longest(*edited_by_kind.values()))  # the kinds of change in turn
+    edited = chain.from_iterable(sentence.changed() for sentence in sentences)
     verbatim = [sentence.put(VERBATIM) for sentence in sentences[:per_kind]]
     return [*_first(edited, per_kind), *verbatim]
 

@@ -4,7 +4,6 @@ Citations come first, then verbatim proof or a denial in one slot (a token such 
 thresholds of entailment. Rules skip a missing score. Deciding again with other thresholds needs no model.
 """
 
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -140,22 +139,18 @@ def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
     scores, band = side_scores(), thresholds.band
     words = pl.format("entailment {}", pl.col("entailment").round(3))
     against = pl.format("contradiction {}", pl.col("contradiction").round(3))
-    contradicted = _outcome("contradicted", "entailment", "entailment_contradiction", against)
-    fitted = [
-        (band.contradict, operator.ge, scores["contradict"], contradicted),
-        (band.accept, operator.ge, scores["accept"], _outcome("supported", "entailment", None, words)),
-        (
-            band.reject,
-            operator.le,
-            scores["reject"],
-            _outcome("unsupported", "entailment", "not_entailed", words),
-        ),
-    ]
+    accept, reject, contradict = (
+        pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict)
+    )
     ours = _of_model(thresholds)
+    # a comparison with a missing threshold is null, so its rule never applies
     return [
-        (meets(score, threshold) & ours, outcome)
-        for threshold, meets, score, outcome in fitted
-        if threshold is not None
+        (
+            (scores["contradict"] >= contradict) & ours,
+            _outcome("contradicted", "entailment", "entailment_contradiction", against),
+        ),
+        ((scores["accept"] >= accept) & ours, _outcome("supported", "entailment", None, words)),
+        ((scores["reject"] <= reject) & ours, _outcome("unsupported", "entailment", "not_entailed", words)),
     ]
 
 

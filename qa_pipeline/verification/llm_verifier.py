@@ -180,7 +180,7 @@ def _call(
     neighbour = rows[min(position, len(rows) - 1)]
     probe: PairClaimRow = {
         **neighbour,
-        "text": probe_of(passages, claims, language).text,
+        "text": probe_of(passages, claims, language),
         "self_contained": None,
     }
     request_rows = [*rows[:position], probe, *rows[position:]]

@@ -115,12 +115,10 @@ def _prepositions(text: Reading, stem: str) -> Set[str]:
     return prepositions
 
 
-def only_scope(unit: Reading, stated: Set[str]) -> str | None:
-    """Return the first word of scope (such as "only") that a unit has and the `stated` tokens lack."""
-    scope = lexicon(unit.language).proof.scope
+def only_scope(unit: Reading, stated: Set[str]) -> bool:
+    """Return True if a unit has a word of scope (such as "only") that the `stated` tokens lack."""
     line = f" {' '.join(unit.lower_tokens)} "
-    lacking = (phrase for phrase in sorted(scope) if f" {phrase} " in line and phrase not in stated)
-    return next(lacking, None)
+    return any(f" {phrase} " in line for phrase in lexicon(unit.language).proof.scope - stated)
 
 
 @dataclass(frozen=True, slots=True)
