@@ -80,7 +80,8 @@ def test_validation_all_rejected_results_in_empty_item() -> None:
     assert (row["guarded_by"], row["guard_passed"]) == ("validation", False)
 
 
-def test_validation_that_is_enabled_says_that_the_model_is_missing() -> None:
+def test_validation_that_is_enabled_asks_the_model_or_says_that_it_is_missing() -> None:
+    assert selected(settings(), says("reject", "unsure", "accept"), 90, 35, 10) == [2]
     with pytest.raises(SettingsError, match="enable_reference_validation"):
         selected(settings(), None, 90)
 
