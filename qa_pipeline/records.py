@@ -36,7 +36,6 @@ RowFlaw = Literal[
     "language_mismatch",
     "not_standalone",
     "lead_in_only",
-    "bare_heading",
     "bare_cells",
 ]
 """Reasons for which a pair is rejected before verification."""

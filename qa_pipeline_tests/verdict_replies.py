@@ -23,7 +23,7 @@ def probe_in(request: Request[Any]) -> int | None:
     numbered = claims_in(request.prompt)
     for number, claim in numbered:
         others = [text for other, text in numbered if other != number]
-        if others and claim.endswith(probe_of(request.passages, others, request.language).text):
+        if others and claim.endswith(probe_of(request.passages, others, request.language)):
             return number
     return None
 

@@ -69,11 +69,8 @@ _COPIED_SHARE = 0.8
 """Share of a passage that an answer must repeat verbatim to count as a copy."""
 _COPIED_CHARACTERS = 500
 """Minimum characters of a copy."""
-_LONGEST_HEADING = 200
-"""Maximum characters of an answer that is compared with headings. Longer answers cannot be a heading."""
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
 """Cells of a table between bars, without column names. In code a bar is an operator."""
-_HEADING = re.compile(r"(?m)^#{1,6} .*$")
 _DELIMITER = re.compile(
     r"</?(?:passage|link|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal"
     r"|types)\}"
@@ -100,7 +97,7 @@ def mark_flawed(
     for row in typed_rows(drafted, StyledPairRow):
         used = [passages[i] for i in dict.fromkeys(row["used_chunk_ids"]) if i in passages]
         flaws = _flaws_of_draft(row, used) if row["origin"] == "generated" else iter(())
-        flaws = chain(flaws, _flaws_of_any(row, used))
+        flaws = chain(flaws, _flaws_of_any(row))
         flaw_of[row["pair_id"]] = next((flaw for flaw in flaws if flaw[0] not in ignore), None)
     rows = [(pair_id, *(flaw or (None, None))) for pair_id, flaw in flaw_of.items()]
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
@@ -139,7 +136,7 @@ def _flaws_of_draft(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterato
         yield "passage_not_cited", f"{used} of the {hops} passages that it needs"
 
 
-def _flaws_of_any(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterator[Flaw]:
+def _flaws_of_any(pair: StyledPairRow) -> Iterator[Flaw]:
     """Yield flaws that make any pair unfit, regardless of its origin."""
     answer = without_marks(pair["answer"]).strip()
     if phrase := unclear_words(pair["question"], pair["language"]):
@@ -148,11 +145,6 @@ def _flaws_of_any(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterator[
         yield "lead_in_only", answer.rpartition("\n")[2]
     if _CELLS.fullmatch(answer):
         yield "bare_cells", answer
-    words = answer.strip(" .:#\n").lower() if len(answer) <= _LONGEST_HEADING else None
-    headings = {heading.strip(" .:").lower() for passage in passages for heading in passage.section_path}
-    bodies = (_HEADING.sub("", passage.text).lower() for passage in passages)
-    if words in headings and not any(words in body for body in bodies):
-        yield "bare_heading", answer
 
 
 NO_SENTENCE, FRONT_OR_BACK_MATTER = "no_sentence", "front_or_back_matter"

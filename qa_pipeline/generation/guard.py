@@ -6,7 +6,6 @@ A question that it stops becomes a refusal without an answer call. The refusal i
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -111,9 +110,6 @@ def guard_request(row: Question, passages: Sequence[Passage], llm: LLMSettings) 
     return request_about(row, "guard", load_prompt(row["language"], "guard", llm), GuardReply, llm, passages)
 
 
-Decision = Literal["accept", "reject", "unsure"]
-
-
 def select_passages(
     rows: Sequence[KeptQuestionRow],
     passages: Mapping[str, Passage],
@@ -129,29 +125,24 @@ def select_passages(
         SettingsError: the model is missing.
         PermanentModelError: the model cannot answer further requests.
     """
-    pairs = [(row, passages[chunk_id]) for row in rows for chunk_id in row["passage_ids"]]
-    decisions = iter(validate_references(pairs, model, llm))
-    selections: list[list[int] | ModelError] = []
-    for row in rows:
-        decided = [next(decisions) for _ in row["passage_ids"]]
-        accepted = [index for index, decision in enumerate(decided) if decision == "accept"]
-        error = next((decision for decision in decided if isinstance(decision, ModelError)), None)
-        selections.append(error or accepted[: settings.validation_max_refs_per_item])
-    return selections
-
-
-def validate_references(
-    pairs: Sequence[tuple[Question, Passage]], model: LanguageModel | None, llm: LLMSettings
-) -> list[Decision | ModelError]:
-    """Return a model's decision on each passage of a question, without the rationale."""
     if model is None:
         raise SettingsError(
             "generation.enable_reference_validation needs a model, and none is configured; name a provider, "
             "or turn the validation off"
         )
-    requests = [reference_request(row, passage, llm) for row, passage in pairs]
-    replies = complete_all(model, requests, workers=llm.workers)
-    return [reply if isinstance(reply, ModelError) else reply.value.decision for reply in replies]
+    requests = [reference_request(row, passages[i], llm) for row in rows for i in row["passage_ids"]]
+    replies = iter(complete_all(model, requests, workers=llm.workers))
+    selections: list[list[int] | ModelError] = []
+    for row in rows:
+        accepted: list[int] = []
+        error: ModelError | None = None
+        for index, reply in enumerate(next(replies) for _ in row["passage_ids"]):
+            if isinstance(reply, ModelError):
+                error = error or reply
+            elif reply.value.decision == "accept":
+                accepted.append(index)
+        selections.append(error or accepted[: settings.validation_max_refs_per_item])
+    return selections
 
 
 def reference_request(row: Question, passage: Passage, llm: LLMSettings) -> Request[ReferenceReply]:

@@ -52,13 +52,6 @@ _CAPITALISED = re.compile(  # begins with the set of letters, so that the search
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 """Letters of a name that is more than a number or an abbreviation."""
-_REFERENCES = re.compile(
-    r"see also|references?|bibliography|links|further reading|related \w+"
-    r"|se även|se också|referenser|källor|litteratur|länkar|relaterade .*"
-    r"|siehe auch|literatur\w*|referenzen|quellen|verweise|verwandte .*",
-    re.IGNORECASE,
-)
-"""Headings of sections that only list references."""
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
 
 
@@ -109,7 +102,7 @@ def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
     rows: list[tuple[int, str, str, str]] = []
     columns = chunks.select("text", "language", "section_path").iter_rows()
     for node, (text, language, path) in enumerate(columns):
-        if path and _REFERENCES.fullmatch(path[-1]):
+        if path and path[-1].casefold() in lexicon(language).layout.back_matter:
             continue  # it mentions many names without content
         mentioned_headings = [*headings[node].items(), *_written_headings(text, language, all_headings)]
         rows += ((node, key, "heading", wording) for key, wording in mentioned_headings)

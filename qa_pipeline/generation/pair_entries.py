@@ -32,13 +32,12 @@ _MOST_FIELDS, _LONGEST_NAME = 12, 40
 class RawCitation:
     """A citation as written, before its source is looked up.
 
-    `passage` is the cited text if the source is not named. `number` is its number in the answer.
+    `number` is its number in the answer.
     """
 
     raw: str
     reference: str | None = None
     quote: str | None = None
-    passage: str | None = None
     number: int | None = None
 
 
@@ -101,7 +100,6 @@ class CitedSource(_Strict):
     section: Text | None = None
     chunk_id: Text | None = None
     quote: Text | None = None
-    passage: Text | None = None
 
 
 class Message(_Strict):
@@ -114,8 +112,8 @@ class Message(_Strict):
 class PairLine(_Strict):
     """The fields of an entry. Further fields are stored unchanged.
 
-    Numbers such as [2] refer to `citations`, or else to `sources` or `contexts`. Entries of these two without
-    a number in the text are not cited.
+    Numbers such as [2] refer to `citations`, or else to `sources`. Sources without a number in the text are
+    not cited.
     """
 
     question: Text | None = None
@@ -123,7 +121,6 @@ class PairLine(_Strict):
     messages: list[Message] | None = None
     citations: Annotated[list[Text | CitedSource], BeforeValidator(_listed)] = []
     sources: object = None
-    contexts: object = None
     language: str | None = Field(None, pattern=f"^(?:{'|'.join(LANGUAGES)})$")
     coverage: Coverage | None = None
     id: str | int | None = None
@@ -133,7 +130,7 @@ class PairLine(_Strict):
 
 COLUMNS = frozenset(PairLine.model_fields)
 """Names that columns of CSV files may have in any case."""
-_READ = COLUMNS - {"sources", "contexts"}
+_READ = COLUMNS - {"sources"}
 _ENTRIES = TypeAdapter(list[Text | CitedSource])
 
 
@@ -227,16 +224,15 @@ def _text_of(value: object) -> str:
 def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     """Return the citations of a line: the sources it names, and the targets of its numbers.
 
-    [2] or [c2] is the second entry of `citations` if this field names sources. Else it is an entry of
-    `sources`, or of `contexts`, whose texts are passages. A number without an entry is a citation without a
-    source.
+    [2] or [c2] is the second entry of `citations` if this field names sources, else of `sources`. A number
+    without an entry is a citation without a source.
     """
     marks = [raw for raw in line.citations if isinstance(raw, str) and NUMBER_MARK.fullmatch(raw)]
     citations = [_citation(raw) for raw in line.citations if raw not in marks]
     numbers = dict.fromkeys(number for text in (*marks, answer) for number in marked_numbers(text))
     if not numbers:
         return citations
-    entries = citations or _entries(line.sources, passages=False) or _entries(line.contexts, passages=True)
+    entries = citations or _entries(line.sources)
     by_number = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
     missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
     if not citations:
@@ -244,16 +240,12 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     return [*(by_number.get(number, citation) for number, citation in enumerate(citations, 1)), *missing]
 
 
-def _entries(value: object, *, passages: bool) -> list[RawCitation]:
+def _entries(value: object) -> list[RawCitation]:
     """Return the entries of a list that numbers refer to, or an empty list for other values."""
     try:
-        entries = _ENTRIES.validate_python([value] if passages and isinstance(value, str) else _listed(value))
+        return [_citation(entry) for entry in _ENTRIES.validate_python(_listed(value))]
     except ValidationError:
         return []
-    return [
-        _citation(CitedSource(passage=entry) if passages and isinstance(entry, str) else entry)
-        for entry in entries
-    ]
 
 
 def _citation(citation: str | CitedSource) -> RawCitation:
@@ -263,13 +255,11 @@ def _citation(citation: str | CitedSource) -> RawCitation:
     section = f"#{citation.section}" if citation.section else ""
     reference = citation.chunk_id or (f"{citation.document}{section}" if citation.document else None)
     raw = f"source:{reference}" if citation.document and not citation.chunk_id else reference
-    raw = raw or citation.passage or citation.quote or ""
-    return RawCitation(raw, reference, citation.quote, citation.passage)
+    return RawCitation(raw or citation.quote or "", reference, citation.quote)
 
 
 LIMITS = Limits()
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
-_LISTS = frozenset({"citations", "sources", "contexts", "messages"})
 
 
 def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
@@ -327,17 +317,5 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
             row_bytes = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
             if len(row_bytes) > limits.max_line_bytes:
                 value = too_long(limits)
-        elif is_csv and isinstance(value, dict):
-            value = {column: _cell(column, cell) for column, cell in value.items()}
         pairs.append(read_entry(value, RawPair(name, row.number, hashlib.sha256(row_bytes).hexdigest())))
     return pairs
-
-
-def _cell(column: str, cell: str | None) -> Any:
-    """Return a cell's text, parsed if it is JSON in a column of lists."""
-    if cell and column in _LISTS and cell.lstrip().startswith(('["', "[{", "{", "[]")):
-        try:
-            return json.loads(cell)
-        except (ValueError, RecursionError):
-            return cell
-    return cell

@@ -70,13 +70,12 @@ class Batch:
         self._languages = written.sort("text", descending=True, maintain_order=True)["language"].to_list()
 
     def resolve(self, citation: RawCitation) -> Resolution:
-        """Find the source that a citation names, else the source that contains its quoted words."""
+        """Find the source that a citation names, else the source that contains its quote."""
         if citation.reference:
             return self._sources.resolve(citation.reference)
-        quoted = citation.passage or citation.quote
-        if quoted is None:
+        if citation.quote is None:
             return Resolution("unknown_number" if citation.number else "unknown_document")
-        chunk_id, document_id = self._texts.holder(quoted)
+        chunk_id, document_id = self._texts.holder(citation.quote)
         if chunk_id is not None:
             return self._sources.chunk(chunk_id)
         return Resolution("unknown_document") if document_id is None else self._sources.resolve(document_id)
@@ -129,7 +128,8 @@ def import_pairs(
 def _identity(batch: str, pair: RawPair) -> str:
     if pair.reason:
         return hash_parts(batch, pair.file, pair.sha256)[:32]
-    citations = [f"{citation.raw}\x1e{citation.quote}\x1e{citation.passage}" for citation in pair.citations]
+    # None was a field that is gone; ids must not change, since people's decisions refer to them
+    citations = [f"{citation.raw}\x1e{citation.quote}\x1eNone" for citation in pair.citations]
     return hash_parts(batch, pair.question, pair.answer or "", *citations)[:32]
 
 
@@ -181,8 +181,8 @@ def _distinct(citations: Iterable[RawCitation]) -> list[RawCitation]:
     references = set[str]()
     for citation in citations:
         reference = (citation.reference or "").casefold().replace("source:", "").strip("[] ")
-        key = (reference, citation.quote, citation.passage, citation.number)
-        if reference in references and key[1:] == (None, None, None):
+        key = (reference, citation.quote, citation.number)
+        if reference in references and key[1:] == (None, None):
             continue
         references.add(reference)
         distinct.setdefault(key, citation)
@@ -207,11 +207,11 @@ def mask_pairs(raw: Iterable[RawPair], texts: MaskTexts, reference: MaskReferenc
 def _masked(pair: RawPair, texts: MaskTexts, reference: MaskReference) -> RawPair:
     """Mask all texts of a pair together, then take them in the same order: texts, quotes, further fields."""
     leaves = [str(json.loads(leaf)) for leaf in _LEAF.findall(pair.fields or "")]
-    quotes = [text for citation in pair.citations for text in (citation.quote, citation.passage)]
+    quotes = [citation.quote for citation in pair.citations]
     written = [getattr(pair, name) for name in _TEXTS]
     masked = iter(_mask_fields([*written, *quotes, *leaves], texts, reference))
     masked_texts: dict[str, Any] = {name: next(masked) for name in _TEXTS}
-    cited = [_mask_citation(citation, next(masked), next(masked), reference) for citation in pair.citations]
+    cited = [_mask_citation(citation, next(masked), reference) for citation in pair.citations]
     further = pair.fields and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), pair.fields)
     return replace(pair, **masked_texts, file=reference(pair.file), citations=tuple(cited), fields=further)
 
@@ -221,14 +221,13 @@ def _leaf(leaf: str, masked: str | None) -> str:
     return leaf if masked == str(json.loads(leaf)) else json.dumps(masked, ensure_ascii=False)
 
 
-def _mask_citation(
-    citation: RawCitation, quote: str | None, passage: str | None, reference: MaskReference
-) -> RawCitation:
-    """Return a masked citation. Without a reference, its raw form is its passage or quote."""
+def _mask_citation(citation: RawCitation, quote: str | None, reference: MaskReference) -> RawCitation:
+    """Return a masked citation. Without a reference, its raw form is its quote."""
     if citation.reference is None:
-        return replace(citation, raw=passage or quote or citation.raw, quote=quote, passage=passage)
-    raw, name = reference(citation.raw), reference(citation.reference)
-    return replace(citation, raw=raw, reference=name, quote=quote, passage=passage)
+        return replace(citation, raw=quote or citation.raw, quote=quote)
+    return replace(
+        citation, raw=reference(citation.raw), reference=reference(citation.reference), quote=quote
+    )
 
 
 def _mask_fields(

@@ -6,8 +6,8 @@ largest remainder (Hamilton's method), scarce types first. Table questions are o
 table, and two-hop questions (about two chunks) of chunks with a link.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -104,30 +104,20 @@ def deal_types(
     quotas = _quotas(
         np.array([weights[kind] for kind in types]), [taken.get(kind, 0) for kind in types], len(slots)
     )
-    chunk = slots["chunk_id"].rank("dense").to_numpy() - 1  # index of the chunk of each slot
-    slot_order = np.lexsort((np.arange(len(slots)), slots["chunk_id"].to_numpy()))
-    scarce_first = np.argsort(is_offered.sum(axis=0), kind="stable")
-    dealt: npt.NDArray[np.int64] = np.full(len(slots), -1, dtype=np.int64)  # index of the type, -1 if open
-    has_type = np.zeros((int(chunk.max()) + 1, len(types)), dtype=bool)  # chunks × types
-
-    def deal(slot: np.integer[Any], kind: int) -> None:
-        dealt[slot], has_type[chunk[slot], kind] = kind, True
+    scarce_first = [int(kind) for kind in np.argsort(is_offered.sum(axis=0), kind="stable")]
+    dealt: list[QuestionType] = []
+    used: dict[str, set[int]] = defaultdict(set)
+    for chunk_id, offered in zip(slots["chunk_id"], is_offered, strict=True):
+        fitting = [kind for kind in scarce_first if offered[kind]] or scarce_first
+        # repeat a type in a chunk only if all other types are used up
+        new = [kind for kind in fitting if kind not in used[chunk_id]]
+        missing = (kind for kind in (*new, *fitting) if quotas[kind] > 0)
+        least_exceeded = max(new or fitting, key=lambda kind: quotas[kind] / weights[types[kind]])
+        kind = next(missing, least_exceeded)
+        used[chunk_id].add(kind)
         quotas[kind] -= 1
-
-    for may_repeat in (False, True):  # repeat a type in a chunk only if all other types are used up
-        for kind in scarce_first:
-            for slot in slot_order:
-                if quotas[kind] <= 0:
-                    break
-                is_new = may_repeat or not has_type[chunk[slot], kind]
-                if dealt[slot] < 0 and is_offered[slot, kind] and is_new:
-                    deal(slot, kind)
-    # assign each remaining slot to the fitting type that exceeds its quota least for its weight
-    for slot in np.flatnonzero(dealt < 0):
-        fitting = [kind for kind in range(len(types)) if is_offered[slot, kind]] or list(range(len(types)))
-        new = [kind for kind in fitting if not has_type[chunk[slot], kind]] or fitting
-        deal(slot, min(new, key=lambda kind: (quotas[kind] / -weights[types[kind]], kind)))
-    return [types[kind] for kind in dealt]
+        dealt.append(types[kind])
+    return dealt
 
 
 def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) -> list[int]:

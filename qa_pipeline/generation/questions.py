@@ -24,7 +24,6 @@ from qa_pipeline.records import (
     Passage,
     ProgressCallback,
     QuestionsReply,
-    QuestionType,
     QuotedReply,
     no_progress,
     passages_by_id,
@@ -135,9 +134,9 @@ def _prompt_hashes(chunks: pl.DataFrame, settings: GenerationSettings, llm: LLMS
 def _rows(
     request: QuestionsRequest, reply: Reply[QuestionsReply | QuotedReply] | ModelError, model: str
 ) -> list[QuestionRow]:
-    """Return a row for each planned question, with the first draft of its type, else of another type."""
+    """Return a row for each planned question. The drafts of a reply are taken in their order."""
     reason = NOT_WRITTEN if request.language in LANGUAGES else LANGUAGE_NOT_HANDLED
-    drafts = {} if isinstance(reply, ModelError) else _fitting(request.types, _drafts(request, reply.value))
+    drafts = [] if isinstance(reply, ModelError) else _drafts(request, reply.value)
     rows = []
     for index, planned_type in enumerate(request.types):
         row = _dropped(
@@ -146,7 +145,7 @@ def _rows(
         row["place"], row["planned_type"] = index, planned_type
         if isinstance(reply, ModelError):
             _set_outcome(row, "failed", reply.reason, str(reply))
-        elif index in drafts:
+        elif index < len(drafts):
             _write(row, drafts[index], request.passages)
         rows.append(row)
     return rows
@@ -186,18 +185,6 @@ def _set_outcome(
     row: QuestionRow | KeptQuestionRow, status: str, reason: str | None = None, detail: str | None = None
 ) -> None:
     row["status"], row["reason"], row["detail"] = status, reason, detail
-
-
-def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
-    """Return the draft for each planned question, by index: first of the same type, then any other."""
-    remaining, fitting = list(drafts), dict[int, DraftQuestion]()
-    for index, question_type in enumerate(types):
-        draft = next((draft for draft in remaining if draft.question_type == question_type), None)
-        if draft is not None:
-            fitting[index] = draft
-            remaining.remove(draft)
-    open_indices = [index for index in range(len(types)) if index not in fitting]
-    return fitting | dict(zip(open_indices, remaining, strict=False))
 
 
 def _skipped_rows(

@@ -53,6 +53,7 @@ from qa_pipeline.verification.entailment import fill_entailment
 from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evidence
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
+from qa_pipeline.verification.sources import sources_of
 from qa_pipeline.verification.splitting import Claim, split_answers
 
 
@@ -261,13 +262,21 @@ def decide_claims(
     run: StageRun, claims: pl.DataFrame, pairs: pl.DataFrame, decisions: pl.DataFrame, **frames: pl.DataFrame
 ) -> pl.DataFrame:
     """Decide each claim by its quotation, or else by the verifying model; people overrule both."""
-    decided = _verified_claims(run, run.resources.reviewer("verifier"), claims=claims, pairs=pairs, **frames)
+    decided = _verified_claims(run, run.resources.reviewer("verifier"), claims, pairs, **frames)
     return overrule_claims(decided, claims, pairs, decisions)
 
 
-def _verified_claims(run: StageRun, model: LanguageModel | None, **frames: pl.DataFrame) -> pl.DataFrame:
+def _verified_claims(
+    run: StageRun,
+    model: LanguageModel | None,
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+) -> pl.DataFrame:
+    sources = {} if model is None else sources_of(documents, chunks)
     verification, llm = run.settings.verification, run.settings.llm
-    return verify_claims(**frames, settings=verification, model=model, llm=llm, notify=run.notify)
+    return verify_claims(claims, pairs, sources, verification, model=model, llm=llm, notify=run.notify)
 
 
 def ask_again(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
@@ -304,7 +313,7 @@ def check_reviewers(
     for canaries, model in drawn:
         pairs = canary_pairs(canaries, run.batch)
         claims = score_claims(run.resources, pairs, documents, chunks, embeddings, similarity=similarity)
-        decided = _verified_claims(run, model, claims=claims, pairs=pairs, documents=documents, chunks=chunks)
+        decided = _verified_claims(run, model, claims, pairs, documents, chunks)
         rows.append(verified_rows(canaries, run.batch, claims, decided))
     if judge is not None and run.settings.judging.enabled:
         rows.append(_judged_canaries(run, judge, chunks, **frames))

@@ -208,7 +208,7 @@ def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterato
     if pair["status"][0] != "drafted" or pair["coverage"][0] == "none":
         return
     claims = found.claims(pair)
-    decided = verify_claims(claims, pair, documents, chunks, settings.verification)
+    decided = verify_claims(claims, pair, {}, settings.verification)
     yield found.answer(pair, claims, decided)
     if "undecided" in decided["verdict"] and resources.reviewer("verifier") is not None:
         decided = decide_claims(
@@ -343,7 +343,7 @@ def _from_sentence(
     # a person's question is answered as it is; only the sentences are checked
     tried = mark_flawed(tried, found.chunks, ignore=("not_standalone", "copied_passage"))
     claims = found.claims(tried)
-    verdicts = verify_claims(claims, tried, found.documents, found.chunks, settings.verification)
+    verdicts = verify_claims(claims, tried, {}, settings.verification)
     is_proved = (pl.col("verdict") == "supported").all()
     by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
     proved = by_pair.agg(is_proved).filter("verdict")

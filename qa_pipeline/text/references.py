@@ -5,12 +5,11 @@ A reference is only compared with known paths. It never reaches the file system.
 
 import functools
 import re
-import string
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -104,16 +103,10 @@ def is_same_path(reference: str, path: str) -> bool:
 
 
 def _normalise_address(address: str) -> str:
-    """Fold variants of an address: http or https, case of the host, usual port, last slash."""
-    try:
-        parts = urlsplit(unquote(address.strip()))
-        scheme = "https" if parts.scheme.lower() in ("http", "https") else parts.scheme.lower()
-        port = "" if parts.port in (None, 80, 443) else f":{parts.port}"
-    except ValueError:  # not an address, such as half an IPv6 host
-        return address
-    query = f"?{parts.query.strip()}" if parts.query.strip() else ""
-    path = unicodedata.normalize("NFC", parts.path).rstrip("/" + string.whitespace)
-    return f"{scheme}://{(parts.hostname or '').strip().lower()}{port}{path}{query}"
+    """Fold variants of an address: http or https, case of scheme and host, Unicode form, last slash."""
+    scheme, _, rest = unicodedata.normalize("NFC", unquote(address)).strip().partition("://")
+    host, _, path = rest.partition("/")
+    return f"{scheme.lower().replace('https', 'http')}://{host.lower()}/{path}".rstrip("/")
 
 
 class Sources:
@@ -169,11 +162,6 @@ class Sources:
         """Resolve a chunk id."""
         owner = self._owner.get(chunk_id)
         return Resolution("chunk", owner, (chunk_id,)) if owner else Resolution("unknown_document")
-
-    def chunks_of(self, document_id: str) -> tuple[str, ...]:
-        """Return the chunks of a document in order, or an empty tuple for an unknown document."""
-        document = self._documents.get(document_id)
-        return tuple(chunk_id for chunk_id, _, _ in document.chunks) if document else ()
 
     def _existing(self, document_ids: Iterable[str]) -> list[str]:
         """Return the distinct documents of the batch."""
@@ -268,20 +256,16 @@ def without_marks(answer: str) -> str:
 
 
 _DROPPED = frozenset("*_`#|>\u00ad\u200b\u200c\u200d\u2060\ufeff")
-_ELLIPSIS = re.compile(r"\[\s{0,9}(?:\.{3}|…)\s{0,9}\]|\(\s{0,9}(?:\.{3}|…)\s{0,9}\)|\.{3}|…")
 _HYPHENATED = re.compile(r"[-\u2010]\n\s*(?=[^\W\d_A-ZÅÄÖÜ])")
 _NUMBER_BEFORE = re.compile(r"\d[.,]?$")
 _NUMBER_AFTER = re.compile(r"[.,]?\d")
-_MOST_STARTS = 20
-"""Maximum number of tried occurrences of the first part of a quote with an ellipsis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
     """The span of a quote, and the kind of match.
 
-    `kind` is "exact" (except for runs of white space), "spelling" (same words, differently written) or
-    "ellipsis" (parts in order).
+    `kind` is "exact" (except for runs of white space) or "spelling" (same words, differently written).
     """
 
     start: int
@@ -292,19 +276,15 @@ class Located:
 def locate_quote(quote: str, text: str) -> Located | None:
     """Find a quote in a text, without cutting a number in two.
 
-    Three matches are tried in order. The first is verbatim, with runs of white space as one space. The second
-    also folds case, quotation marks, dashes, markup and hyphens at line ends. The third looks for the parts
-    around an ellipsis, in order and as close together as possible.
+    Two matches are tried in order. The first is verbatim, with runs of white space as one space. The second
+    also folds case, quotation marks, dashes, markup and hyphens at line ends.
     """
-    for kind, folds_spelling in (("exact", False), ("spelling", True), ("ellipsis", True)):
+    for kind, folds_spelling in (("exact", False), ("spelling", True)):
         folded, offsets = _folded(text, folds_spelling)
-        fragments = _ELLIPSIS.split(quote) if kind == "ellipsis" else [quote]
-        parts = [_folded(fragment, folds_spelling)[0].strip() for fragment in fragments]
-        parts = [part for part in parts if part]
-        spans = list(_spans(parts, folded)) if parts else []
-        if spans:
-            start, end = min(spans, key=lambda span: span[1] - span[0])
-            return Located(offsets[start], offsets[end - 1] + 1, kind)
+        words = _folded(quote, folds_spelling)[0].strip()
+        start = _find(words, folded) if words else -1
+        if start >= 0:
+            return Located(offsets[start], offsets[start + len(words) - 1] + 1, kind)
     return None
 
 
@@ -333,25 +313,9 @@ def _folded(text: str, folds_spelling: bool) -> tuple[str, list[int]]:
     return "".join(form), offsets
 
 
-def _spans(parts: list[str], folded: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans from the first part to the last, with all parts in order."""
-    start = _find(parts[0], folded, 0)
-    for _ in range(1 if len(parts) == 1 else _MOST_STARTS):
-        if start < 0:
-            return
-        end = start + len(parts[0])
-        for part in parts[1:]:
-            part_start = _find(part, folded, end)
-            if part_start < 0:
-                return
-            end = part_start + len(part)
-        yield start, end
-        start = _find(parts[0], folded, start + 1)
-
-
-def _find(quote: str, text: str, position: int) -> int:
+def _find(quote: str, text: str) -> int:
     """Return the offset of the first occurrence that does not cut a number in two, or -1."""
-    start = text.find(quote, position)
+    start = text.find(quote)
     while start >= 0:
         cuts_before = quote[0].isdigit() and _NUMBER_BEFORE.search(text, max(0, start - 2), start)
         cuts_after = quote[-1].isdigit() and _NUMBER_AFTER.match(text, start + len(quote))

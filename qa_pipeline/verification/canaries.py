@@ -22,7 +22,7 @@ from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS, lexicon
 from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import tokenize
-from qa_pipeline.verification.falsehoods import KINDS, falsehoods
+from qa_pipeline.verification.falsehoods import falsehoods
 from qa_pipeline.verification.judging import ProvedPairRow
 
 EDITED, VERBATIM = "edited", "verbatim"
@@ -40,8 +40,8 @@ the batch asks about them anyway."""
 _MOST_ANSWERED = 1 / 3
 """Largest share of a question's content words in another answer. Above it the answer may be right."""
 _SEED = 0
-_FEWEST_ASKED, _FEWEST_KEPT, _TRIES = 2, 2, 30
-"""Minimum content words of a question and tokens of a cut answer, and candidates tried for each canary."""
+_FEWEST_ASKED, _FEWEST_KEPT = 2, 2
+"""Minimum content words of a question and tokens of a cut answer."""
 _PROSE = re.compile(
     rf"[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$()\"“”„]{{38,298}}\."
 )
@@ -106,11 +106,7 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary
     The result does not depend on the order of the chunks.
     """
     sentences = _sentences(chunks)
-    candidates = sentences[: _TRIES * per_kind]
-    edited_by_kind: dict[str, list[Canary]] = {kind: [] for kind in KINDS}
-    for canary in chain.from_iterable(sentence.changed() for sentence in candidates):
-        edited_by_kind[canary.mechanism].append(canary)
-    edited = chain.from_iterable(zip_longest(*edited_by_kind.values()))  # the kinds of change in turn
+    edited = chain.from_iterable(sentence.changed() for sentence in sentences)
     verbatim = [sentence.put(VERBATIM) for sentence in sentences[:per_kind]]
     return [*_first(edited, per_kind), *verbatim]
 
@@ -244,29 +240,33 @@ def draw_judge_pairs(
 ) -> list[Canary]:
     """Draw at most `most` pairs for a judge, a quarter of them good.
 
-    The pairs come from pairs that passed source verification. Wrong pairs have a cut answer or the answer to
-    another question. If these are too few, a sentence of the batch is the answer. The result is
-    deterministic.
+    The pairs come from pairs that passed source verification. Wrong pairs have a cut answer, or an unrelated
+    sentence of the batch as their answer. The result is deterministic.
     """
     passages = passages_by_id(chunks)
     suited = [pair for pair in pairs if _is_suited(pair, passages)]
     ordered = sorted(suited, key=lambda pair: (draw_number(_SEED, pair["pair_id"]), pair["pair_id"]))
-    others = _other_answers(ordered)
+    sentences = _sentences(chunks)
+    others = chain.from_iterable(zip_longest(*(_other_answers(pair, sentences) for pair in ordered[:most])))
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
     count = most * JUDGED_GOOD // JUDGED_PAIRS
-    wrong = chain(chain.from_iterable(zip_longest(others, cut)), _sentence_answers(ordered, chunks))
+    wrong = chain.from_iterable(zip_longest(others, cut))
     return [*_first(wrong, most - count), *_first(good, count)]
 
 
-def _sentence_answers(pairs: Sequence[ProvedPairRow], chunks: pl.DataFrame) -> Iterator[Canary]:
-    """Yield pairs with sentences of other chunks that share few words with the question."""
-    sentences = _sentences(chunks)
-    for pair in pairs:
-        for sentence in sentences:
-            chunk_id, language = sentence.passage.chunk_id, sentence.passage.language
-            if chunk_id not in pair["evidence_chunk_ids"] and _is_no_answer(pair, sentence.text, language):
-                yield _judged(OTHER_ANSWER, pair, sentence.text, [chunk_id])
+def _other_answers(pair: ProvedPairRow, sentences: Iterable[_Sentence]) -> Iterator[Canary]:
+    """Yield the pair with sentences of other chunks that share few words with the question."""
+    question_stems = read(pair["question"], pair["language"]).stem_set
+    if len(question_stems) < _FEWEST_ASKED:
+        return
+    for sentence in sentences:
+        passage = sentence.passage
+        shared = question_stems & read(sentence.text, passage.language).stem_set
+        is_unrelated = len(shared) <= _MOST_ANSWERED * len(question_stems)
+        is_elsewhere = passage.chunk_id not in pair["evidence_chunk_ids"]
+        if is_unrelated and is_elsewhere and passage.language == pair["language"]:
+            yield _judged(OTHER_ANSWER, pair, sentence.text, [passage.chunk_id])
 
 
 def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
@@ -291,24 +291,6 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] =
     canary = Canary(kind, ALONE, pair["language"], chunk_ids[0], pair["answer"], answer, pair["question"])
     judged: ProvedPairRow = {**pair, "answer": answer, "evidence_chunk_ids": chunk_ids}
     return replace(canary, pair={**judged, "pair_id": canary.canary_id})
-
-
-def _other_answers(pairs: Sequence[ProvedPairRow]) -> Iterator[Canary]:
-    """Yield each pair with the first answer of another pair that shares few words with the question."""
-    for index, pair in enumerate(pairs):
-        for other in [*pairs[index + 1 :], *pairs[:index]][:_TRIES]:
-            shares_evidence = set(other["evidence_chunk_ids"]) & set(pair["evidence_chunk_ids"])
-            if not shares_evidence and _is_no_answer(pair, other["answer"], other["language"]):
-                yield _judged(OTHER_ANSWER, pair, other["answer"], other["evidence_chunk_ids"])
-                break
-
-
-def _is_no_answer(pair: ProvedPairRow, text: str, language: str) -> bool:
-    """Return True if a text shares few words with the question, in the same language."""
-    question_stems = read(pair["question"], language).stem_set
-    shared = question_stems & read(text, language).stem_set
-    is_asking = language == pair["language"] and len(question_stems) >= _FEWEST_ASKED
-    return is_asking and len(shared) <= _MOST_ANSWERED * len(question_stems)
 
 
 def cut_short(pair: ProvedPairRow) -> str:

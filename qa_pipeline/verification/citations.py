@@ -67,7 +67,7 @@ def cite_claims(
             if quote is not None or not is_marked:
                 counted.append(resolution)
             if quote is not None:
-                checks.append(_check(quote, resolution.chunk_ids or chunk_ids, chunk_ids, sources, texts))
+                checks.append(_check(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts))
         cited.append(_status(counted, chunk_ids, tuple(checks)))
     return cited
 
@@ -104,17 +104,13 @@ def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
     return pair["origin"] == "imported" and bool(cited) and cited == generator
 
 
-def _check(
-    quote: str, own_ids: Sequence[str], cited: Sequence[str], sources: Sources, texts: Mapping[str, str]
-) -> QuoteStruct:
-    """Look for a quote in the chunks of its citation, then in the other cited chunks and their documents.
+def _check(quote: str, own_ids: Sequence[str], cited: Sequence[str], texts: Mapping[str, str]) -> QuoteStruct:
+    """Look for a quote in the chunks of its citation, then in the other cited chunks.
 
     The kind is "misplaced" in a chunk that its citation does not name, and else the kind of the match.
     """
     own_ids = [chunk_id for chunk_id in own_ids if chunk_id in texts]
-    documents = dict.fromkeys(sources.chunk(chunk_id).document_id or "" for chunk_id in (*own_ids, *cited))
-    document_chunk_ids = chain.from_iterable(sources.chunks_of(document_id) for document_id in documents)
-    for chunk_id in dict.fromkeys((*own_ids, *cited, *document_chunk_ids)):
+    for chunk_id in dict.fromkeys((*own_ids, *cited)):
         span = locate_quote(quote, texts[chunk_id])
         if span is not None:
             kind = span.kind if chunk_id in own_ids else "misplaced"

@@ -103,22 +103,18 @@ def compare_claims(
     notify: ProgressCallback = no_progress,
     *,
     embeddings: pl.DataFrame | None = None,
-    one_corpus: bool = True,
     to_the_question: bool = True,
 ) -> pl.DataFrame:
     """Compare every claim with its cited sources and return the claims table.
 
-    With `one_corpus` a chunk cited by another answer may show that a citation is wrong. With
-    `to_the_question` the evidence must answer the question. Evidence of a fragment always must.
+    With `to_the_question` the evidence must answer the question. Evidence of a fragment always must.
     """
     vectors = None if embedder is None else ChunkVectors(embeddings, index.texts, embedder)
     rows: list[ClaimColumns] = []
     for start in range(0, len(answered), _GROUP):
         group = answered[start : start + _GROUP]
         compared = [
-            claim
-            for answer in group
-            for claim in _compare(answer, index, one_corpus=one_corpus, to_the_question=to_the_question)
+            claim for answer in group for claim in _compare(answer, index, to_the_question=to_the_question)
         ]
         if embedder is not None and vectors is not None:
             _add_cosines(compared, index, embedder, vectors)
@@ -127,9 +123,7 @@ def compare_claims(
     return CLAIMS.frame(rows)
 
 
-def _compare(
-    answered: Answered, index: SourceIndex, *, one_corpus: bool, to_the_question: bool
-) -> Iterator[_Compared]:
+def _compare(answered: Answered, index: SourceIndex, *, to_the_question: bool) -> Iterator[_Compared]:
     """Yield the columns of each claim of an answer: its proof or denial, evidence and citations."""
     row, language = answered.row, answered.row["language"]
     question = read(row["question"], language)
@@ -150,7 +144,6 @@ def _compare(
         unit = proof.unit or max(
             cited_units, key=lambda unit: len(stated.stem_set & unit.reading.stem_set), default=None
         )
-        is_open = proof.unit is None and one_corpus
         rewording = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
         content = f"{row['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{rewording}"
         chunk_ids = list(dict.fromkeys([*(unit.chunk_id for unit in cited_units), *citations.chunk_ids]))
@@ -167,7 +160,6 @@ def _compare(
             "end": claim.end,
             "fragment": fragment,
             **_evidence_columns(stated, proof, unit, index),
-            "proved_by_chunk_id": _uncited_proof(stated, context, index, citations) if is_open else None,
             "citation_status": citations.status,
             "citation_reason": citations.reason,
             "quotes": list(citations.checks),
@@ -176,19 +168,6 @@ def _compare(
         needs_question = fragment and claim.self_contained is None
         embedded = f"{row['question']} {claim.stated}" if needs_question else claim.stated
         yield _Compared(columns, embedded, chunk_ids)
-
-
-def _uncited_proof(
-    stated: Reading, context: Context, index: SourceIndex, citations: ClaimCitations
-) -> str | None:
-    """Return a chunk that proves a claim but is not cited, if any. The citation is then wrong."""
-    equal = dict.fromkeys(unit.chunk_id for unit in index.equal_to(stated))
-    for chunk_id in equal:
-        if chunk_id in citations.chunk_ids:
-            continue
-        if prove(stated.written, False, context, index, [chunk_id]).is_proved:
-            return chunk_id
-    return None
 
 
 def _add_cosines(

@@ -4,9 +4,7 @@ Citations come first, then verbatim proof or a denial in one slot (a token such 
 thresholds of entailment. Rules skip a missing score. Deciding again with other thresholds needs no model.
 """
 
-import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
@@ -19,7 +17,7 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
-from qa_pipeline.text.references import FOUND_BY_SEARCH, locate_quote
+from qa_pipeline.text.references import FOUND_BY_SEARCH, Located, locate_quote
 from qa_pipeline.verification.splitting import TOO_MANY
 
 QUOTATION = "quotation"
@@ -87,16 +85,11 @@ def _cascade_rules(thresholds: Thresholds, detail: pl.Expr) -> list[Rule]:
     missing, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
     searched = pl.col("citation_status") == FOUND_BY_SEARCH
     reason = denied.list.first().str.extract(r"^(\w+): ")
-    elsewhere = pl.format("proved by another passage ({}), not by the cited one", "proved_by_chunk_id")
     return [
         *_citation_rules(),
         (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", detail)),
         (missing, _outcome("failed", "no_step", "no_evidence_text")),
         (pl.col("proved_by").is_not_null(), _outcome("supported", QUOTATION, None)),
-        (
-            pl.col("proved_by_chunk_id").is_not_null(),
-            _outcome("unsupported", QUOTATION, "wrong_citation", elsewhere),
-        ),
         (denied.list.len() > 0, _outcome("contradicted", QUOTATION, reason, denied.list.join("; "))),
         *_entailment_rules(thresholds),
     ]
@@ -146,22 +139,18 @@ def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
     scores, band = side_scores(), thresholds.band
     words = pl.format("entailment {}", pl.col("entailment").round(3))
     against = pl.format("contradiction {}", pl.col("contradiction").round(3))
-    contradicted = _outcome("contradicted", "entailment", "entailment_contradiction", against)
-    fitted = [
-        (band.contradict, operator.ge, scores["contradict"], contradicted),
-        (band.accept, operator.ge, scores["accept"], _outcome("supported", "entailment", None, words)),
-        (
-            band.reject,
-            operator.le,
-            scores["reject"],
-            _outcome("unsupported", "entailment", "not_entailed", words),
-        ),
-    ]
+    accept, reject, contradict = (
+        pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict)
+    )
     ours = _of_model(thresholds)
+    # a comparison with a missing threshold is null, so its rule never applies
     return [
-        (meets(score, threshold) & ours, outcome)
-        for threshold, meets, score, outcome in fitted
-        if threshold is not None
+        (
+            (scores["contradict"] >= contradict) & ours,
+            _outcome("contradicted", "entailment", "entailment_contradiction", against),
+        ),
+        ((scores["accept"] >= accept) & ours, _outcome("supported", "entailment", None, words)),
+        ((scores["reject"] <= reject) & ours, _outcome("unsupported", "entailment", "not_entailed", words)),
     ]
 
 
@@ -244,27 +233,18 @@ def _with_replies(
     return merged.drop("verdict", "decided_by", "reason", "detail").unnest("merged")
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteSpan:
-    """The position of a model's quote in a passage. Offsets are within the passage's text."""
-
-    passage: Passage
-    start: int
-    end: int
-
-
 def missing_figures(claim: Reading, texts: Iterable[Reading]) -> list[str]:
     """Return the numbers, date parts and identifiers of a claim that are missing from the texts."""
     figures = frozenset[str]().union(*(text.figures for text in texts))
     return sorted(claim.figures - figures)
 
 
-def find_quote(quote: str, passages: Sequence[Passage]) -> QuoteSpan | None:
+def find_quote(quote: str, passages: Sequence[Passage]) -> tuple[Passage, Located] | None:
     """Find a quote in the passages verbatim, except for runs of white space."""
     for passage in passages:
-        match = locate_quote(quote, passage.text)
-        if match is not None and match.kind == "exact":
-            return QuoteSpan(passage, match.start, match.end)
+        span = locate_quote(quote, passage.text)
+        if span is not None and span.kind == "exact":
+            return passage, span
     return None
 
 
@@ -284,11 +264,11 @@ def unfounded(
             return "quote_not_found", f"not in the passages: {quote[:200]}"
         matches.append(match)
     language = claim.language
-    texts = [read(match.passage.text[match.start : match.end], language) for match in matches]
+    texts = [read(passage.text[span.start : span.end], language) for passage, span in matches]
     headings = [
         read(heading, language)
-        for match in matches
-        for heading in (match.passage.title, *match.passage.section_path)
+        for passage, _ in matches
+        for heading in (passage.title, *passage.section_path)
     ]
     missing = missing_figures(claim, [*texts, *headings, question])
     if missing:

@@ -1,7 +1,6 @@
 """Score how far passages entail and contradict a claim, regardless of its citations."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -28,13 +27,8 @@ _GROUP = 256
 """Claims read together. Larger groups fill batches of the model better and need more memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimEntailment:
-    """Scores of a claim. `reason` has a code if a score is unknown."""
-
-    entailment: float | None = None
-    contradiction: float | None = None
-    reason: str | None = None
+KnownScores = tuple[float | None, float | None]
+"""Entailment and contradiction of a claim, None if unknown."""
 
 
 def score_claims(
@@ -43,31 +37,29 @@ def score_claims(
     notify: ProgressCallback = no_progress,
     *,
     window_tokens: int = _WINDOW_TOKENS,
-) -> list[ClaimEntailment]:
+) -> list[KnownScores]:
     """Score claims, each with its passages, against windows of these.
 
-    A claim gets its largest entailment and its largest contradiction over all windows. The scores are unknown
-    with the reason `empty_claim`, `claim_too_long`, `no_passage` or `model_nan`. A single NaN makes the
-    maximum unknown.
+    A claim gets its largest entailment and its largest contradiction over all windows. A score is unknown if
+    the claim is empty or too long, there is no passage, or a window has NaN.
     """
-    results: list[ClaimEntailment] = []
+    results: list[KnownScores] = []
     for start in range(0, len(requests), _GROUP):
         group = requests[start : start + _GROUP]
         windows = [_inputs(claim, passages, window_tokens, model) for claim, passages in group]
-        scores = iter(model.probabilities([pair for pairs in windows for pair in pairs or ()]))
-        for (claim, _), pairs in zip(group, windows, strict=True):
-            results.append(_result(claim, pairs, [next(scores) for _ in pairs or ()]))
+        scores = iter(model.probabilities([pair for pairs in windows for pair in pairs]))
+        results += [_largest([next(scores) for _ in pairs]) for pairs in windows]
         notify(len(results), len(requests))
     return results
 
 
 def _inputs(
     claim: str, passages: Sequence[str], window_tokens: int, model: EntailmentModel
-) -> list[tuple[str, str]] | None:
+) -> list[tuple[str, str]]:
     """Return each window of the passages with the claim, unless the claim leaves too little room."""
     room = model.room_beside(claim)
-    if room < _LEAST_ROOM * model.most_tokens:
-        return None
+    if room < _LEAST_ROOM * model.most_tokens or not claim.strip():
+        return []
     size = min(room, window_tokens)
     return [
         (window, claim)
@@ -76,20 +68,14 @@ def _inputs(
     ]
 
 
-def _result(
-    claim: str, inputs: Sequence[tuple[str, str]] | None, scores: Sequence[Scores]
-) -> ClaimEntailment:
-    """Return the largest scores over the windows of a claim, or the reason why they are unknown."""
-    if not claim.strip():
-        return ClaimEntailment(reason="empty_claim")
-    if inputs is None:
-        return ClaimEntailment(reason="claim_too_long")
+def _largest(scores: Sequence[Scores]) -> KnownScores:
+    """Return the largest scores over the windows of a claim."""
     if not scores:
-        return ClaimEntailment(reason="no_passage")
-    entailment, _, contradiction = (float(column.max()) for column in np.stack(scores).T)
-    if np.isnan(entailment):  # a window has NaN
-        return ClaimEntailment(reason="model_nan")
-    return ClaimEntailment(entailment, None if np.isnan(contradiction) else contradiction)
+        return None, None
+    entailment, _, contradiction = np.stack(scores).max(axis=0).tolist()
+    if np.isnan(entailment):
+        return None, None
+    return entailment, None if np.isnan(contradiction) else contradiction
 
 
 def fill_entailment(
@@ -116,10 +102,9 @@ def fill_entailment(
         requests.append((claim, [texts[i] for i in chunk_ids]))
     results = score_claims(requests, model, notify)
     scored = {
-        "entailment": [result.entailment for result in results],
-        "contradiction": [result.contradiction for result in results],
+        "entailment": [entailment for entailment, _ in results],
+        "contradiction": [contradiction for _, contradiction in results],
         "entailment_model": [model.identity] * len(results),
-        "entailment_reason": [result.reason for result in results],
     }
     types = {name: CLAIMS.schema[name] for name in scored}
     columns = pl.DataFrame(scored, schema=types)

@@ -1,4 +1,4 @@
-"""Falsify a sentence by changing one number, date, unit, name or negation.
+"""Falsify a sentence by changing one number, date, name or negation.
 
 Only letters and digits are compared, so these tests are independent of the rules of the verification.
 """
@@ -10,25 +10,20 @@ from dataclasses import dataclass
 
 from qa_pipeline.records import Passage
 from qa_pipeline.storage.hashes import draw_number
-from qa_pipeline.text.lexicon.languages import any_of, any_of_all, lexicon, of_all
+from qa_pipeline.text.lexicon.languages import any_of_all, lexicon
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import fold, tokenize
 
-KINDS = ("number", "date", "unit", "name", "negation")
-NUMBER_ADDED = "number_added"
-"""The kind of a probe (see `probe_of`) if the passages contain no value that can be changed."""
 _LONGEST = 300  # characters of a sentence that is falsified
-_UNITS = {unit: group.split() for group in of_all("proof.unit_groups") for unit in group.split()}
 _YEAR = r"(?:1[5-9]|20)\d\d"
 _VALUES = {
     "date": re.compile(rf"(?<![\w,:/–-])({_YEAR})(?=(?:-\d\d-\d\d)?(?![\w:/–-]|[.,]\d| \d))"),
     "number": re.compile(
         rf"(?<![\w.,:/§–-])(?<!\d )(?!{_YEAR}(?!\d))(\d{{1,6}}(?:[.,]\d{{1,3}})?)(?![\w:/–-]|[.,]\d| \d)"
     ),
-    "unit": re.compile(rf"(?<![\w.,])(?!1\b)[1-9]\d{{0,5}} ({any_of(_UNITS)})(?!\w)", re.IGNORECASE),
     "name": re.compile(r"(?<![\w.-])([^\W\d_]+-?\d+(?:\.\d+)*)(?![\w-]|\.\d)"),
 }
-"""Values that can be changed, by kind. The group is the changed part, such as "mm" in "12 mm"."""
+"""Values that can be changed, by kind. The group is the changed part."""
 _BOUND = re.compile(rf"\b{any_of_all('proof.bounds')}\b|[<>≤≥±~+]", re.IGNORECASE)
 """Words of a bound or guess. Another value next to them need not be false."""
 _NEAR, _LARGEST_WORD = 18, 12
@@ -37,7 +32,7 @@ _NEAR, _LARGEST_WORD = 18, 12
 
 @dataclass(frozen=True, slots=True)
 class Falsehood:
-    """A falsified sentence and the kind of its change."""
+    """A falsified sentence and the kind of its change: number, date, name or negation."""
 
     text: str
     kind: str
@@ -77,11 +72,7 @@ def _changeable_parts(sentence: str, language: str) -> Iterator[tuple[str, tuple
             start, end = match.span(1)
             near = sentence[max(0, match.start() - _NEAR) : start], sentence[end : end + _NEAR]
             if not any(map(_BOUND.search, near)):
-                yield (
-                    kind,
-                    (start, end),
-                    _other_units(match[1]) if kind == "unit" else _other_digits(match[1]),
-                )
+                yield kind, (start, end), _other_digits(match[1])
     vocabulary, words = lexicon(language), tokenize(sentence, language)
     denied = [word for word in words if word.negative]
     verbs = [word.end for word in words[1:] if word.folded in vocabulary.finite_verbs]
@@ -89,14 +80,6 @@ def _changeable_parts(sentence: str, language: str) -> Iterator[tuple[str, tuple
         yield "negation", (denied[0].start - 1, denied[0].end), [""]
     if not denied and verbs and sentence[verbs[0] : verbs[0] + 1] == " ":
         yield "negation", (verbs[0], verbs[0]), [f" {vocabulary.not_word}"]
-
-
-def _other_units(unit: str) -> list[str]:
-    """Return the other units of a group, in the same letter case."""
-    others = [other for other in _UNITS[unit.casefold()] if other != unit.casefold()]
-    if unit.istitle():
-        return [other.title() for other in others]
-    return [other.upper() for other in others] if unit.isupper() else others
 
 
 def _other_digits(text: str) -> list[str]:
@@ -113,7 +96,7 @@ def _other_digits(text: str) -> list[str]:
     return [value for value in values if not value.isdecimal() or int(value) > _LARGEST_WORD]
 
 
-def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) -> Falsehood:
+def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) -> str:
     """Return a probe, a false claim to test if a model reads the passages. The result is deterministic.
 
     It falsifies a sentence of the passages that repeats no claim. Passages in the `language` of the claims
@@ -133,9 +116,9 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
     for sentence in ordered:
         for false in falsehoods(sentence, all_text, sentences[sentence], seed):
             if false.text.rstrip(".").casefold() not in all_claims:
-                return false
+                return false.text
     sentence = ordered[0] if ordered else all_text or all_claims
     words = sentence[:_LONGEST].rstrip(".").split() or ["1"]
     numbers = (str(number) for number in range(_LARGEST_WORD + 1 + seed % 900, 10**6))
     absent = next(number for number in numbers if not contains(f"{all_text} {all_claims}", number))
-    return Falsehood(" ".join([*words, absent]), NUMBER_ADDED)
+    return " ".join([*words, absent])

@@ -7,7 +7,8 @@ false claim, the probe. A model that accepts it may not have read the passages.
 
 import hashlib
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
@@ -17,7 +18,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, complete_all
 from qa_pipeline.prompts.loading import Delimited, load_prompt, render_passages
-from qa_pipeline.records import MOST_CLAIMS, ClaimReply, Passage, ProgressCallback, VerifyReply, no_progress
+from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, VerifyReply, no_progress
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.table_schema import ClaimRow, typed_rows
@@ -32,7 +33,7 @@ from qa_pipeline.verification.deciding import (
     unfounded,
 )
 from qa_pipeline.verification.falsehoods import probe_of
-from qa_pipeline.verification.sources import Source, sources_of
+from qa_pipeline.verification.sources import Source
 
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
@@ -50,39 +51,20 @@ class PairClaimRow(ClaimRow):
 def verify_claims(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
+    sources: Mapping[str, Source],
     settings: VerificationSettings,
     *,
     model: LanguageModel | None = None,
     llm: LLMSettings | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Decide the claims of a batch locally, and the borderline claims with a model if given.
+    """Decide claims locally, then ask the model, if given, about the open claims.
+
+    `sources` are read only for the model. If every claim must be supported, the model is not asked about
+    generated pairs with a rejected claim.
 
     Raises:
         PermanentModelError: the model cannot answer further requests.
-    """
-    sources = {} if model is None else sources_of(documents, chunks)
-    drafted = pairs.filter(pl.col("origin") == "generated")["pair_id"]
-    llm = llm or LLMSettings()
-    return decide_with_model(claims, pairs, sources, settings, model, llm, drafted=drafted, notify=notify)
-
-
-def decide_with_model(
-    claims: pl.DataFrame,
-    pairs: pl.DataFrame,
-    sources: Mapping[str, Source],
-    settings: VerificationSettings,
-    model: LanguageModel | None,
-    llm: LLMSettings,
-    *,
-    drafted: Collection[str] = (),
-    notify: ProgressCallback = no_progress,
-) -> pl.DataFrame:
-    """Decide claims locally, then ask the model, if given, about the open claims.
-
-    If every claim must be supported, the model is not asked about `drafted` pairs with a rejected claim.
     """
     if count := scores_of_other_models(claims, settings.fitted):
         _log.warning("%d scores of entailment are of another model than the thresholds; unused", count)
@@ -92,9 +74,9 @@ def decide_with_model(
     open_claims = borderline(claims, local)
     if settings.accept_grounding == 1:
         rejected = local.filter(pl.col("verdict").is_in(["unsupported", "contradicted"]))["pair_id"]
-        hopeless = set(rejected).intersection(drafted)
-        open_claims = open_claims.filter(~pl.col("pair_id").is_in(list(hopeless)))
-    replies = ask_verifier(open_claims, pairs, sources, model, settings, llm, notify=notify)
+        hopeless = pairs.filter(pl.col("origin") == "generated", pl.col("pair_id").is_in(rejected.implode()))
+        open_claims = open_claims.join(hopeless, on="pair_id", how="anti", maintain_order="left")
+    replies = ask_verifier(open_claims, pairs, sources, model, settings, llm or LLMSettings(), notify=notify)
     return decide_claims(claims, pairs, settings, replies)
 
 
@@ -149,8 +131,17 @@ def _passages(rows: Sequence[PairClaimRow], sources: Mapping[str, Source]) -> li
     in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
     used = chain.from_iterable(row["used_chunk_ids"] for row in rows)
     chunk_ids = dict.fromkeys(chain(evidence, in_turn, used))
-    known = [sources[chunk_id] for chunk_id in chunk_ids if chunk_id is not None and chunk_id in sources]
-    return [source.passage for source in known[:_MOST_PASSAGES]]
+    distinct: dict[str, Passage] = {}
+    for chunk_id in chunk_ids:
+        if chunk_id is not None and chunk_id in sources:
+            passage = sources[chunk_id].passage
+            distinct.setdefault(_visible(passage), passage)
+    return list(distinct.values())[:_MOST_PASSAGES]
+
+
+def _visible(passage: Passage) -> str:
+    """Return the text of a passage in a request, with its headings."""
+    return "\n".join((passage.title, *passage.section_path, passage.text))
 
 
 def _contains_injections(rows: Sequence[PairClaimRow], sources: Mapping[str, Source]) -> bool:
@@ -164,10 +155,11 @@ def _placed(quote: str, passages: Sequence[Passage], sources: Mapping[str, Sourc
     match = find_quote(quote, passages)
     if match is None:
         return {"quote": quote}
-    source = sources[match.passage.chunk_id]
-    if match.passage.text != source.passage.text:  # an injection was cut out of it
+    passage, span = match
+    source = sources[passage.chunk_id]
+    if passage.text != source.passage.text:  # an injection was cut out of it
         return {"quote": quote}
-    return source.placed(match.start, match.end)
+    return source.placed(span.start, span.end)
 
 
 def _call(
@@ -186,7 +178,7 @@ def _call(
     neighbour = rows[min(position, len(rows) - 1)]
     probe: PairClaimRow = {
         **neighbour,
-        "text": probe_of(passages, claims, language).text,
+        "text": probe_of(passages, claims, language),
         "self_contained": None,
     }
     request_rows = [*rows[:position], probe, *rows[position:]]
@@ -210,41 +202,20 @@ def _call(
 
 
 def _groups(claims: pl.DataFrame, sources: Mapping[str, Source]) -> list[list[PairClaimRow]]:
-    """Return the rows of each request, in the order of their first rows.
+    """Return the rows of each request: claims with exactly the same passages.
 
-    Claims of one pair stay together, and join earlier pairs with exactly the same passages. A pair with an
-    injection gets its own request, so that it cannot affect other pairs.
+    A pair with an injection gets its own requests, so that it cannot affect other pairs.
     """
-    groups: list[list[PairClaimRow]] = []
-    last_group: dict[tuple[str, ...], list[PairClaimRow]] = {}  # by language, batch and passages
-    for pair_rows in _split_by_pair(typed_rows(claims, PairClaimRow), sources):
-        texts = sorted(passage.text for passage in _passages(pair_rows, sources))
-        key = (pair_rows[0]["language"], pair_rows[0]["batch"], *texts)
-        group = last_group.get(key)
-        if _contains_injections(pair_rows, sources):
-            groups.append(pair_rows)
-        elif group is not None and len(group) + len(pair_rows) <= MOST_CLAIMS:
-            group += pair_rows
-        else:
-            groups.append(pair_rows)
-            last_group[key] = pair_rows
-    return groups
-
-
-def _split_by_pair(
-    rows: Iterable[PairClaimRow], sources: Mapping[str, Source]
-) -> Iterator[list[PairClaimRow]]:
-    """Yield rows of a pair, with at most as much evidence as a request shows."""
-    group: list[PairClaimRow] = []
-    for row in rows:
-        is_other_pair = bool(group) and row["pair_id"] != group[0]["pair_id"]
-        evidence = {member["evidence_chunk_id"] for member in (*group, row)} & sources.keys()
-        if is_other_pair or len(group) == MOST_CLAIMS or len(evidence) > _MOST_PASSAGES:
-            yield group
-            group = []
-        group.append(row)
-    if group:
-        yield group
+    by_passages: dict[tuple[str, ...], list[PairClaimRow]] = defaultdict(list)
+    for row in typed_rows(claims, PairClaimRow):
+        owner = row["pair_id"] if _contains_injections([row], sources) else ""
+        texts = sorted(map(_visible, _passages([row], sources)))
+        by_passages[row["language"], row["batch"], owner, *texts].append(row)
+    return [
+        rows[start : start + _MOST_CLAIMS]
+        for rows in by_passages.values()
+        for start in range(0, len(rows), _MOST_CLAIMS)
+    ]
 
 
 def _by_number(reply: VerifyReply) -> dict[int, ClaimReply | None]:

@@ -79,26 +79,19 @@ def ground_pairs(
     return joined.select(
         "pair_id",
         outcome=pl.when(cites_inventions).then(pl.lit("rejected")).otherwise(outcome),
-        reason=pl.when(is_draft_fault)
-        .then("fault")
+        explained=pl.when(is_draft_fault)
+        .then(pl.struct(reason="fault", detail="detail"))
         .when(cites_inventions)
-        .then(pl.lit("fabricated_citation"))
+        .then(pl.struct(reason=pl.lit("fabricated_citation"), detail=inventions))
         .when(outcome == "undecided")
-        .then("open_reason")
-        .otherwise("worst_reason"),
-        detail=pl.when(is_draft_fault)
-        .then("detail")
-        .when(cites_inventions)
-        .then(inventions)
-        .when(outcome == "undecided")
-        .then("open_detail")
-        .otherwise("worst_detail"),
+        .then(pl.struct(reason="open_reason", detail="open_detail"))
+        .otherwise(pl.struct(reason="worst_reason", detail="worst_detail")),
         claims=total.cast(pl.Int32),
         supported_claims=supported.cast(pl.Int32),
         grounding=pl.when(total > 0).then(supported / total),
         grounding_low=low,
         grounding_high=high,
-    )
+    ).unnest("explained")
 
 
 def grounded_pairs(

@@ -1,8 +1,8 @@
 """Check if a unit of a source answers the question of a claim, and where the two differ."""
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, is_identifier, number_value
@@ -87,24 +87,15 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
     stated = [word.stem for word in unit.words]
     shared = [word for word in words if word.stem in unit.stem_set]
     positions = [stated.index(word.stem) for word in shared]
-    moved = len(positions) - _longest_rise(positions)
     # the answer to "Who …" depends on the order: "Ann paid Bob" and "Bob paid Ann"
     asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
     most_moved = 0 if asks_who else 1
-    if moved > most_moved:
+    orders = combinations(positions, max(len(positions) - most_moved, 0))
+    if not any(all(first < second for first, second in pairwise(order)) for order in orders):
         yield "the words of the question are in another order here"
     for word in shared:
         if not _prepositions(question, word.stem) & _prepositions(unit, word.stem):
             yield f'"{word.folded}" follows another preposition in the source than in the question'
-
-
-def _longest_rise(positions: Sequence[int]) -> int:
-    """Return the length of the longest rising subsequence (patience sorting)."""
-    ends: list[int] = []
-    for position in positions:
-        at = bisect_left(ends, position)
-        ends[at : at + 1] = [position]
-    return len(ends)
 
 
 def _prepositions(text: Reading, stem: str) -> Set[str]:
@@ -124,12 +115,10 @@ def _prepositions(text: Reading, stem: str) -> Set[str]:
     return prepositions
 
 
-def only_scope(unit: Reading, stated: Set[str]) -> str | None:
-    """Return the first word of scope (such as "only") that a unit has and the `stated` tokens lack."""
-    scope = lexicon(unit.language).proof.scope
+def only_scope(unit: Reading, stated: Set[str]) -> bool:
+    """Return True if a unit has a word of scope (such as "only") that the `stated` tokens lack."""
     line = f" {' '.join(unit.lower_tokens)} "
-    lacking = (phrase for phrase in sorted(scope) if f" {phrase} " in line and phrase not in stated)
-    return next(lacking, None)
+    return any(f" {phrase} " in line for phrase in lexicon(unit.language).proof.scope - stated)
 
 
 @dataclass(frozen=True, slots=True)

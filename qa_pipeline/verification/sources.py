@@ -144,10 +144,9 @@ class SourceIndex:
             )
         return self._units[chunk_id]
 
-    def equal_to(self, claim: Reading, chunk_ids: Sequence[str] | None = None) -> list[Unit]:
-        """Return the units that equal a claim, in the given chunks or in all."""
-        units = self._by_text.get(claim.folded, [])
-        return units if chunk_ids is None else [unit for unit in units if unit.chunk_id in chunk_ids]
+    def equal_to(self, claim: Reading, chunk_ids: Sequence[str]) -> list[Unit]:
+        """Return the units of the given chunks that equal a claim."""
+        return [unit for unit in self._by_text.get(claim.folded, []) if unit.chunk_id in chunk_ids]
 
     @cached_property
     def texts(self) -> dict[str, str]:

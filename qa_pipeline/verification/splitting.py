@@ -122,12 +122,10 @@ def is_fragment(text: str, terms: int) -> bool:
 
 
 _JOINT = re.compile(r"[;,]\s|\s[|–—]\s")
-_MOST_SENTENCES, _MOST_CHARACTERS = 60, 12_000
-"""Maximum sentences and characters of an answer in a request. Longer answers are split by the rules only."""
+_MOST_CHARACTERS = 12_000
+"""Maximum characters of an answer in a request. Longer answers are split by the rules only."""
 _SHORTEST_JOINED = 8
 """Minimum words of a sentence that may contain two statements."""
-_MOST_STATEMENTS = 40
-"""Maximum statements for a sentence. A model that finds more repeats itself, and each needs a proof."""
 _LONGEST_WORDING, _ADDED_WORDS = 3, 8
 """Maximum words of a statement: a multiple of its sentence, and words more. It allows names for pronouns,
 but not an essay."""
@@ -162,7 +160,7 @@ def split_answers(
         cited = [passages[i].text for i in answer["used_chunk_ids"] if i in passages]
         if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, answer["language"])):
             continue
-        if len(claims) > _MOST_SENTENCES or sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS:
+        if sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS:
             claims_by_pair[answer["pair_id"]] = _unsplit(claims, "too_long_to_split")
         else:
             pending.append((answer, claims, split_request(answer, claims, passages, settings, llm)))
@@ -231,7 +229,7 @@ def taken_claims(answer: AnswerRow, claims: Sequence[Claim], reply: SplitReply) 
     """Replace the claims of the rules by the accepted statements of a reply.
 
     A claim that stays whole has the reason `not_split` (empty reply), `quote_not_found`, `new_words`,
-    `words_left_out`, `meaning_changed` or `too_many_statements`.
+    `words_left_out` or `meaning_changed`.
     """
     written = without_marks(answer["answer"])
     finer: list[Claim] = []
@@ -261,8 +259,6 @@ def _statements(
     """
     if not proposed:
         raise _RefusedError("not_split")
-    if len(proposed) > _MOST_STATEMENTS:
-        raise _RefusedError("too_many_statements")
     reading = read(sentence, written_before.language)
     uncovered = {word.start for word in reading.words if word.content or word.negative}
     claims: dict[Claim, None] = {}

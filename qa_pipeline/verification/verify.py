@@ -19,7 +19,7 @@ from qa_pipeline.text.references import without_marks
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.claims import Answered, compare_claims
 from qa_pipeline.verification.entailment import fill_entailment
-from qa_pipeline.verification.llm_verifier import decide_with_model
+from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.sources import Source, SourceIndex
 from qa_pipeline.verification.splitting import AnswerRow, Claim, split_answers, split_claims
 
@@ -116,11 +116,11 @@ def verify(
         status = "resolved" if row["used_chunk_ids"] else "uncited"
         citations = ClaimCitations(status, None, tuple(row["used_chunk_ids"]))
         answered.append(Answered(row, row_claims, [citations] * len(row_claims)))
-    claims = compare_claims(
-        answered, index, means.embedder, one_corpus=False, to_the_question=to_the_question
-    )
+    claims = compare_claims(answered, index, means.embedder, to_the_question=to_the_question)
     claims = fill_entailment(claims, pairs, passages, means.entailment)
-    verdicts = decide_with_model(claims, pairs, index.sources, means.settings, means.verifier, means.llm)
+    verdicts = verify_claims(
+        claims, pairs, index.sources, means.settings, model=means.verifier, llm=means.llm
+    )
     return Verified(claims, verdicts, failures)
 
 
@@ -137,13 +137,15 @@ def _pairs(statements: Sequence[Statement]) -> pl.DataFrame:
             "language": statement.language,
             "used_chunk_ids": list(statement.chunk_ids),
             "batch": BATCH,
+            "origin": "imported",
             "status": "drafted",
             "coverage": "full",
         }
         for statement in statements
     ]
-    names = ("pair_id", "question", "answer", "language", "used_chunk_ids", "batch", "status", "coverage")
-    return pl.DataFrame(rows, schema={name: PAIRS.schema[name] for name in names})
+    names = ("pair_id", "question", "answer", "language", "used_chunk_ids")
+    more = ("batch", "origin", "status", "coverage")
+    return pl.DataFrame(rows, schema={name: PAIRS.schema[name] for name in (*names, *more)})
 
 
 def _passages(statement: Statement) -> list[Passage]:

@@ -16,7 +16,7 @@ def chat(answer: str) -> list[dict[str, str]]:
 
 MARKED = f"{ANSWER} [source:guide.md#filling]"
 FILES: dict[str, tuple[str, str]] = {
-    "chat": ("p.jsonl", json.dumps({"messages": chat(f"{ANSWER} [c1]"), "contexts": [ANSWER]})),
+    "chat": ("p.jsonl", json.dumps({"messages": chat(f"{ANSWER} [c1]"), "sources": [{"quote": ANSWER}]})),
     "CSV of semicolons": ("p.csv", f"\ufeffQuestion;Answer\r\n{QUESTION};{MARKED}\r\n"),
 }
 

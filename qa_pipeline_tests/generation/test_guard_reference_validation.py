@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import ModelError, SettingsError, UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.guard import select_passages, validate_references
+from qa_pipeline.generation.guard import select_passages
 from qa_pipeline.prompts.loading import refusal
-from qa_pipeline.records import Question, ReferenceReply
+from qa_pipeline.records import ReferenceReply
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.table_schema import KeptQuestionRow, typed_rows
@@ -19,7 +19,6 @@ from qa_pipeline_tests.generation.rows import ask_about_text, chunks
 from qa_pipeline_tests.generation.test_guard import passages
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
-ROW: Question = {"question": "What is it?", "batch": "b", "language": "en"}
 ERROR = UnreadableReplyError("not_json", "x")
 
 
@@ -27,15 +26,11 @@ def settings(**values: Any) -> GenerationSettings:
     return GenerationSettings.model_validate({"enable_reference_validation": True, **values})
 
 
-def decisions(model: ScriptedModel | None = None, cosines: tuple[int, ...] = (90, 35, 10)) -> list[Any]:
-    return validate_references([(ROW, passage) for passage in passages(*cosines)], model, LLMSettings())
-
-
 def says(*said: str) -> ScriptedModel:
     return ScriptedModel([ReferenceReply.model_validate({"rationale": "", "decision": one}) for one in said])
 
 
-def selected(made: GenerationSettings, model: ScriptedModel, *cosines: int) -> list[int] | ModelError:
+def selected(made: GenerationSettings, model: ScriptedModel | None, *cosines: int) -> list[int] | ModelError:
     shown = {passage.chunk_id: passage for passage in passages(*cosines)}
     asked = QUESTIONS.frame([question("q", "a", passage_ids=list(shown))])
     rows = list(typed_rows(asked, KeptQuestionRow))
@@ -86,9 +81,9 @@ def test_validation_all_rejected_results_in_empty_item() -> None:
 
 
 def test_validation_that_is_enabled_asks_the_model_or_says_that_it_is_missing() -> None:
-    assert decisions(says("reject", "unsure", "accept")) == ["reject", "unsure", "accept"]
+    assert selected(settings(), says("reject", "unsure", "accept"), 90, 35, 10) == [2]
     with pytest.raises(SettingsError, match="enable_reference_validation"):
-        decisions()
+        selected(settings(), None, 90)
 
 
 def test_a_passage_a_model_could_not_be_asked_about_fails_its_question() -> None:

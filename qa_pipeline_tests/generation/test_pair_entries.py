@@ -58,7 +58,6 @@ def test_every_layout_is_masked(layout: str) -> None:
         ("[source:pump.md#the-pump]", {}),
         ("[1]", {"sources": ["pump.md"]}),
         ("[c1]", {"citations": ["pump.md"]}),
-        ("[c1]", {"contexts": [PASSAGE]}),
     ],
 )
 @pytest.mark.parametrize("layout", list(WRITTEN))
@@ -98,14 +97,13 @@ LISTED = ["guide.md#install", "sub/note.md"]
         ({"citations": LISTED, "answer": "It is loud. [c2] [1]"}, [(1, "section"), (2, "document")]),
         ({"citations": "[2]", "sources": LISTED}, [(2, "document")]),
         ({"citations": ["[1, 2]"], "sources": LISTED}, [(1, "section"), (2, "document")]),
-        ({"citations": [], "answer": "Loud [1].", "contexts": ["The pump is loud."]}, [(1, "chunk")]),
-        ({"citations": None, "answer": "A [1].", "contexts": [{"document": "guide.md"}]}, [(1, "document")]),
+        ({"citations": None, "answer": "A [1].", "sources": [{"document": "guide.md"}]}, [(1, "document")]),
         (
             {"citations": LISTED, "answer": "Loud [3]."},
             [(None, "section"), (None, "document"), (3, "unknown_number")],
         ),
         ({"citations": [], "answer": "Loud [1].", "sources": {"odd": 5}}, [(1, "unknown_number")]),
-        ({"citations": ["a.md"], "contexts": 7, "sources": "nowhere.md"}, [(None, "unknown_document")]),
+        ({"citations": ["a.md"], "sources": "nowhere.md"}, [(None, "unknown_document")]),
     ],
 )
 def test_numbers_stand_for_entries_of_the_lists_of_their_row(

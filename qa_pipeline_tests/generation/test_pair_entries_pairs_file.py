@@ -1,5 +1,4 @@
 import io
-import json
 from typing import Any
 
 import polars as pl
@@ -47,15 +46,6 @@ def test_parquet_is_read_like_json_lines_and_its_rows_are_bounded() -> None:
     ]
     short = parse_pairs(content, "pairs.parquet", Limits(max_line_bytes=10))
     assert [pair.reason for pair in short] == ["line_too_long"] * 2
-
-
-def test_a_cell_may_hold_a_list_as_json() -> None:
-    turns = [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B [1]"}]
-    rows = [{"Messages": json.dumps(turns), "sources": '["guide.md"]', "citations": ""}]
-    rows += [{"Messages": json.dumps(turns), "sources": "guide.md", "citations": "[1]"}]
-    found = imported(pl.DataFrame(rows).write_csv(separator=";").encode(), name="pairs.csv")
-    assert found["question"].to_list() == ["A", "A"]
-    assert [[one["number"] for one in cited] for cited in found["citations"]] == [[1], [1]]
 
 
 names = st.sampled_from([*sorted(COLUMNS), "role", "content", "text", "user"])

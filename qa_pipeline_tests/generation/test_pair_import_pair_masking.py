@@ -18,12 +18,11 @@ def masked(name: str = "pairs.jsonl", **fields: Any) -> dict[str, Any]:
     return asdict(mask_pairs(raw, texts_mask(DROP), reference_mask(DROP))[0])
 
 
-def test_question_answer_quotes_and_passages_are_masked() -> None:
-    cited = {"document": "a.md", "quote": "anna@x.se it is", "passage": "Mail anna@x.se, tel. 070-123 45 67."}
+def test_question_answer_and_quotes_are_masked() -> None:
+    cited = {"document": "a.md", "quote": "Mail anna@x.se, tel. 070-123 45 67."}
     row = masked(question="Is it anna@x.se?", answer="It is anna@x.se.", citations=[cited])
     assert (row["question"], row["answer"]) == ("Is it [removed]?", "It is [removed].")
-    assert row["citations"][0]["quote"] == "[removed] it is"
-    assert row["citations"][0]["passage"] == "Mail [removed], tel. [removed]."
+    assert row["citations"][0]["quote"] == "Mail [removed], tel. [removed]."
 
 
 def test_references_are_masked_as_paths_in_the_field_and_inside_the_answer() -> None:
@@ -33,7 +32,6 @@ def test_references_are_masked_as_paths_in_the_field_and_inside_the_answer() -> 
         "raw": "mail/removed.md",
         "reference": "mail/removed.md",
         "quote": None,
-        "passage": None,
         "number": None,
     }
 

@@ -89,19 +89,19 @@ def drafts(*questions: tuple[str, str]) -> QuestionsReply:
     )
 
 
-def test_each_planned_question_has_a_row_written_in_its_type_in_another_or_not_at_all() -> None:
+def test_each_planned_question_has_a_row_written_or_not() -> None:
     mix: dict[QuestionType, float] = {"fact_single": 1, "reasoning": 1, "comparison": 1}
     model = ScriptedModel([drafts(("Why is A?", "reasoning"), ("Sum up A and B?", "summary"))])
     questions = write(
         chunks("a"), model, settings=GenerationSettings(questions_per_chunk=3, mix=mix), retrieve=finds("a")
     )
     assert set(model.asked[0].types) == {"fact_single", "reasoning", "comparison"}
-    rows = {planned: row for planned, *row in questions.select(
-        "planned_type", "question_type", "status", "reason"
-    ).iter_rows()}  # fmt: skip
-    assert rows["reasoning"] == ["reasoning", "kept", None]
-    others = [rows["comparison"], rows["fact_single"]]
-    assert sorted(others, key=str) == [["summary", "kept", None], [None, "dropped", "not_written"]]
+    assert set(questions["planned_type"]) == {"fact_single", "reasoning", "comparison"}
+    assert questions.select("question_type", "status", "reason").rows() == [
+        ("reasoning", "kept", None),
+        ("summary", "kept", None),
+        (None, "dropped", "not_written"),
+    ]
 
 
 @pytest.mark.parametrize(("language", "reason"), [("fi", "language_not_handled"), ("en", "not_written")])

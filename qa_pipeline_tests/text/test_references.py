@@ -118,7 +118,7 @@ def test_a_chunk_of_several_sections_is_found_under_each_of_their_headings() -> 
     ("reference", "kind"),
     [
         ("https://docs.example/guide.md", "document"),
-        ("http://DOCS.example:80/guide.md/", "document"),
+        ("http://DOCS.example/guide.md/", "document"),
         ("[source:https://docs.example/guide.md#install]", "section"),
         ("https://docs.example/r%C3%A5d", "document"),
         ("https://other.example/guide.md", "unknown_document"),

@@ -94,14 +94,19 @@ def test_a_claim_rests_on_the_source_whose_number_is_behind_it() -> None:
     assert found["candidate_chunk_ids"].to_list() == [["a.md:0"], ["b.md:0"]]
 
 
-def test_a_quote_of_another_chunk_of_the_document_is_repaired() -> None:
+@pytest.mark.parametrize(
+    ("others", "status", "kind"),
+    [(["a.md:1"], "quote_repaired", "misplaced"), ([], "quote_not_found", "missing")],
+)
+def test_a_quote_of_another_cited_chunk_is_repaired(others: list[str], status: str, kind: str) -> None:
     text = "# One\n\nThe heat pump weighs 80 kg.\n\n# Two\n\nThe valve opens at 3 bar."
-    cite = citation(
-        "passage 1", document_id="doc-a.md", chunk_id="a.md:0", resolution="chunk", quote="opens at 3 bar"
-    )
-    found = claims_of({"a.md": text}, pair("The valve opens at 3 bar.", cites=[cite]))
-    assert found["citation_status"].to_list() == ["quote_repaired"]
-    assert found["quotes"][0].to_list() == [{"given": "opens at 3 bar", "kind": "misplaced"}]
+    cites = [
+        citation("passage 1", document_id="doc-a.md", chunk_id=chunk_id, resolution="chunk", quote=quote)
+        for chunk_id, quote in [("a.md:0", "opens at 3 bar"), *((other, None) for other in others)]
+    ]
+    found = claims_of({"a.md": text}, pair("The valve opens at 3 bar.", cites=cites))
+    assert found["citation_status"].to_list() == [status]
+    assert found["quotes"][0].to_list() == [{"given": "opens at 3 bar", "kind": kind}]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +116,7 @@ def test_a_quote_of_another_chunk_of_the_document_is_repaired() -> None:
         (pair("The heat pump weighs 90 kg.", cites=[]), "found_by_search", "contradicted", "number_mismatch"),
         (pair("Bears hibernate each winter.", cites=[]), "found_by_search", "undecided", "no_evidence_found"),
         (pair(SENTENCES[0], cites=[], origin="generated"), "found_by_search", "supported", None),
-        (pair(SENTENCES[0], cites="b.md"), "resolved", "unsupported", "wrong_citation"),
+        (pair(SENTENCES[0], cites="b.md"), "resolved", "undecided", "undecided_without_model"),
     ],
 )
 def test_a_claim_without_its_citation_is_compared_with_what_the_batch_has(

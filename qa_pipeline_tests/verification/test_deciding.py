@@ -78,7 +78,6 @@ PROVED = ("supported", "quotation", None)
         ),
         ({"evidence_doubt": "order"}, OPEN),
         ({"denied": ["date_mismatch: 1", "x_mismatch: 2"]}, ("contradicted", "quotation", "date_mismatch")),
-        ({"proved_by_chunk_id": "other"}, ("unsupported", "quotation", "wrong_citation")),
         ({"fragment": True, "proved_by": "quotation"}, PROVED),
     ],
 )

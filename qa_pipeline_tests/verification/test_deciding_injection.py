@@ -13,6 +13,7 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline.verification.sources import sources_of
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.injections import INJECTIONS
 from qa_pipeline_tests.support.scripted import ScriptedModel
@@ -71,7 +72,8 @@ def asked(passage: str, **values: Any) -> tuple[str, str | None, list[Request[An
     rows = pairs(pair(BORDERLINE, cites="a.md", question="Is the machine light?"))
     model = ScriptedModel(play)
     claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
-    verdict = verify_claims(claims, rows, frame, chunks(frame), VerificationSettings(**values), model=model)
+    sources = sources_of(frame, chunks(frame))
+    verdict = verify_claims(claims, rows, sources, VerificationSettings(**values), model=model)
     return verdict["verdict"][0], verdict["reason"][0], model.asked
 
 

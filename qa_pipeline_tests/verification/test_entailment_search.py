@@ -17,48 +17,44 @@ def test_scores_do_not_depend_on_what_is_scored_beside(asked: list[tuple[str, li
     together = search(asked, WordModel())
     alone = [search([one], WordModel())[0] for one in asked]
     assert together == alone
-    for found in together:
-        assert (found.entailment is None) == (found.reason is not None)
 
 
 def test_the_window_that_entails_most_counts_wherever_it_is() -> None:
     long = "cold tank " * 100 + "the pump runs warm " + "cold tank " * 100
-    found = search([("The pump runs warm", ("cold", long))], WordModel())[0]
-    assert found.entailment is not None
-    assert found.entailment > 0.9
+    score, _ = search([("The pump runs warm", ("cold", long))], WordModel())[0]
+    assert score is not None
+    assert score > 0.9
 
 
 def test_a_contradiction_in_any_window_counts() -> None:
-    found = search([("pump runs", ("pump runs", "no pump"))], WordModel())[0]
-    assert found.contradiction is not None
-    assert found.contradiction > 0.5
-    assert found.entailment is not None
-    assert found.entailment > 0.8
+    score, contradiction = search([("pump runs", ("pump runs", "no pump"))], WordModel())[0]
+    assert contradiction is not None
+    assert contradiction > 0.5
+    assert score is not None
+    assert score > 0.8
 
 
 def test_a_claim_that_takes_too_much_of_the_window_is_unknown() -> None:
-    found = search([("pump " * 1000, ("pump runs",))], WordModel())[0]
-    assert (found.entailment, found.reason) == (None, "claim_too_long")
+    assert search([("pump " * 1000, ("pump runs",))], WordModel()) == [(None, None)]
 
 
 def test_a_number_that_is_none_leaves_the_claim_unknown() -> None:
     asked = [("pump runs", ("pump runs", "poison")), ("pump runs", ("pump runs",))]
-    poisoned, sound = search(asked, WordModel())
-    assert (poisoned.entailment, poisoned.reason) == (None, "model_nan")
-    assert sound.entailment is not None
+    poisoned, (sound, _) = search(asked, WordModel())
+    assert poisoned == (None, None)
+    assert sound is not None
 
 
-def test_empty_passages_and_claims_are_distinguished() -> None:
-    found = search([("pump", ("", " \n")), (" ", ("pump",))], WordModel())
-    assert [one.reason for one in found] == ["no_passage", "empty_claim"]
+def test_empty_passages_and_claims_have_no_score() -> None:
+    assert search([("pump", ("", " \n")), (" ", ("pump",))], WordModel()) == [(None, None)] * 2
 
 
 def test_a_passage_of_100000_characters_is_read_to_its_end() -> None:
     network = WordModel()
     long = "cold tank " * 10_000 + "pump runs warm"
-    found = search([("pump runs warm", (long,))], network)[0]
-    assert found.entailment is not None
-    assert found.entailment > 0.9
+    score, _ = search([("pump runs warm", (long,))], network)[0]
+    assert score is not None
+    assert score > 0.9
     assert len(network.seen) < 700
     lengths = [len(encoding.ids) for encoding in network.tokenizer.encode_batch(network.seen)]
     assert max(lengths) <= WINDOW

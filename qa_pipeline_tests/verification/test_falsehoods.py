@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import LANGUAGES
-from qa_pipeline.verification.falsehoods import KINDS, NUMBER_ADDED, contains, falsehoods, probe_of
+from qa_pipeline.verification.falsehoods import contains, falsehoods, probe_of
 from qa_pipeline_tests.verification.canary_texts import ROWS, TEXTS
 
 ONE_EDIT = [
@@ -17,8 +17,6 @@ ONE_EDIT = [
     ("sv", "number", "Andelen lim är 0,5 procent.", r"Andelen lim är 0,[0-46-9] procent."),
     ("en", "date", "The hall was built in 1994.", r"The hall was built in 199[0-35-9]."),
     ("de", "date", "Die Halle entstand am 2015-03-04.", r"Die Halle entstand am 201[0-46-9]-03-04."),
-    ("de", "unit", "Die Garantie gilt 24 Monate.", "Die Garantie gilt 24 (?!Monate)[A-Z][a-z]+."),
-    ("sv", "unit", "Kontrollen tar 2 timmar.", "Kontrollen tar 2 (?!timmar)[a-zåäö]+."),
     ("en", "name", "The text is read as UTF-8 here.", r"The text is read as UTF-[0-79] here."),
     ("en", "negation", "Entry is free for members.", "Entry is not free for members."),
     ("sv", "negation", "Inträdet är inte fritt.", "Inträdet är fritt."),
@@ -67,7 +65,7 @@ def test_the_changed_value_is_nowhere_in_the_passage(language: str) -> None:
             if made.kind != "negation":
                 (new,) = set(re.findall(r"[\w-]+", made.text)) - set(re.findall(r"[\w-]+", sentence))
                 assert not re.search(rf"(?<!\w){new}(?!\w)", passage)
-    assert kinds >= set(KINDS) - {"name"}
+    assert kinds >= {"number", "date", "negation"}
 
 
 def test_a_value_that_the_passage_groups_otherwise_counts_as_held() -> None:
@@ -101,14 +99,12 @@ def test_every_passage_gives_a_probe_with_a_number_that_it_does_not_hold(
 ) -> None:
     for number in range(20):
         probe = probe_of(passages(text, language=language), [f"{CLAIM[language]} {number * 1000}"], language)
-        assert {*re.findall(r"\d+", probe.text)} - {*re.findall(r"\d+", text)}
-        assert probe.kind == ("number" if shape in {"sentence", "table", "list"} else NUMBER_ADDED)
+        assert {*re.findall(r"\d+", probe)} - {*re.findall(r"\d+", text)}
 
 
 def test_passages_in_the_language_of_the_claims_come_first() -> None:
     shown = [*passages("Ventilen öppnar vid 3 bar.", language="sv"), *passages("The tank holds 5 litres.")]
-    assert {probe_of(shown, [f"Claim {n}."], "en").text[:8] for n in range(20)} == {"The tank"}
-    assert {probe_of(shown[:1], [f"Claim {n}."], "en").kind for n in range(20)} == {"number"}
+    assert {probe_of(shown, [f"Claim {n}."], "en")[:8] for n in range(20)} == {"The tank"}
 
 
 @given(
@@ -121,6 +117,6 @@ def test_no_passage_states_the_probe_and_no_claim_repeats_it(
     texts: list[str], claims: list[str], language: str
 ) -> None:
     probe = probe_of(passages(*texts, language=language), claims, language)
-    assert probe.text.strip()
-    assert probe.text not in claims
-    assert " ".join(probe.text.split()) not in " ".join(" ".join(texts).split())
+    assert probe.strip()
+    assert probe not in claims
+    assert " ".join(probe.split()) not in " ".join(" ".join(texts).split())

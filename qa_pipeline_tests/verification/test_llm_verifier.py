@@ -41,7 +41,7 @@ def verify(
         )
     )
     claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
-    verdicts = verify_claims(claims, rows, frame, chunks(frame), SETTINGS, model=model)
+    verdicts = verify_claims(claims, rows, sources_of(frame, chunks(frame)), SETTINGS, model=model)
     assert verdicts["claim_id"].to_list() == claims["claim_id"].to_list()
     return verdicts
 
@@ -59,7 +59,7 @@ def test_a_drafted_answer_that_is_out_already_is_not_asked_about(origin: str, ca
     rows = pairs(pair(f"The safety valve opens at 5 bar. {BORDERLINE}", cites="0.md", question=QUESTION))
     rows = rows.with_columns(origin=pl.lit(origin))
     claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
-    verdicts = verify_claims(claims, rows, frame, chunks(frame), SETTINGS, model=model)
+    verdicts = verify_claims(claims, rows, sources_of(frame, chunks(frame)), SETTINGS, model=model)
     assert (verdicts["verdict"][0], len(model.asked)) == ("contradicted", calls)
 
 
@@ -78,16 +78,16 @@ THREE = (BORDERLINE, "Members have free entry to the pool.", "Entry costs nothin
 
 def test_claims_of_several_pairs_about_one_passage_share_a_call_each_with_its_question() -> None:
     model = ScriptedModel(deciding(lambda claim: "reject" if "costs" in claim else "accept"))
-    questions = ("Who has free entry?", "What does entry cost?", "Is the sauna free?")
-    answers = (THREE[0], THREE[2], "Members have free sauna.")
-    texts = (TEXT, TEXT, "The sauna is free for members.")
+    questions = ("Is the sauna free?", "Who has free entry?", "What does entry cost?")
+    answers = ("Members have free sauna.", THREE[0], THREE[2])
+    texts = ("The sauna is free for members.", TEXT)
     verdicts = verify(model, *answers, texts=texts, questions=questions)
     prompts = [request.prompt for request in model.asked]
     assert [[question in prompt for question in questions] for prompt in prompts] == [
-        [True, True, False],
-        [False, False, True],
+        [True, False, False],
+        [False, True, True],
     ]
-    assert verdicts["llm_decision"].to_list() == ["accept", "reject", "accept"]
+    assert verdicts["llm_decision"].to_list() == ["accept", "accept", "reject"]
 
 
 def test_a_claim_that_holds_an_injection_is_asked_about_apart() -> None:

@@ -13,6 +13,7 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.injection import is_injection
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline.verification.sources import sources_of
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import deciding
@@ -80,7 +81,7 @@ def falsehoods_accepted(language: str, injection: str, place: str) -> set[str]:
     rows = pairs(*(pair(answer, cites="a.md", language=language, question=question) for answer in answers))
     settings, model = VerificationSettings(), ScriptedModel(deciding("accept", obedient=True))
     claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
-    decided = verify_claims(claims, rows, frame, chunks(frame), settings, model=model)
+    decided = verify_claims(claims, rows, sources_of(frame, chunks(frame)), settings, model=model)
     supported = decided.filter(pl.col("verdict") == "supported")
     accepted = claims.join(supported, on="claim_id", how="semi")["text"].to_list()
     return set(accepted) & set(FALSE[language])

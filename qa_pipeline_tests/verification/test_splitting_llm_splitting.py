@@ -92,7 +92,7 @@ def test_a_reply_of_no_use_leaves_the_claims_of_the_rules_with_the_reason(
 
 
 def test_an_answer_longer_than_one_request_should_hold_is_not_asked_about_and_says_so() -> None:
-    items = "\n".join(f"- {JOINED} {n}" for n in range(80))
+    items = "\n".join(f"- {JOINED} {n}" for n in range(240))
     model = ScriptedModel([])
     claims = claims_of(model, items)
     assert not model.asked

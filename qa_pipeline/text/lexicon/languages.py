@@ -53,7 +53,6 @@ class Proof(_Table):
     yes: Words
     no: Words
     units: Words
-    unit_groups: tuple[str, ...]
     bounds: tuple[str, ...]
     clause_joiners: Words
     conditions: Words
