@@ -212,9 +212,9 @@ def _groups(claims: pl.DataFrame, sources: Mapping[str, Source]) -> list[list[Pa
         texts = sorted(map(_visible, _passages([row], sources)))
         by_passages[row["language"], row["batch"], owner, *texts].append(row)
     return [
-        rows[start : start + _MOST_CLAIMS]
+        rows[start : start + MOST_CLAIMS]
         for rows in by_passages.values()
-        for start in range(0, len(rows), _MOST_CLAIMS)
+        for start in range(0, len(rows), MOST_CLAIMS)
     ]
 
 
