@@ -18,7 +18,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request, complete_all
 from qa_pipeline.prompts.loading import Delimited, load_prompt, render_passages
-from qa_pipeline.records import ClaimReply, Passage, ProgressCallback, VerifyReply, no_progress
+from qa_pipeline.records import MOST_CLAIMS, ClaimReply, Passage, ProgressCallback, VerifyReply, no_progress
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.table_schema import ClaimRow, typed_rows
