@@ -158,7 +158,9 @@ def test_a_run_ends_while_calls_of_a_model_are_in_flight(
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         server.settimeout(LIMIT)
         monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}/v1")
-        with started(workspace, "--provider", "openai", "--max-calls", "9", how="at once") as process:
+        with started(
+            workspace, "--provider", "openai", "--model", "tiny", "--max-calls", "9", how="at once"
+        ) as process:
             call, _ = server.accept()
             call.settimeout(LIMIT)
             assert call.recv(1)

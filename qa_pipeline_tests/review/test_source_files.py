@@ -22,7 +22,7 @@ HARM = {
     "crash": "the parser crashed its process: Segmentation fault",
     "endless": "page 2 takes longer than 5 seconds to draw",
     "greedy": "parsing takes more than documents.parse_memory",
-    "false": "sent a reply that cannot be used",
+    "false": "sent an unusable reply",
 }
 LIMITS = DocumentSettings(parse_seconds=20, parse_memory=800_000_000)
 SHORT = LIMITS.model_copy(update={"parse_seconds": 5})
