@@ -169,9 +169,10 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     decided = accepted + rejected
     counts = {**counts, "rejected": rejected, "not_wrong": not_wrong}
     if not decided:
-        detail = f"none of {rated.height} pairs was accepted or proved wrong"
-        advice = _judge_advice(verdicts) or f": {_reasons(rated)}"
-        return Gate("pass_rate", False, False, None, limit, 0, detail + advice, counts)
+        detail = f"none of {rated.height} pairs was accepted or proved wrong: {_reasons(rated)}"
+        if rated.is_empty():
+            detail = "the batch has no pairs"
+        return Gate("pass_rate", False, False, None, limit, 0, detail + _judge_advice(verdicts), counts)
     low, high = wilson_bounds(accepted, decided)
     highest = max(high, wilson_bounds(accepted + unjudged, decided + unjudged)[1])
     highest = round(highest, 9)  # 34 of 34 gave 0.9999999999999999, below a limit of 1

@@ -89,6 +89,7 @@ def release_floor(
     `faithfulness` is the share of supported claims over all accepted pairs. `grounding` is the mean share of
     supported claims per pair. `citation_accuracy` is the mean share of citations that support a claim.
     """
+    # a pair with an expected verdict tests the pipeline and is never released
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     made = decided_claims(claims, claim_verdicts).join(accepted, on="pair_id", how="semi")
     measured = {

@@ -164,7 +164,8 @@ def _removable(
 ) -> list[str]:
     """Return missing partitions that are safe to remove, since a run fails if its partition is removed.
 
-    Batches that were read from another corpus are kept.
+    `missing` partitions are not in the corpus now. Of these, only batches that `vanished` from this corpus
+    and batches that were never read are removed; the others came from another corpus.
     """
     if not missing:
         return []
