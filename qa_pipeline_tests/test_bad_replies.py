@@ -90,7 +90,7 @@ def test_a_judge_that_gives_the_same_scores_to_all_judges_nothing(
 ) -> None:
     ran = run(checked)
     assert (ran.code, "boilers waiting: 2 " in ran.stdout) == (OK, True), ran.stderr
-    assert verdicts_of_canaries(checked) == {("rejected", "accepted"): 6, ("accepted", "accepted"): 2}
+    assert verdicts_of_canaries(checked) == {("rejected", "accepted"): 5, ("accepted", "accepted"): 2}
     assert model.calls["judge"] == 2 + 6  # the good ones are the pairs themselves
     rows = checked.table("verdicts", "boilers").select("verdict", "reason").rows()
     assert rows == [("needs_review", "judge_not_trusted")] * 2
@@ -110,7 +110,7 @@ def test_no_reply_to_a_canary_is_no_pass(checked: Workspace, model: Sensible) ->
 
     model.instead = lambda asked: instead(asked) if role_of(asked) == "judge" else None
     assert run(checked).code == OK
-    assert verdicts_of_canaries(checked) == {("rejected", "failed"): 6, ("accepted", "accepted"): 2}
+    assert verdicts_of_canaries(checked) == {("rejected", "failed"): 5, ("accepted", "accepted"): 2}
     assert {row["reason"] for row in scores(checked)} == {"passed"}
 
 

@@ -157,6 +157,7 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
     accepted only if all its claims are supported. A `verifier` or `judge` that fails its gate neither accepts
     nor rejects pairs.
     """
+    # fields of a rule: condition, verdict, stage, reason, detail
     source, quality = "source_verification", "quality_assessment"
     outcome, reason, detail = pl.col("outcome"), pl.col("reason"), pl.col("detail")
     is_generated = pl.col("origin") == "generated"
@@ -171,6 +172,7 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
         Rule((decision == "accepted") & is_proved, "accepted", PERSON, "person_accepted", decision_detail),
     ]
 
+    # local steps left a claim open, so the verdict is the model's
     is_by_verifier = pl.col("open_without_model") & (outcome != "undecided")
     verifier_fails = ~pl.lit(verifier.passed)
     wrong_accepts = pl.lit(f"wrong on purpose: {verifier.detail}")

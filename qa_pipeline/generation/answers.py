@@ -141,7 +141,11 @@ def _relevances(
     selections: Sequence[Sequence[int] | ModelError] | None,
     guard: Guard | None,
 ) -> list[Relevance]:
-    """Return the decision on each question: by the selection of its passages, else by the guard, if any."""
+    """Return the decision on each question.
+
+    An empty or failed selection of passages rejects a question, and the guard decides on the others. Without
+    a guard they pass, and the prompt of the answer decides.
+    """
     relevance_of: dict[int, Relevance] = {}
     for index, selection in enumerate(selections or ()):
         if isinstance(selection, ModelError):

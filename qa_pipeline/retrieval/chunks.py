@@ -179,9 +179,10 @@ def _cut(
     packed: list[tuple[_Section, int, int]] = []
     for draft in too_long:
         section = draft.section
-        room = max(bound - section.path_tokens, 1)  # if tokens are counted separately
+        room = max(bound - section.path_tokens, 1)
         spans = pack_section(section.text, section.heading_end, section.language, counter.tokenizer, room)
         packed += [(section, start, end) for start, end in spans]
+    # path and text together may have more tokens than each alone, so some spans are cut again
     waiting = _counted(packed, counter)
     while waiting:
         again: list[tuple[_Section, int, int]] = []

@@ -31,7 +31,7 @@ TEMPLATE = (
 )  # fmt: skip
 """Columns of the template. People fill in those after `evidence`."""
 _REJECTIONS = (
-    "no_evidence_found", "low_correctness", "one_sided", "low_completeness",
+    "no_evidence_found", "low_correctness", "wrong_citation", "one_sided", "low_completeness",
     "low_relevance", "unclear_question", "dangling_reference", "low_question_quality",
 )  # fmt: skip
 REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in _REJECTIONS}
