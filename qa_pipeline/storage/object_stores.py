@@ -14,6 +14,11 @@ from qa_pipeline.errors import StorageError
 STORES = ("s3", "gs", "abfss", "memory")
 """Address schemes for results. These stores list a written file immediately."""
 _PUTS = frozenset({"pipe_file", "put_file"})
+_VERBS = {
+    **dict.fromkeys((*_PUTS, "cp_file"), "write"),
+    **dict.fromkeys(("rm", "rm_file"), "delete"),
+    **dict.fromkeys(("ls", "listdir", "find", "glob"), "list"),
+}
 _ADVICE = "check the bucket, the credentials, their rights and this machine's clock, then run again"
 
 
@@ -128,7 +133,8 @@ class ObjectStore:
         if is_missing or isinstance(error, FileExistsError | NotADirectoryError | IsADirectoryError):
             return error
         address = f"{self.scheme}://{str(path).lstrip('/')}"
-        return StorageError(f"cannot use {address}: the store answers {code}; {_ADVICE}")
+        verb = _VERBS.get(name, "read")
+        return StorageError(f"cannot {verb} {address}: the store answers {code}; {_ADVICE}")
 
 
 def stored_path(address: str) -> Path:
