@@ -47,6 +47,7 @@ def show_outcomes(
         return code
     _show_samples(summary, layout, "Accepted", VERDICT_WORDS[:1])
     _show_samples(summary, layout, "Not accepted", VERDICT_WORDS[1:])
+    _show_known_error(summary, layout)
     _show_sentences(summary, outcomes)
     if is_trial:
         print_line("Run the same command without --try to continue: stored replies cost nothing again.")
@@ -66,6 +67,17 @@ def _show_samples(summary: Report, layout: Layout, title: str, verdicts: Sequenc
     print_line(f"{title}, {len(pairs)} of {sum(counts.values())}\n", "bold cyan")
     for pair in pairs:
         _show_pair(pair)
+
+
+def _show_known_error(summary: Report, layout: Layout) -> None:
+    """Print a rejected pair that the author of the corpus planted as wrong."""
+    is_rejected = (pl.col("expected_verdict") == "rejected") & (pl.col("verdict") == "rejected")
+    count = int(summary.known_answers.filter(is_rejected)["pairs"].sum())
+    if count:
+        batches = summary.batches["batch"].to_list()
+        print_line(f"Known wrong pairs that were rejected, 1 of {count}\n", "bold cyan")
+        for pair in draw_pairs(layout, batches[:SAMPLES], 1, ["rejected"], known=True):
+            _show_pair(pair)
 
 
 def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:

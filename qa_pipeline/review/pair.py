@@ -205,11 +205,14 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     )
 
 
-def draw_pairs(layout: Layout, batches: Sequence[str], count: int, verdicts: Sequence[str]) -> list[PairView]:
-    """Draw generated pairs with one of the verdicts, at random but always the same."""
+def draw_pairs(
+    layout: Layout, batches: Sequence[str], count: int, verdicts: Sequence[str], *, known: bool = False
+) -> list[PairView]:
+    """Draw pairs with one of the verdicts, at random but always the same: generated or known-answer pairs."""
     columns = ("batch", "pair_id", "verdict", "expected_verdict")
     tables = [read_table(layout.table(VERDICTS.name, batch), VERDICTS, columns) for batch in batches]
-    rows = pl.concat(tables).filter(pl.col("verdict").is_in(verdicts), pl.col("expected_verdict").is_null())
+    is_drawn = pl.col("expected_verdict").is_in(verdicts) if known else pl.col("expected_verdict").is_null()
+    rows = pl.concat(tables).filter(pl.col("verdict").is_in(verdicts), is_drawn)
     drawn = rows.sort("pair_id").head(count)  # ids are hashes
     stored = StoredTables(layout)
     return [pair_view(stored, batch, pair_id) for batch, pair_id in drawn.select("batch", "pair_id").rows()]

@@ -59,6 +59,13 @@ def test_the_sample_batch_runs_offline_and_reports_as_json(
     assert (out / "exports" / "passed" / "bibliothek-de.jsonl").is_file()
 
 
+def test_a_run_shows_a_planted_error_with_the_reason_of_its_rejection(sample_run: SampleRun) -> None:
+    _, stdout, _ = invoke(
+        "run", SAMPLE, "--out", sample_run[0], "--batch", "bibliothek-de", "--accept-unjudged"
+    )
+    assert "rejected: " in stdout
+
+
 def test_no_sample_pair_known_to_be_wrong_is_accepted(sample_run: SampleRun) -> None:
     known = sample_run[1]["known_answers"]
     assert isinstance(known, list)
