@@ -62,7 +62,7 @@ def production_quality(context: dg.AssetExecutionContext, resources: ResourcesPa
 def _result(
     check: str, findings: pl.DataFrame, states: list[str], severity: dg.AssetCheckSeverity
 ) -> dg.AssetCheckResult:
-    """Return a check that lists the first findings, and fails if a finding has one of the `states`."""
+    """Return a check that lists the first findings, and fails if any has a state in `states`."""
     bad = findings.filter(pl.col("state").is_in(states))
     return dg.AssetCheckResult(
         check_name=check,

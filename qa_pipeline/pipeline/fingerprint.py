@@ -1,4 +1,4 @@
-"""Outcomes and fingerprints of batches, and code versions of assets, to tell what is up to date.
+"""Outcomes and fingerprints of batches, and code versions of assets, to find outdated results.
 
 Unchanged batches are skipped before models or Dagster are loaded. The UI marks an asset as outdated when its
 code version changes. Settings that only affect speed or duration (workers, time limits, caps) are excluded.

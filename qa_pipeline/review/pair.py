@@ -208,7 +208,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
 def draw_pairs(
     layout: Layout, batches: Sequence[str], count: int, verdicts: Sequence[str], *, known: bool = False
 ) -> list[PairView]:
-    """Draw pairs with one of the verdicts, at random but always the same: generated or known-answer pairs."""
+    """Draw generated or known-answer pairs with given verdicts, at random but always the same."""
     columns = ("batch", "pair_id", "verdict", "expected_verdict")
     tables = [read_table(layout.table(VERDICTS.name, batch), VERDICTS, columns) for batch in batches]
     is_drawn = pl.col("expected_verdict").is_in(verdicts) if known else pl.col("expected_verdict").is_null()
@@ -255,7 +255,7 @@ def _cut(text: str) -> str:
 
 
 def _evidence(claim: Mapping[str, Any], chunks: Mapping[str, ChunkRow], paths: Mapping[str, str]) -> Quote:
-    """Return the quote that proves a claim; `paths` are those of documents by id."""
+    """Return the quote that proves a claim; `paths` maps document ids to paths."""
     chunk = chunks.get(claim["evidence_chunk_id"])
     return Quote(
         document_id=claim["evidence_document_id"],

@@ -200,7 +200,7 @@ def _holds_several_rows(row: Sequence[GridCell], *, has_few_rows: bool) -> bool:
 
 
 def _read_grid(grid: Grid, spelling: Spelling, previous: Table | None) -> Table:
-    """Return the table in a grid; its names are those of `previous`, if that goes on in it."""
+    """Return the table in a grid; a table that continues `previous` takes its column names."""
     rows = [row for row in grid.rows() if any(cell.lines or cell.rows > 1 for cell in row)]
     cells = [
         [Cell(join_text(box.lines, spelling), columns=box.columns, rows=box.rows) for box in row]
