@@ -185,7 +185,7 @@ async def _ask_all(
                 permanent.append(error)
             except ModelError as error:
                 outcomes[number] = error
-            if permanent:
+            if permanent:  # also if another worker found it
                 return
             notify(len(outcomes), len(requests))
 

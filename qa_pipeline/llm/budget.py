@@ -81,6 +81,7 @@ def price_by_name(name: str) -> Price | None:
         _, info = get_snapshot().find_provider_model(model, None, provider_id, url)
     except LookupError:
         return None
+    # a price without a rate for input or output is unusable at any time
     prices = info.get_prices(datetime(2026, 1, 1, tzinfo=UTC))
     return None if prices.input_mtok is None or prices.output_mtok is None else Price(info)
 
@@ -204,7 +205,7 @@ class Budget:
                 if self._cap_exceeded_by(self.spent + self._reserved + want) is None:
                     self._reserved += want
                     return Reservation(self, price, want)
-                cap = self._cap_exceeded_by(self.spent + want)
+                cap = self._cap_exceeded_by(self.spent + want)  # even if calls in flight are free
             if cap is not None:
                 raise self._refusal(cap, want, f"{request.role}, {asked_model}")
             await self._sleep(pause)
@@ -224,8 +225,9 @@ class Budget:
         return None
 
     def _refusal(self, unit: str, want: Amount, next_call: str) -> BudgetExhaustedError:
+        """Return the error for a wanted amount that exceeds the cap on a unit."""
         name, spent = f"llm.budget.max_{unit}", self.spent
-        variable = f"{PREFIX}{name.upper().replace('.', '__')}"
+        variable = f"{PREFIX}{name.upper().replace('.', '__')}"  # of the environment
         return BudgetExhaustedError(
             f"{name}: the cap of this run is {self._caps[unit]}; {getattr(spent, unit)} are spent in "
             f"{spent.calls} calls, and the next may take {getattr(want, unit)} ({next_call}). Every reply "

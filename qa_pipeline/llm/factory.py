@@ -36,11 +36,11 @@ class CachedModel:
         request_id = (self.name, request.key)
         while True:
             flight = self._store.join(request_id)
-            if flight is None:
+            if flight is None:  # no equal request is in flight: this call asks, and lands the result
                 break
             # shielded, since a cancelled waiter must not cancel the shared future
             outcome = await asyncio.shield(asyncio.wrap_future(flight))
-            if outcome is not None:
+            if outcome is not None:  # otherwise the asking call was cancelled
                 return self._stored_reply(request, outcome)
         result: Outcome | Exception | None = None  # if cancelled, the next waiter asks
         try:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -128,6 +127,7 @@ class GeminiProvider(provider.Provider):
         return self._key.get_secret_value()
 
     def _refusal(self, error: "APIError") -> ModelError:
+        """Return the error for a refusal by the server."""
         # a wrong key is a plain 400, and only the reason in the details distinguishes it from a bad request
         details = str(error.details)
         header = getattr(error.response, "headers", {}).get("Retry-After", "")
@@ -178,11 +178,12 @@ def _capped_responses() -> "type[ClientResponse]":
 
     class CappedResponse(ClientResponse):
         async def read(self) -> bytes:
-            if self._body is None:
-                with ExitStack() as on_error:
-                    on_error.callback(self.close)
+            if self._body is None:  # aiohttp keeps the body of an earlier call here
+                try:
                     self._body = await provider.read_capped(self.content.iter_any())
-                    on_error.pop_all()
+                except BaseException:
+                    self.close()
+                    raise
             return await super().read()
 
     return CappedResponse
@@ -248,10 +249,10 @@ def read_response(response: "GenerateContentResponse", asked_model: str, key: st
     version = response.model_version
     model = f"gemini/{provider.one_line(version, key) if version else asked_model}"
     usage = read_usage(response)
-    first = response.candidates[0] if response.candidates else None
-    parts = (first.content.parts if first and first.content else None) or []
+    candidate = response.candidates[0] if response.candidates else None
+    parts = (candidate.content.parts if candidate and candidate.content else None) or []
     text = provider.mask_key("".join(part.text for part in parts if part.text and not part.thought), key)
-    problem = _problem(response, first, text)
+    problem = _problem(response, candidate, text)
     if problem is not None:
         raise UnreadableReplyError(*problem, raw=text, model=model, usage=usage)
     return provider.RawReply(text, model, usage)
@@ -263,23 +264,23 @@ def read_usage(response: "GenerateContentResponse") -> Usage:
     if usage is None:
         return Usage()
     thoughts = usage.thoughts_token_count
-    outputs = [count for count in (usage.candidates_token_count, thoughts) if count is not None]
-    output = sum(outputs) if outputs else None
+    written = [count for count in (usage.candidates_token_count, thoughts) if count is not None]
+    output = sum(written) if written else None
     return plausible(Usage(usage.prompt_token_count, output, usage.cached_content_token_count, thoughts))
 
 
 def _problem(
-    response: "GenerateContentResponse", first: "Candidate | None", text: str
+    response: "GenerateContentResponse", candidate: "Candidate | None", text: str
 ) -> tuple[str, str] | None:
     """Return reason and detail if a reply cannot be used."""
     feedback = response.prompt_feedback
     if feedback is not None and feedback.block_reason is not None:
         name = feedback.block_reason.name
         return _REASONS.get(name, "blocked"), f"prompt: {name}"
-    if first is not None and first.finish_reason and first.finish_reason.name not in _FINISHED:
-        name = first.finish_reason.name
+    if candidate and candidate.finish_reason and candidate.finish_reason.name not in _FINISHED:
+        name = candidate.finish_reason.name
         reason = _REASONS.get(name, "blocked")
         return reason, f"reply: {name}" + (f"; {provider.CAP_ADVICE}" if reason == "truncated" else "")
     if text.strip():
         return None
-    return "empty", "the reply has no text" if first else "no candidate"
+    return "empty", "the reply has no text" if candidate else "no candidate"

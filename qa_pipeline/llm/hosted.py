@@ -102,6 +102,7 @@ class HostedModel:
                     raise
                 unreadable = error
             prompt = ask_again(request.prompt, request.language, str(unreadable), unreadable.raw)
+            # the second call is recorded with the key of the original request
             return await self._read(replace(request, prompt=prompt), request.key, calls)
         except ModelError as error:
             error.calls = tuple(calls)
@@ -142,13 +143,13 @@ class HostedModel:
         charge = partial(self._charge, request, asking, reservation)
         try:
             await self._throttle.turn()
-        except BaseException:
+        except BaseException:  # cancelled before sending
             reservation.cancel()
             raise
         asking.tries += 1
         try:
             raw = await self.provider.send(request)
-        except OversizedRequestError as error:
+        except OversizedRequestError as error:  # an answer, but free
             self._throttle.replied()
             reservation.cancel()
             chunks = first_names([passage.chunk_id for passage in request.passages])
@@ -216,7 +217,7 @@ class HostedModel:
         """
         if not isinstance(error, TransientModelError):
             return False
-        now, failing_since = self._clock.steady(), self._throttle.failed()
+        now, server_failing_since = self._clock.steady(), self._throttle.failed()
         if error.wait_seconds > LONGEST_WAIT:
             raise PermanentModelError(
                 f"{error}. The server asks to wait {error.wait_seconds:.0f} s: a daily quota seems "
@@ -224,11 +225,11 @@ class HostedModel:
             )
         if asking.failing_since is None:
             asking.failing_since = now
-        if error.limited:
-            is_spent = now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS
+        if error.limited:  # a rate limit is no fault, so seconds count instead
+            is_given_up = now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS
         else:
-            is_spent = self._count_fault(asking, error, now, failing_since)
-        if is_spent:
+            is_given_up = self._count_fault(asking, error, now, server_failing_since)
+        if is_given_up:
             # the run ends after too many consecutive failed calls
             self._throttle.failed_calls += 1
             if self._throttle.failed_calls >= MOST_FAILED_CALLS:
@@ -238,23 +239,23 @@ class HostedModel:
         return error.wait_seconds + jitter if error.wait_seconds else True
 
     def _count_fault(
-        self, asking: _Asking, error: TransientModelError, now: float, failing_since: float
+        self, asking: _Asking, error: TransientModelError, now: float, server_failing_since: float
     ) -> bool:
-        """Count a fault, and return True if the request has used up its faults."""
-        most, patience = self._settings.max_tries, self._settings.wait_minutes
+        """Count a fault, and return True if the request is given up after too many."""
+        max_tries, patience = self._settings.max_tries, self._settings.wait_minutes
         # the server answered another request since the last fault of this request
-        has_replied = asking.failed_at is not None and failing_since > asking.failed_at
+        has_replied = asking.failed_at is not None and server_failing_since > asking.failed_at
         asking.failed_at = now
         asking.faults += 1
         if has_replied or not error.is_away:
             asking.own_faults += 1
-        if error.is_final or asking.own_faults >= most:
+        if error.is_final or asking.own_faults >= max_tries:
             return True
-        waited = now - failing_since
-        if error.is_away and asking.faults >= most and waited > patience * 60:
+        waited = now - server_failing_since
+        if error.is_away and asking.faults >= max_tries and waited > patience * 60:
             # the request itself may crash the server
             interrupted = [call for call in asking.calls if call.outcome == TransientModelError.reason]
-            if len(interrupted) >= most:
+            if len(interrupted) >= max_tries:
                 return True
             raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
         if error.is_away and waited >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:

@@ -104,6 +104,7 @@ class OpenAIProvider(provider.Provider):
             if is_success:
                 status = error["code"] if isinstance(error.get("code"), int) else 500
             code, complaint = read_complaint(payload)
+            # a rejected parameter is left out from now on; any other error is raised
             rejected = None
             if status in _REFUSED_STATUSES or (status in _FAULTS and _JSON_MODE.search(complaint)):
                 rejected = rejected_parameter(complaint, left_out, may_change_mode=may_change_mode)
@@ -263,8 +264,8 @@ def json_mode(left_out: Collection[str]) -> str:
 def rejected_parameter(complaint: str, left_out: Collection[str], *, may_change_mode: bool) -> str | None:
     """Return the parameter that a complaint is about, if it can still be left out."""
     for name, pattern in _DISPENSABLE.items():
-        may_drop = name not in left_out and (may_change_mode or pattern is not _JSON_MODE)
-        if may_drop and pattern.search(complaint):
+        is_kept = pattern is _JSON_MODE and not may_change_mode
+        if name not in left_out and not is_kept and pattern.search(complaint):
             return name
     return None
 
@@ -303,10 +304,8 @@ def read_reply(payload: Any, key: str, model: str) -> provider.RawReply:
     choices = reply.get("choices")
     choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
     message = _object(choice.get("message"))
-    text, refusal = (
-        provider.mask_key(_text(message.get("content")), key),
-        provider.mask_key(_text(message.get("refusal")), key),
-    )
+    text = provider.mask_key(_text(message.get("content")), key)
+    refusal = provider.mask_key(_text(message.get("refusal")), key)
     usage, finish = _usage(reply.get("usage")), choice.get("finish_reason")
     problem = None
     if refusal:

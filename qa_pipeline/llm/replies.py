@@ -89,7 +89,7 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
             try:
                 return parse_reply(attempt, reply_model), repair
             except UnreadableReplyError as error:
-                if error.reason == "schema_breach":
+                if error.reason == "schema_breach":  # more useful to a second request than not_json
                     problem = error
     if problem.reason == "not_json" and "{" not in raw and _REFUSALS.match(raw):
         problem = UnreadableReplyError("refused", "the model replied that it will not answer")
@@ -156,7 +156,7 @@ def _repaired(text: str) -> str | None:
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start or len(text) > LONGEST_MENDED:
         return None
-    if any(mark in text[end + 1 :] for mark in '"{['):
+    if any(mark in text[end + 1 :] for mark in '"{['):  # truncated in a later value
         return None
     from json_repair import repair_json
 

@@ -214,7 +214,7 @@ class Database:
         """Empty SQLite's log, which still contains deleted text."""
 
         def checkpoint(connection: sa.Connection) -> None:
-            connection.exec_driver_sql("ROLLBACK")
+            connection.exec_driver_sql("ROLLBACK")  # a checkpoint fails inside a transaction
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
         if not self.is_postgres:

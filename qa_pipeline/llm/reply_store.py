@@ -134,7 +134,7 @@ class ReplyStore:
         return await asyncio.shield(asyncio.wrap_future(job.done))
 
     def _flush(self) -> None:
-        """Process all jobs submitted since the last flush."""
+        """Process the waiting jobs, a statement's keys at most; every job queues a flush of its own."""
         with self._lock:
             jobs, self._jobs = self._jobs[:KEYS_A_STATEMENT], self._jobs[KEYS_A_STATEMENT:]
         if not jobs:

@@ -78,7 +78,7 @@ class EntailmentModel(ModelFolder):
 
     def check(self) -> None:
         """Raise a SettingsError without a tokenizer and the configuration of a trained classifier."""
-        _ = self.tokenizer
+        _ = self.tokenizer  # raises if it is missing
         architectures = self.config.get("architectures") or []
         if not any(str(name).endswith("ForSequenceClassification") for name in architectures):
             raise self.refused(
@@ -113,7 +113,7 @@ class EntailmentModel(ModelFolder):
         tokens = model.tokenizer(*zip(*pairs, strict=True), truncation=True, max_length=self.most_tokens)
         lengths = np.array([len(ids) for ids in tokens["input_ids"]])
         logits = np.zeros((len(pairs), len(self.labels)), dtype=np.float32)
-        for rows in batches_of_one_length(lengths, lambda length: _BATCH_TOKENS // length):
+        for rows in batches_of_one_length(lengths, batch_size=lambda length: _BATCH_TOKENS // length):
             batch = [pairs[row] for row in rows]
             with RowBlocks():
                 rated = model.predict(batch, batch_size=len(batch), activation_fn=torch.nn.Identity())
@@ -160,7 +160,7 @@ class EntailmentModel(ModelFolder):
 
         A blank passage has no windows.
         """
-        offsets = self.tokenizer.encode(passage, add_special_tokens=False).offsets
+        offsets = self.tokenizer.encode(passage, add_special_tokens=False).offsets  # (start, end) of tokens
         if len(offsets) <= most:
             return [passage] if offsets else []
         starts = range(0, len(offsets) - overlap, max(1, most - overlap))
@@ -195,7 +195,7 @@ def load_entailment_model(
     if settings.model is None:
         return None
     group = "verification.entailment"
-    location = find_folder(settings.model, settings.revision, group)
+    location = find_folder(settings.model, settings.revision, group)  # name, folder and commit
     precision = choose_precision(embedding.precision, embedding.device)
     model = EntailmentModel(*location, setting=f"{group}.model", precision=precision, cache=cache)
     model.check()

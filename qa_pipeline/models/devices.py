@@ -42,8 +42,8 @@ def choose_precision(
     if precision != "auto":
         return precision
     lines = CPUINFO.read_text(errors="replace").splitlines() if CPUINFO.is_file() else []
-    listed = [line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Features"))]
-    return "bfloat16" if listed and all(map(_BFLOAT16_FLAGS.intersection, listed)) else "float32"
+    cores = [line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Features"))]
+    return "bfloat16" if cores and all(map(_BFLOAT16_FLAGS.intersection, cores)) else "float32"
 
 
 def device_of(precision: str) -> Device:
@@ -74,29 +74,29 @@ def single_threaded_workers() -> ThreadPoolExecutor:
 
     threads = torch.get_num_threads()
     workers = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
-    all_started = Barrier(threads)
+    all_started = Barrier(threads)  # threads wait here, so that the pool starts all of them
     list(workers.map(lambda _: all_started.wait(), range(threads)))
     # The setting is per thread, but later threads inherit it.
     torch.set_num_threads(threads)
     return workers
 
 
-def batches_of_one_length(lengths: Rows, most: Callable[[int], int]) -> Iterator[Rows]:
+def batches_of_one_length(lengths: Rows, batch_size: Callable[[int], int]) -> Iterator[Rows]:
     """Yield row numbers in batches of inputs with equal length, shortest first, in stable order.
 
-    `most` returns the number of inputs in a batch for a given length.
+    `batch_size` returns the maximum number of inputs of a given length in a batch.
     """
     order = np.argsort(lengths, kind="stable")
-    edges = np.flatnonzero(np.diff(lengths[order])) + 1
+    edges = np.flatnonzero(np.diff(lengths[order])) + 1  # where the next length begins
     for group in np.split(order, edges):
-        size = max(1, most(int(lengths[group[0]]))) if len(group) else 1
+        size = max(1, batch_size(int(lengths[group[0]]))) if len(group) else 1
         for start in range(0, len(group), size):
             yield group[start : start + size]
 
 
 def compute_by_length(
     lengths: Sequence[int],
-    most: Callable[[int], int],
+    batch_size: Callable[[int], int],
     compute: Callable[[Rows], Numbers],
     workers: ThreadPoolExecutor,
 ) -> list[Numbers]:
@@ -105,7 +105,7 @@ def compute_by_length(
     Without padding a result does not depend on the other inputs. With padding, bfloat16 vectors moved by up
     to 1e-3.
     """
-    batches = list(batches_of_one_length(np.array(lengths, dtype=np.int64), most))
+    batches = list(batches_of_one_length(np.array(lengths, dtype=np.int64), batch_size))
     batches.sort(key=lambda rows: len(rows) * lengths[rows[0]], reverse=True)  # workers end together
     results: dict[int, Numbers] = {}
     for rows, part in zip(batches, workers.map(compute, batches), strict=True):

@@ -113,9 +113,9 @@ class SentenceEncoder(FileTokenCounter):
         on_gpu = device_of(self.precision) == "cuda"
         vectors = compute_by_length(
             lengths,
-            lambda length: GPU_TOKENS // length if on_gpu else BATCH_SIZE,
-            lambda rows: self._encode_batch(inputs, rows),
-            self._workers,
+            batch_size=lambda length: GPU_TOKENS // length if on_gpu else BATCH_SIZE,
+            compute=lambda rows: self._encode_batch(inputs, rows),
+            workers=self._workers,
         )
         return self._unit_length(np.stack(vectors))[[index_of[text] for text in texts]]
 
@@ -131,7 +131,7 @@ class SentenceEncoder(FileTokenCounter):
                 name: torch.tensor([values[row] for row in rows], device=device)
                 for name, values in inputs.items()
             }
-            transformer, *others = self._loaded
+            transformer, *others = self._loaded  # modules in order, such as pooling
             features = transformer(features)
             # leave bfloat16, so that pooling and normalising do not round again
             features["token_embeddings"] = features["token_embeddings"].float()
@@ -166,7 +166,7 @@ class SentenceEncoder(FileTokenCounter):
                 model_kwargs={"use_safetensors": True},
             )
         if self.precision.endswith("bfloat16"):
-            model[0].bfloat16()
+            model[0].bfloat16()  # the transformer
         return model.eval()
 
     def _unit_length(self, vectors: Vectors) -> Vectors:

@@ -72,8 +72,8 @@ class VectorCache:
             for start in range(0, len(distinct), _LOOKUP):
                 part = distinct[start : start + _LOOKUP]
                 marks = ", ".join("?" * len(part))
-                for name, blob in connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part)):
-                    vectors[name] = np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
+                for key, blob in connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part)):
+                    vectors[key] = np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
         return vectors
 
     def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:

@@ -62,6 +62,10 @@ class _Section:
     """Tokens of the path, special tokens included."""
 
 
+_SectionSpan = tuple[_Section, int, int]
+"""A section, and the start and end of a span within its text."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Draft:
     """A span of a section that becomes a chunk; `tokens` counts path and text."""
@@ -76,22 +80,24 @@ class _Draft:
         return self.section.text[self.start : self.end]
 
 
-def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: ChunkingSettings) -> pl.DataFrame:
+def chunk_documents(
+    documents: pl.DataFrame, counter: TokenCounter, settings: ChunkingSettings
+) -> pl.DataFrame:
     """Split parsed documents into chunks of at most `settings.max_tokens`, or the model's window.
 
     The limit applies to `index_text`, special tokens included. A section path may take a third of it. The
-    `section_path` of a chunk loses its outermost headings first, and then the last words of the innermost.
+    `section_path` of a chunk loses its outermost headings first, and then the end of the innermost.
     Ids hash path and text; repeated chunks of a batch get distinct ids. Documents of undetermined language,
     such as tables of numbers, get the main language of the batch.
     """
     documents = _with_batch_language(documents.filter(pl.col("status") == "parsed"))
-    bound = min(settings.max_tokens, count.window)
+    bound = min(settings.max_tokens, counter.window)
     seen: Counter[str] = Counter()
     frames = [
         CHUNKS.frame(
             [
                 chunk
-                for row, drafts in zip(rows, _cut(rows, count, bound, settings), strict=True)
+                for row, drafts in zip(rows, _cut(rows, counter, bound), strict=True)
                 for chunk in _chunk_rows(row, drafts, seen)
             ]
         )
@@ -162,13 +168,11 @@ def _page(pages: Sequence[PageStruct], offset: int) -> int | None:
     return pages[max(bisect_right(pages, offset, key=lambda page: page["start"]) - 1, 0)]["number"]
 
 
-def _cut(
-    rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int, settings: ChunkingSettings
-) -> list[list[_Draft]]:
-    """Return the drafts of each document in order, within the limit unless a draft is a single character."""
+def _cut(rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int) -> list[list[_Draft]]:
+    """Cut documents into drafts of at most `bound` tokens; return those of each document in order."""
     sections = _with_short_paths(list(_sections(rows)), bound // _PATH_SHARE, counter)
     whole_sections = [(section, 0, len(section.text.rstrip())) for section in sections]
-    fitting: list[list[_Draft]] = [[] for _ in rows]
+    fitting: list[list[_Draft]] = [[] for _ in rows]  # by document
     too_long = []
     for draft in _counted(whole_sections, counter):
         # a very long word counts as a single token, so the characters are limited too
@@ -176,16 +180,17 @@ def _cut(
             fitting[draft.section.document].append(draft)
         else:
             too_long.append(draft)
-    packed: list[tuple[_Section, int, int]] = []
+    packed: list[_SectionSpan] = []
     for draft in too_long:
         section = draft.section
         room = max(bound - section.path_tokens, 1)
         spans = pack_section(section.text, section.heading_end, section.language, counter.tokenizer, room)
         packed += [(section, start, end) for start, end in spans]
-    # path and text together may have more tokens than each alone, so some spans are cut again
+    # a path and text counted together may have more tokens than counted apart, so some spans are cut again;
+    # pack_section already limits their characters
     waiting = _counted(packed, counter)
     while waiting:
-        again: list[tuple[_Section, int, int]] = []
+        again: list[_SectionSpan] = []
         for draft in waiting:
             is_single_character = draft.end - draft.start < 2
             if draft.tokens <= bound or is_single_character:
@@ -196,22 +201,22 @@ def _cut(
     return [sorted(drafts, key=lambda draft: draft.section.start + draft.start) for drafts in fitting]
 
 
-def _counted(spans: Sequence[tuple[_Section, int, int]], counter: TokenCounter) -> list[_Draft]:
+def _counted(spans: Sequence[_SectionSpan], counter: TokenCounter) -> list[_Draft]:
     """Return the drafts of spans, with their numbers of tokens."""
     texts = [index_text(section.path, section.text[start:end]) for section, start, end in spans]
     counts = counter.count(texts) if texts else []
     return [_Draft(*span, tokens) for span, tokens in zip(spans, counts, strict=True)]
 
 
-def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[tuple[_Section, int, int]]:
-    """Split a draft that has more tokens than the sum of its segments."""
+def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[_SectionSpan]:
+    """Split a draft that has more tokens than its segments counted one by one."""
     section, text = draft.section, draft.text
     text_bound = bound - section.path_tokens
     text_tokens = max(draft.tokens - section.path_tokens, 1)
-    # shrink the room by the factor by which the draft is too long
+    # text_bound * (text_bound / text_tokens): smaller by the factor by which the draft is too long
     room = max(int(_SAFE * text_bound**2 / text_tokens), 1)
     spans = pack_section(text, 0, section.language, counter.tokenizer, room)
-    if len(spans) == 1:
+    if len(spans) == 1:  # halve it, so that every attempt makes it shorter
         spans = [(0, len(text) // 2), (len(text) // 2, len(text))]
     yield from ((section, draft.start + start, draft.start + end) for start, end in spans)
 
@@ -225,9 +230,9 @@ def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
             start, end = section["start"], section["end"]
             text = row["text"][start:end]
             line_end = text.find("\n") if section["level"] else 0  # level 0 is text before any heading
-            is_empty = line_end == -1 or not text[line_end:].strip()
-            if text.strip() and not (is_empty and has_subsections):
-                heading_end = 0 if is_empty else line_end
+            is_only_heading = line_end == -1 or not text[line_end:].strip()
+            if text.strip() and not (is_only_heading and has_subsections):
+                heading_end = 0 if is_only_heading else line_end  # 0: the heading is the text itself
                 path = tuple(section["heading_path"])
                 yield _Section(number, text, start, heading_end, row["language"], path)
 
@@ -235,9 +240,9 @@ def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
 def _with_short_paths(sections: Sequence[_Section], limit: int, counter: TokenCounter) -> list[_Section]:
     """Return the sections with paths of at most `limit` tokens.
 
-    A longer path loses its outermost headings, and then the last words of the innermost.
+    A longer path loses its outermost headings, and then halves of the innermost, until it fits.
     """
-    shortened = {section.path: section.path for section in sections}
+    shortened = {section.path: section.path for section in sections}  # by the original path
     tokens: dict[Path, int] = {}
     waiting = list(shortened)
     while waiting:

@@ -52,30 +52,31 @@ def pack_section(text: str, heading_end: int, language: str, tokenizer: Tokenize
     )
     segments: list[_Segment] = []
     for segment, encoding in zip(uncounted, encodings, strict=True):
-        starts = _token_starts(encoding)
-        is_heading = segment.is_heading and len(starts) <= room // _HEADING_SHARE
-        counted = replace(segment, tokens=len(starts), is_heading=is_heading)
-        if len(starts) <= room:
+        token_starts = _token_starts(encoding)
+        is_heading = segment.is_heading and len(token_starts) <= room // _HEADING_SHARE
+        counted = replace(segment, tokens=len(token_starts), is_heading=is_heading)
+        if len(token_starts) <= room:
             segments.append(counted)
         else:
-            segments += _split_segment(counted, starts, text, room)
+            segments += _split_segment(counted, token_starts, text, room)
     return list(_pack(segments, room))
 
 
 def _find_segments(text: str, heading_end: int, language: str) -> Iterator[_Segment]:
     """Yield the sentences, lines, rows and items of a section, without token counts."""
     for start, end, is_code in blocks(text):
+        # (start, end, is_whole): only a unit that is not whole has sentences
         if is_code:
-            lines = [(start + low, start + high, True) for low, high in line_spans(text[start:end])]
+            units = [(start + low, start + high, True) for low, high in line_spans(text[start:end])]
         else:
-            lines = list(joined_lines(text, start, end))
+            units = list(joined_lines(text, start, end))
         spans: list[Span] = []
-        for low, high, is_whole in lines:
+        for low, high, is_whole in units:
             cuts = [] if is_whole else sentence_cuts(text, low, high, language)
             parts = (_stripped(text, *pair, is_code) for pair in pairwise([low, *cuts, high]))
             spans += [span for span in parts if span[0] < span[1]]
         for number, (low, high) in enumerate(spans):
-            # the opening fence belongs to the first line of code, and the last line to the closing fence
+            # keep the opening fence with the first line of code, and the last line with the closing fence
             is_fence = is_code and number in (0, len(spans) - 2)
             yield _Segment(
                 low,
@@ -94,7 +95,7 @@ def _stripped(text: str, start: int, end: int, is_code: bool) -> Span:
 
 
 def _token_starts(encoding: Encoding) -> list[int]:
-    """Return the start of each token; a word that is too long counts as several tokens."""
+    """Return the offset of each token; a word that is too long counts as several tokens."""
     starts: list[int] = []
     for start, end in encoding.offsets:
         if end - start > LONGEST_WORD:
@@ -104,19 +105,24 @@ def _token_starts(encoding: Encoding) -> list[int]:
     return starts
 
 
-def _split_segment(segment: _Segment, starts: Sequence[int], text: str, room: int) -> Iterator[_Segment]:
-    """Split a segment into even parts of at most `room` tokens, at blanks if possible."""
-    # first and last count tokens; begin, end and stop are offsets of characters
+def _split_segment(
+    segment: _Segment, token_starts: Sequence[int], text: str, room: int
+) -> Iterator[_Segment]:
+    """Split a segment into even parts of at most `room` tokens, at blanks if possible.
+
+    `token_starts` are the offsets of its tokens, relative to its start.
+    """
+    # first and last count tokens; begin, end and stop are offsets of characters in the text
     first, begin = 0, segment.start
     while begin < segment.end:
-        remaining = len(starts) - first
+        remaining = len(token_starts) - first
         last = first + ceil(remaining / ceil(remaining / room))
         # move the cut back to a blank, but leave at least half of the part
         for near in range(last, first + (last - first) // 2, -1):
-            if near == len(starts) or text[segment.start + starts[near] - 1].isspace():
+            if near == len(token_starts) or text[segment.start + token_starts[near] - 1].isspace():
                 last = near
                 break
-        end = segment.start + starts[last] if last < len(starts) else segment.end
+        end = segment.start + token_starts[last] if last < len(token_starts) else segment.end
         stop = begin + len(text[begin:end].rstrip())
         if begin < stop:
             yield replace(
@@ -132,14 +138,14 @@ def _split_segment(segment: _Segment, starts: Sequence[int], text: str, room: in
 
 
 def _pack(segments: Sequence[_Segment], room: int) -> Iterator[Span]:
-    """Yield spans of consecutive segments."""
+    """Yield spans of consecutive segments, of about equal length."""
     tokens_before = list(accumulate((segment.tokens for segment in segments), initial=0))
     first = 0
     while first < len(segments):
         end = len(segments)
         remaining = tokens_before[end] - tokens_before[first]
         if remaining > room and first + 1 < len(segments):
-            aim = remaining / ceil(remaining / room)
+            aim = remaining / ceil(remaining / room)  # tokens of a span if all were equal
             end = _best_end(segments, tokens_before, first, most=room, aim=aim)
         yield segments[first].start, segments[end - 1].end
         first = end
@@ -148,10 +154,10 @@ def _pack(segments: Sequence[_Segment], room: int) -> Iterator[Span]:
 def _best_end(
     segments: Sequence[_Segment], tokens_before: Sequence[int], first: int, *, most: int, aim: float
 ) -> int:
-    """Return the end of a span of at most `most` tokens: the best border, nearest to `aim` tokens."""
+    """Return the end of a span of segments from `first`, with at most `most` and nearly `aim` tokens."""
 
     def rank(end: int) -> tuple[int, float]:
-        """Return the number of leading conditions that a cut meets, and minus its distance to `aim`."""
+        """Return how many conditions a cut meets before the first unmet, and minus its distance to `aim`."""
         previous, following = segments[end - 1], segments[end]
         tokens = tokens_before[end] - tokens_before[first]
         conditions = [
@@ -205,7 +211,7 @@ def _repeated_chunks(chunks: pl.DataFrame) -> pl.Series:
     """Return ids of chunks that consist mostly of repeated blocks from earlier documents."""
     size = pl.col("block").str.len_chars()
     document_count = pl.col("document_id").n_unique().over("block")
-    is_first = pl.col("document") == pl.col("document").min().over("block")
+    is_first = pl.col("document_number") == pl.col("document_number").min().over("block")
     is_repeated = (document_count >= REPEATED_IN) & ~is_first & (size >= _SHORTEST)
     sizes = (
         _blocks(chunks)
@@ -222,7 +228,7 @@ def _blocks(chunks: pl.DataFrame) -> pl.DataFrame:
         chunks.select(
             "chunk_id",
             "document_id",
-            pl.col("document_id").rle_id().alias("document"),
+            pl.col("document_id").rle_id().alias("document_number"),  # in the order of documents
             pl.col("text").str.split("\n\n").alias("block"),
         )
         .explode("block")

@@ -117,7 +117,7 @@ def terms(text: str, language: str) -> list[str]:
     parts: list[str] = []
     for term in _TERM.findall(text.lower()):
         words = _WORD.findall(term)
-        if len(words) > 1 and _JOINT.search(term):
+        if len(words) > 1 and _JOINT.search(term):  # an identifier
             parts.append(term)
         parts.extend(words)
     ignored = _stopwords(language)
@@ -140,7 +140,7 @@ class WordIndex:
         if self._index is None or not query:
             return []
         scores = self._index.get_scores(query)
-        sharing: Positions = np.flatnonzero(scores > 0)
+        sharing: Positions = np.flatnonzero(scores > 0)  # rows with a term of the query
         order = np.argsort(-scores[sharing], kind="stable")[:depth]
         return [int(index) for index in sharing[order]]
 
@@ -162,5 +162,5 @@ def _stopwords(language: str) -> frozenset[str]:
 
     if language not in LEXICONS:
         return frozenset()
-    name = LEXICONS[language].stemmer.upper().replace("ENGLISH", "EN")
+    name = LEXICONS[language].stemmer.upper().replace("ENGLISH", "EN")  # the constant is STOPWORDS_EN
     return frozenset(getattr(stopwords, f"STOPWORDS_{name}", ()))

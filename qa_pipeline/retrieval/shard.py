@@ -129,6 +129,7 @@ def build_index(embeddings: pl.DataFrame) -> Shard:
     import faiss
 
     origins = embeddings.select("model", "model_revision", "precision").unique(maintain_order=True)
+    # any length fits an empty frame
     lengths = embeddings["vector"].list.len().unique(maintain_order=True).to_list() or [1]
     if origins.height > 1 or len(lengths) > 1:
         raise StorageError(

@@ -33,18 +33,18 @@ def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
     lines = line_spans(text)
     may_have_fences = "```" in text or "~~~" in text
     unclosed: dict[str, int] = {}
-    begin, index = 0, 0
+    begin, index = 0, 0  # start of the current run, and number of the current line
     while index < len(lines):
         start, end = lines[index]
         fence = _FENCE.match(text, start, end) if may_have_fences else None
-        last = _closing_fence(text, lines, index, fence[1], unclosed) if fence else None
+        closing = _closing_fence(text, lines, index, fence[1], unclosed) if fence else None
         if fence or not text[start:end].strip():
             if begin < start:
                 yield begin, start, False
-            begin = end if last is None else lines[last][1]  # an open fence is only this line
+            begin = end if closing is None else lines[closing][1]  # an open fence is only this line
             if fence:
                 yield start, begin, True
-        index = index + 1 if last is None else last + 1
+        index = index + 1 if closing is None else closing + 1
     if begin < len(text):
         yield begin, len(text), False
 
@@ -74,8 +74,8 @@ def _closing_fence(
 
 
 def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield the units of a block. Lines of a paragraph or list item are joined."""
-    if text.find("\n", start, end) in (-1, end - 1):
+    """Yield a block's paragraphs, items and rows. The flag is True for a span that is a single sentence."""
+    if text.find("\n", start, end) in (-1, end - 1):  # a single line
         yield start, end, _is_whole(text, start, end)
         return
     lines = [(start + low, start + high) for low, high in line_spans(text[start:end])]

@@ -2,9 +2,7 @@
 
 Finding them is the second line of defence, since the possible wordings are endless. The first is that
 passages are enclosed in delimiters they cannot close. If a passage contains an injection, a person decides
-about the model's reply.
-
-The patterns of `injections.toml` are tried on every text, in any language.
+about the model's reply. The patterns of `injections.toml` are tried on every text, in any language.
 """
 
 import functools
@@ -23,11 +21,11 @@ from qa_pipeline.text.words import blank, clean, fold
 def _load() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return a pattern of forged replies and delimiters, and a pattern of orders in words."""
     table = tomllib.loads(files("qa_pipeline.text").joinpath("injections.toml").read_text("utf-8"))
-    # an order is a list of word groups that follow each other in a sentence
+    # an order is a list of word groups that follow each other in a sentence, such as "ignore", "all", "rules"
     orders = [[f"(?<!\\w)(?:{words})(?!\\w)" for words in order] for order in table["orders"].values()]
     pattern = "|".join(r"[^.!?\n]{0,80}?".join(order) for order in orders)
     for name, words in table["words"].items():
-        pattern = pattern.replace(f"{{{name}}}", words)
+        pattern = pattern.replace(f"{{{name}}}", words)  # {claim} becomes "claims?|answers?"
     return re.compile("|".join(table["forged"])), re.compile(pattern)
 
 
@@ -56,7 +54,7 @@ def find_injections(text: str, language: str) -> list[tuple[int, int]]:
     ordering = [
         span for span in sentences if _matches(text[slice(*span)], _ORDERS) or _HIDDEN.search(text, *span)
     ]
-    spans = _united([*ordering, *_united(forged, _LONGEST_DELIMITED)])
+    spans = _united([*ordering, *_united(forged, gap=_LONGEST_DELIMITED)])
     # an injection found only across sentences covers the whole text
     return spans or [(0, len(text))]
 

@@ -62,14 +62,14 @@ def languages_of(text: str, declared: str | None = None, title: str | None = Non
     """Return the languages of a document with their share of its text, main language first.
 
     A declared language is the main language, unless the text is clearly in other languages. Templates of web
-    sites often declare a wrong language. A table repeats its column names in each row, so its distinct words
-    decide.
+    sites often declare a wrong language.
     """
     lengths: Counter[str] = Counter()
     segments = list(_segments(text))
     identified = [_identify(segment[:_READ]) for segment in segments]
     main = _main(segments, identified, declared)
     if main == UNDETERMINED:
+        # such as a table, which repeats its column names in each row, so only distinct words are read
         main = _by_words(f"{title or ''}\n{text}")
     for segment, (language, certainty) in zip(segments, identified, strict=True):
         is_other = language != main and certainty >= _SURE and _letters(segment) >= _SHORTEST
@@ -77,7 +77,7 @@ def languages_of(text: str, declared: str | None = None, title: str | None = Non
     total = lengths.total()
     if not total:
         return [LanguageShare(main, 1.0)]
-    names = sorted({main, *lengths}, key=lambda name: (name != main, -lengths[name], name))
+    names = sorted({main, *lengths}, key=lambda name: (name != main, -lengths[name], name))  # main first
     return [LanguageShare(name, round(lengths[name] / total, 4)) for name in names]
 
 
@@ -121,13 +121,14 @@ def _letters(text: str) -> int:
 def _identify(text: str) -> tuple[str, float]:
     """Return the likeliest language and its probability.
 
-    If all languages are unlikely, only languages with a lexicon are tried.
+    If all are unlikely, only languages with a lexicon are tried, which have Latin letters.
     """
     letters = [character for character in text if character.isalpha()]
     if not letters:
         return UNDETERMINED, 0.0
     language, certainty = _identifier(_LANGUAGES).classify(text)
-    if certainty < _LIKELY and sum(character < "\u0250" for character in letters) > len(letters) / 2:
+    is_latin = sum(character < "\u0250" for character in letters) > len(letters) / 2
+    if certainty < _LIKELY and is_latin:
         nearest, probability = _identifier(LANGUAGES).classify(text)
         if probability >= _NEARBY:
             return str(nearest), _LIKELY
@@ -138,8 +139,9 @@ def _by_words(text: str) -> str:
     """Return the likeliest language with a lexicon for the distinct words of a text."""
     words = " ".join(islice(dict.fromkeys(_WORD.findall(text[:_SEGMENT])), _MOST_WORDS))
     language, certainty = _identifier(LANGUAGES).classify(words)
-    likeliest, _ = _identifier(_LANGUAGES).classify(words)
-    return str(language) if words and language == likeliest and certainty >= _LIKELIER else UNDETERMINED
+    likeliest_of_all, _ = _identifier(_LANGUAGES).classify(words)
+    is_likely = language == likeliest_of_all and certainty >= _LIKELIER
+    return str(language) if words and is_likely else UNDETERMINED
 
 
 def in_other_language(text: str, language: str) -> str | None:
@@ -154,7 +156,7 @@ def in_other_language(text: str, language: str) -> str | None:
     used = set(re.findall(r"[^\W\d_]+", unquoted.casefold()))
     counts = {code: len(used & vocabulary.stop_words) for code, vocabulary in LEXICONS.items()}
     if counts[language] and counts[language] == max(counts.values()):
-        return None
+        return None  # its stop words are those of the expected language
     identified, certainty = _identify(unquoted[:_READ])
     return identified if identified != language and certainty >= _SURE else None
 

@@ -117,7 +117,7 @@ def is_identifier(token: str) -> bool:
 
 
 def number_value(token: str, language: str) -> str | None:
-    """Return the comparable value of a number in digits or words, or None for other tokens."""
+    """Return a comparable number, such as `1234.5` for a German `1.234,5`, or None for other tokens."""
     worded = lexicon(language).proof.numbers.get(token.casefold())
     if worded is not None:
         return str(worded)
@@ -135,7 +135,7 @@ def _figures(text: str, language: str) -> Iterator[str]:
     """Yield the figures of a text; see `Reading.figures`."""
     months, vocabulary = lexicon(language).months, lexicon(language).proof
     separated = _BRACKETS.sub(" ", _SPACED_GROUPS.sub("", text))
-    words = [_strip_punctuation(word.lstrip(_COMPARISONS)) for word in separated.split()]
+    words = [_strip_punctuation(word.lstrip(_COMPARISONS)) for word in separated.split()]  # "≥5" is 5
     for index, word in enumerate(words):
         folded = word.casefold()
         before = words[index - 1] if index else ""
@@ -143,13 +143,13 @@ def _figures(text: str, language: str) -> Iterator[str]:
         if folded in vocabulary.numbers and index and before.casefold() in vocabulary.articles:
             continue  # "all three" refers to named items and does not state a number
         if folded in months and (before[:1].isdigit() or after[:1].isdigit()):
-            yield str(months[folded])
+            yield str(months[folded])  # "3 May 2024" has the figures of "2024-05-03"
             continue
-        parts = _PARTS.split(_COUNTED.sub(r"\1", word))
+        parts = _PARTS.split(_COUNTED.sub(r"\1", word))  # "2024-05-03" has three, "5-person" only "5"
         values = [number_value(part, language) for part in parts]
         numbers = [value for value in values if value is not None]
         if len(numbers) == len(parts):
-            is_date = len(parts) == 3
+            is_date = len(parts) == 3  # 1 is left out, since another text may write it as the article "one"
             yield from (number.lstrip("0") if is_date else number for number in numbers if number != "1")
         elif is_identifier(word) and not word.isalpha():
             yield word
@@ -164,7 +164,7 @@ def _without_markup(text: str) -> str:
 def _without_connective(text: str, language: str) -> str:
     """Return the text without an opening connective and its comma."""
     words = text.split(" ", 4)
-    for count in range(min(4, len(words) - 1), 0, -1):
+    for count in range(min(4, len(words) - 1), 0, -1):  # the longest connective has four words
         opening = " ".join(words[:count])
         if opening.casefold().rstrip(",") in lexicon(language).proof.connectives:
             return text[len(opening) + 1 :]
@@ -174,15 +174,15 @@ def _without_connective(text: str, language: str) -> str:
 def _small_beginning(text: str, language: str) -> str:
     """Return the text with a lower-case first letter, if its first word is an ordinary word."""
     first = _strip_punctuation(text.partition(" ")[0])
-    is_stop_word = len(first) == 1 and first.casefold() in lexicon(language).stop_words
+    is_stop_word = len(first) == 1 and first.casefold() in lexicon(language).stop_words  # such as "A"
     if not (first[1:].islower() or is_stop_word):
-        return text
+        return text  # an acronym or code
     start = text.find(first)
     return text[:start] + text[start].lower() + text[start + 1 :]
 
 
 def _strip_punctuation(word: str) -> str:
-    """Return a word without surrounding punctuation. The signs of a number or code are kept."""
+    """Return a word without surrounding punctuation. Signs of code are kept, as in `.env` and `call()`."""
     trimmed = word.rstrip(_EDGES)
     if word.startswith(trimmed + "()"):
         trimmed += "()"

@@ -58,8 +58,8 @@ class Resolution:
 class _Document:
     document_id: str
     path: str
-    sections: tuple[tuple[tuple[str, ...], int, int], ...]
-    chunks: tuple[tuple[str, int, int], ...]
+    sections: tuple[tuple[tuple[str, ...], int, int], ...]  # heading path, start and end
+    chunks: tuple[tuple[str, int, int], ...]  # id, start and end
 
 
 def mark_references(text: str) -> list[str]:
@@ -115,6 +115,7 @@ class Sources:
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
         self._owner: dict[str, str] = dict(chunks.select("chunk_id", "document_id").iter_rows())
         self._documents: dict[str, _Document] = {}
+        # document ids by each tail of their path, by each tail without file suffix, and by address
         self._by_path: dict[str, list[str]] = defaultdict(list)
         self._by_stem: dict[str, list[str]] = defaultdict(list)
         self._by_address: dict[str, list[str]] = defaultdict(list)
@@ -123,7 +124,7 @@ class Sources:
         for document_id, *chunk in chunks.sort("char_start", maintain_order=True).select(columns).rows():
             chunks_by_document[document_id].append(tuple(chunk))
         parsed = documents.filter(pl.col("status") == "parsed")
-        originals = dict(parsed.select("content_sha256", "document_id").iter_rows())
+        originals = dict(parsed.select("content_sha256", "document_id").iter_rows())  # of duplicates
         for row in typed_rows(documents, DocumentRow):
             document_id, path = row["document_id"], normalise_path(row["path"])
             if row["status"] == "duplicate":
@@ -172,8 +173,8 @@ class Sources:
         for index in (self._by_path, self._by_stem) if path else ():
             document_ids = self._existing(index.get(path, ()))
             if document_ids:
-                return self._with_path(path, document_ids) or document_ids
-        for tail in _tails(path)[1:]:
+                return self._with_path(path, document_ids) or document_ids  # a complete path is preferred
+        for tail in _tails(path)[1:]:  # without folders that only the reference has
             document_ids = self._with_path(tail, self._documents)
             if document_ids:
                 return document_ids
@@ -227,10 +228,10 @@ def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[t
     section_slug, seen = _slug(section), Counter[str]()
     for path in headed:
         slug = _slug(path[-1])
-        if seen[slug] and f"{slug}-{seen[slug]}" == section_slug:
+        if seen[slug] and f"{slug}-{seen[slug]}" == section_slug:  # `usage-1`
             return [path]
         seen[slug] += 1
-    forms = _letters(section) - {""}
+    forms = _letters(section) - {""}  # a section of signs alone matches nothing
     return [path for path in headed if forms & (_letters(path[-1]) | _letters("".join(path)))]
 
 
@@ -241,7 +242,7 @@ def _slug(heading: str) -> str:
 
 
 def _letters(text: str) -> set[str]:
-    """Return only the letters and digits: as written, without accents, and with umlauts spelt out."""
+    """Return the letters and digits in three forms: as written, without accents, with umlauts spelt out."""
     folded = unicodedata.normalize("NFC", text).casefold()
     spelt = folded.translate({ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue", ord("å"): "aa"})
     plain = "".join(c for c in unicodedata.normalize("NFD", folded) if not unicodedata.combining(c))
@@ -293,6 +294,7 @@ def _folded(text: str, folds_spelling: bool) -> tuple[str, list[int]]:
     """Return the comparable form of a text, and the original offset of each of its characters."""
     form: list[str] = []
     offsets: list[int] = []
+    # start and end of each hyphen with its line break
     hyphens = {match.start(): match.end() for match in _HYPHENATED.finditer(text)} if folds_spelling else {}
     skipped_to = 0
     for offset, character in enumerate(text):

@@ -22,7 +22,7 @@ def is_refusal(answer: str) -> bool:
     text = _plain(_MARKS.sub(" ", answer))
     if any(text == _plain(refusal(code)) for code in LANGUAGES):
         return True
-    if len(text) > _LONGEST or '"' in text:
+    if len(text) > _LONGEST or '"' in text:  # a quotation answers something
         return False
     return any(_refuses(text, code) for code in LANGUAGES)
 

@@ -33,10 +33,7 @@ def render_html(template: str, **values: Any) -> str:
 
 
 def render_page(template: str, **values: Any) -> str:
-    """Render an HTML page without scripts and external files.
-
-    Its template extends `text/page.html.j2`.
-    """
+    """Render an HTML page without scripts and external files. Its template extends `text/page.html.j2`."""
     style = resources.files("qa_pipeline").joinpath(STYLE).read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

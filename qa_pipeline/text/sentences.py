@@ -61,7 +61,7 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
     language_words = lexicon(language)
     code = [match.span() for match in _CODE_SPAN.finditer(text, start, end)]
     cuts: list[int] = []
-    begin, next_code = start, 0
+    begin, next_code = start, 0  # start of the current sentence, and index of the next code span
     for stop in _STOP.finditer(text, start, end):
         while next_code < len(code) and code[next_code][1] <= stop.start():
             next_code += 1
@@ -69,7 +69,8 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
             continue  # inside a code span
         closers = _CLOSERS.match(text, stop.end(), end)
         tail = _after_trailers(text, closers.end() if closers else stop.end(), end)
-        if stop.start() < begin or tail >= end or not text[tail].isspace():
+        is_in_trailer = stop.start() < begin  # such as a citation after the previous stop
+        if is_in_trailer or tail >= end or not text[tail].isspace():
             continue
         if _ends_sentence(text, begin, stop, tail, end, language_words):
             cuts.append(tail)
@@ -108,7 +109,7 @@ def _ends_sentence(
     if stop[0] == ".":
         return _stop_ends(text, begin, stop.start(), opening, following, language_words)
     is_ellipsis = len(stop[0]) >= 3 or "…" in stop[0]
-    return not (is_ellipsis and text[stop.start() - 1 : stop.start()] in ("[", "("))
+    return not (is_ellipsis and text[stop.start() - 1 : stop.start()] in ("[", "("))  # "[…]"
 
 
 def _stop_ends(
@@ -116,22 +117,23 @@ def _stop_ends(
 ) -> bool:
     """Return True if a full stop ends the sentence, by the tokens before and the word after it."""
     if dot - begin <= _TOKEN_LIMIT and _ENUMERATOR.fullmatch(text[begin : dot + 1]):
-        return False
+        return False  # "2.1." before a heading or item
     words, next_word = language_words.conventions, following.lower()
     token, before = _tokens_before(text, begin, dot)
     is_opener = next_word in words.openers
     ends = _abbreviation_ends(token, before, text, opening, is_opener, words)
     if ends is not None:
         return ends
-    if token.isdecimal() and len(token) <= 3:
+    if token.isdecimal() and len(token) <= 3:  # German and Swedish ordinals, as "am 3. Mai"
         is_ordinal = before.lower() in words.ordinal_leads and not is_opener
         is_day = next_word in language_words.months and len(token) <= 2
         return not (before.endswith((":", ";", ",")) or is_ordinal or is_day)
     begins_month = len(next_word) > 2 and any(month.startswith(next_word) for month in language_words.months)
-    if _ORDINAL.fullmatch(token) and begins_month:
+    if _ORDINAL.fullmatch(token) and begins_month:  # "on 23rd. May 1930"
         # a day follows "on" or "the", which are also sentence openers, or precedes its year
         return not (before.lower() in words.openers or _YEAR.match(text, opening + len(following)))
-    return is_opener or not (_ROMAN.fullmatch(token) and before[:1].isupper() and following[:1].isupper())
+    is_monarch = _ROMAN.fullmatch(token) and before[:1].isupper() and following[:1].isupper()
+    return is_opener or not is_monarch  # "Karl X. Gustav"
 
 
 def _abbreviation_ends(
@@ -141,19 +143,18 @@ def _abbreviation_ends(
 
     `is_opener` is True if the next word often opens a sentence.
     """
-    names = {token.lower(), token.lower().rpartition(".-")[2]}
-    if before.endswith("."):
+    names = {token.lower(), token.lower().rpartition(".-")[2]}  # "dipl.-ing" and "ing"
+    if before.endswith("."):  # "z. B" is "z.b"
         names.add(f"{before}{token}".lower())
     precedes_number = not names.isdisjoint(words.before_number)
-    if names & words.never_final or (
-        precedes_number and before[:-1].lower() in words.never_final
-    ):  # "Hon. Sec."
+    follows_title = precedes_number and before[:-1].lower() in words.never_final  # "Hon. Sec."
+    if names & words.never_final or follows_title:
         return False
     if token[:1].isupper() and len(token) < 5 and _NUMBERING.match(text, opening):  # "Reg. No. 44"
         return False
-    if precedes_number and _NUMBER_LIKE.match(text, opening):
+    if precedes_number and _NUMBER_LIKE.match(text, opening):  # "Nr. 5"
         return is_opener
-    if names & words.closing:
+    if names & words.closing:  # "etc."
         return is_opener or words.capital_opens
     is_initial = len(token) == 1 and token.isalpha()
     return is_opener if is_initial or _ACRONYM.fullmatch(token) or names & words.often_final else None

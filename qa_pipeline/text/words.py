@@ -126,12 +126,12 @@ def fold_signs(text: str) -> str:
 
 @cache
 def _signs() -> dict[int, str]:
-    digits = {
+    digits = {  # of all scripts
         code: str(unicodedata.decimal(chr(code)))
         for code in range(0x80, 0x20000)
         if unicodedata.category(chr(code)) == "Nd"
     }
-    wide = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    wide = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}  # ASCII in double width
     others = {_DASHES: "-", _SPACES: " ", _DOTS: ".", "\ufe6b": "@"}
     return digits | wide | {ord(sign): form for written, form in others.items() for sign in written}
 
