@@ -81,7 +81,7 @@ def price_by_name(name: str) -> Price | None:
         _, info = get_snapshot().find_provider_model(model, None, provider_id, url)
     except LookupError:
         return None
-    # a price without a rate for input or output is unusable at any time
+    # rates change, but any date shows if those for input and output are known
     prices = info.get_prices(datetime(2026, 1, 1, tzinfo=UTC))
     return None if prices.input_mtok is None or prices.output_mtok is None else Price(info)
 
@@ -97,7 +97,9 @@ def check_cost_cap(settings: LLMSettings) -> None:
     Raises:
         SettingsError: a model in use lacks a price.
     """
-    for model in settings.hosted_models if settings.budget.max_cost is not None else ():
+    if settings.budget.max_cost is None:
+        return
+    for model in settings.hosted_models:
         if price_of(model) is None:
             raise SettingsError(unpriced_message(f"{model.provider}/{model.model}"))
 

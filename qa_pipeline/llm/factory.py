@@ -70,7 +70,7 @@ class CachedModel:
             await self._store.put(self.name, request, _outcome_of(error), error.calls)
             raise
         except ModelError as error:
-            await self._store.note(self.name, request, error.calls)
+            await self._store.note(self.name, request, error.calls)  # they may have been charged
             raise
         value = reply.value.model_dump_json()
         paid = Outcome(

@@ -156,6 +156,7 @@ class OpenAIProvider(provider.Provider):
         raise failure
 
     def _refusal(self, status: int, headers: Mapping[str, str], code: str, complaint: str) -> ModelError:
+        """Return the error for a refusal by the server."""
         return provider.server_error(
             status,
             complaint,

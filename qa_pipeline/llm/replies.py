@@ -126,7 +126,7 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
 def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
     """Yield texts that may be the reply's JSON, the least changed first."""
     if _ONLY_THOUGHTS.match(raw):
-        return
+        return  # the reply ends before its thoughts do
     for text in dict.fromkeys((_THOUGHTS.sub("", raw), raw)):
         objects = _objects(text)
         if len(objects) == 1:

@@ -134,7 +134,7 @@ class ReplyStore:
         return await asyncio.shield(asyncio.wrap_future(job.done))
 
     def _flush(self) -> None:
-        """Process the waiting jobs, a statement's keys at most; every job queues a flush of its own."""
+        """Process waiting jobs, as many as a statement has keys; every job queues a flush of its own."""
         with self._lock:
             jobs, self._jobs = self._jobs[:KEYS_A_STATEMENT], self._jobs[KEYS_A_STATEMENT:]
         if not jobs:
@@ -234,7 +234,7 @@ def _request_id(table: sa.Table) -> "sa.Tuple":
 
 
 def _erase(connection: sa.Connection, document_ids: Sequence[str]) -> int:
-    """Delete replies and names of documents, then the documents of missing replies; see `erase`."""
+    """Delete replies and names of documents, then which documents the deleted replies show; see `erase`."""
     deleted = 0
     for start in range(0, len(document_ids), KEYS_A_STATEMENT):
         some_ids = document_ids[start : start + KEYS_A_STATEMENT]

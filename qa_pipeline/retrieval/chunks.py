@@ -209,7 +209,7 @@ def _counted(spans: Sequence[_SectionSpan], counter: TokenCounter) -> list[_Draf
 
 
 def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[_SectionSpan]:
-    """Split a draft that has more tokens than its segments counted one by one."""
+    """Split a draft that has more tokens than its segments counted apart."""
     section, text = draft.section, draft.text
     text_bound = bound - section.path_tokens
     text_tokens = max(draft.tokens - section.path_tokens, 1)

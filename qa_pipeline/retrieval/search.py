@@ -77,7 +77,7 @@ class Retriever:
         The score is the fused one. Ties are in chunk order, and questions do not influence each other.
         `languages` has the ISO 639-1 code of each question.
         """
-        weights = (1.0, self._settings.vector_weight)
+        weights = (1.0, self._settings.vector_weight)  # of words and vectors, as in `rankings`
         fused = [fuse(ranked, weights, RRF_K) for ranked in self.rankings(questions, languages)]
         top_k = self._settings.top_k
         return [[(self._chunk_ids[index], score) for index, score in ranked[:top_k]] for ranked in fused]

@@ -32,7 +32,7 @@ def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
     """Yield code blocks, and runs of lines between blank lines. The flag is True for code."""
     lines = line_spans(text)
     may_have_fences = "```" in text or "~~~" in text
-    unclosed: dict[str, int] = {}
+    unclosed: dict[str, int] = {}  # length of the shortest fence that stays open, by its sign
     begin, index = 0, 0  # start of the current run, and number of the current line
     while index < len(lines):
         start, end = lines[index]

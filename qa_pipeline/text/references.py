@@ -113,7 +113,7 @@ class Sources:
     """The documents and chunks of a batch, looked up by reference."""
 
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
-        self._owner: dict[str, str] = dict(chunks.select("chunk_id", "document_id").iter_rows())
+        self._owner: dict[str, str] = dict(chunks.select("chunk_id", "document_id").iter_rows())  # by chunk
         self._documents: dict[str, _Document] = {}
         # document ids by each tail of their path, by each tail without file suffix, and by address
         self._by_path: dict[str, list[str]] = defaultdict(list)

@@ -94,8 +94,8 @@ def markdown_table(
     titles = list(columns.values() if isinstance(columns, Mapping) else columns)
     rules = []
     for index in range(len(titles)):
-        cells_of_column = {line[index] for line in lines}
-        is_number = all(map(_NUMBER.fullmatch, cells_of_column)) and cells_of_column - {"–"}
+        column = {line[index] for line in lines}
+        is_number = all(map(_NUMBER.fullmatch, column)) and column - {"–"}  # not only dashes
         rules.append("---:" if is_number else "---")
     return Markup("\n".join(f"| {' | '.join(line)} |" for line in [titles, rules, *lines]))  # noqa: S704
 

@@ -25,10 +25,10 @@ class Token(NamedTuple):
 
 def tokenize(text: str, language: str) -> tuple[Token, ...]:
     """Return the words and digit groups of `text` in order. Identifiers and compounds are split."""
-    vocabulary = _word_reader(language)
+    read_word = _word_reader(language)
     tokens = []
     for match in _WORD.finditer(text):
-        folded, stem, content, negative = vocabulary(match[0])
+        folded, stem, content, negative = read_word(match[0])
         tokens.append(Token(folded, stem, *match.span(), content, negative))
     return tuple(tokens)
 
