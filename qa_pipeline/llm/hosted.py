@@ -206,7 +206,7 @@ class HostedModel:
         )
 
     def _wait(self, asking: _Asking, error: Exception) -> float | bool:
-        """Return the seconds that the server asks to wait, or True for the usual backoff.
+        """Return the seconds that the server asks to wait, True for the usual backoff, or False to stop.
 
         A fault counts against the `max_tries` of the request. If the server is away for all requests, it is
         waited for instead.
