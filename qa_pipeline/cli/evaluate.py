@@ -16,7 +16,7 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 
 if TYPE_CHECKING:
-    from qa_pipeline.evaluation.metrics.means import Means
+    from qa_pipeline.evaluation.metrics.base import Means
 
 Scorer = Literal["local", "model"]
 Undecided = Literal["similarity", "unknown"]
@@ -98,7 +98,7 @@ def _tools_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "M
 
     `undecided` statements are decided by similarity, or stay unknown.
     """
-    from qa_pipeline.evaluation.metrics.means import Means
+    from qa_pipeline.evaluation.metrics.base import Means
     from qa_pipeline.pipeline.resources import Resources
 
     resources, split_by = Resources(settings), settings.verification.split_claims

@@ -12,8 +12,8 @@ import polars as pl
 from pydantic import Field
 
 from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.answered_questions import is_unanswerable
 from qa_pipeline.evaluation.comparison import cautions, compare_paired, described, runs_of
-from qa_pipeline.evaluation.exports import is_unanswerable
 from qa_pipeline.evaluation.labelled_files import LabelledRow, Row, Text, read_file
 from qa_pipeline.evaluation.report_folder import StoredReport
 from qa_pipeline.evaluation.summaries import describe_deciders, is_undecided, summarise

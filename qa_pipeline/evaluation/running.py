@@ -14,8 +14,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.answered_questions import RagRow
 from qa_pipeline.evaluation.labelled_files import usable_rows
-from qa_pipeline.evaluation.metrics.base import Metric, add_signals
-from qa_pipeline.evaluation.metrics.means import Means, Row
+from qa_pipeline.evaluation.metrics.base import Means, Metric, Row, add_signals
 from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.tree import Settings

@@ -143,7 +143,7 @@ METRICS = ("faithfulness", "grounding", "hallucination", "context_precision", "a
 def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score:
     """Return a function that scores rows by `METRICS` with the local steps."""
     # heavy, and only scoring needs them
-    from qa_pipeline.evaluation.metrics.means import Means
+    from qa_pipeline.evaluation.metrics.base import Means
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.running import evaluate, with_claims_split_by
 

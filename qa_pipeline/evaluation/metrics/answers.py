@@ -4,9 +4,20 @@ import math
 from datetime import date
 from itertools import chain, combinations, pairwise, product
 
-from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, entropy, metric, share, signal
+from qa_pipeline.evaluation.metrics.base import (
+    RULES,
+    SIMILARITY,
+    STATEMENTS_VERSION,
+    Means,
+    Row,
+    ask,
+    entropy,
+    judge_request,
+    metric,
+    share,
+    signal,
+)
 from qa_pipeline.evaluation.metrics.grounding import faithfulness, supporting_contexts
-from qa_pipeline.evaluation.metrics.means import RULES, SIMILARITY, Means, Row, ask, judge_request
 from qa_pipeline.models.vector_cache import TextVectors
 from qa_pipeline.records import BackQuestionsReply
 from qa_pipeline.text.reading import read

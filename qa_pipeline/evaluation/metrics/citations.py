@@ -17,9 +17,8 @@ from qa_pipeline.curation.citation_quality import (
     WEIGHT_EXISTENCE,
     WEIGHT_GROUNDING,
 )
-from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, metric, share, signal
+from qa_pipeline.evaluation.metrics.base import RULES, STATEMENTS_VERSION, Means, Row, metric, share, signal
 from qa_pipeline.evaluation.metrics.grounding import faithfulness
-from qa_pipeline.evaluation.metrics.means import RULES, Means, Row
 from qa_pipeline.evaluation.metrics.statements import SCORES_DECIDE, Verified, by_contexts, verify
 from qa_pipeline.text.references import (
     NUMBER_MARK,

@@ -5,8 +5,17 @@ from collections.abc import Sequence
 from itertools import islice
 
 from qa_pipeline.evaluation.metrics import statements as statements
-from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, metric, share, signal
-from qa_pipeline.evaluation.metrics.means import MODEL, Means, Row, ask, judge_request
+from qa_pipeline.evaluation.metrics.base import (
+    MODEL,
+    STATEMENTS_VERSION,
+    Means,
+    Row,
+    ask,
+    judge_request,
+    metric,
+    share,
+    signal,
+)
 from qa_pipeline.records import ContextReply, GroundednessReply
 from qa_pipeline.verification.deciding import QUOTATION
 

@@ -11,14 +11,18 @@ from itertools import chain, islice
 
 from qa_pipeline.evaluation.metrics.base import (
     METRICS,
+    SIMILARITY,
     STATEMENTS_VERSION,
+    Means,
     Metric,
+    Row,
+    ask,
     entropy,
+    judge_request,
     metric,
     share,
     signal,
 )
-from qa_pipeline.evaluation.metrics.means import SIMILARITY, Means, Row, ask, judge_request
 from qa_pipeline.models.vector_cache import TextVectors
 from qa_pipeline.records import RelevanceReply
 from qa_pipeline.text.references import normalise_path

@@ -5,8 +5,7 @@ from itertools import chain, islice
 
 import polars as pl
 
-from qa_pipeline.evaluation.metrics.base import signal
-from qa_pipeline.evaluation.metrics.means import ENTAILMENT, SIMILARITY, Means, Row
+from qa_pipeline.evaluation.metrics.base import ENTAILMENT, SIMILARITY, Means, Row, signal
 from qa_pipeline.models.vector_cache import TextVectors
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
