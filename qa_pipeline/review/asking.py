@@ -5,7 +5,7 @@ that source verification accepts, or the refusal text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -13,19 +13,18 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.curation.ledger import build_verdicts
-from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError, TableError
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.offline.passages import Unit, sentences_of, units_of
+from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import StageRun, decide_claims, drafting_rules, judge_pairs, split_and_score
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_index
-from qa_pipeline.review.bibliography import sources_of
-from qa_pipeline.review.jobs import Jobs
-from qa_pipeline.review.pair import AnswerSpan, ClaimView, Support, answer_spans, claim_views, support_of
+from qa_pipeline.review.answer import Answer, sources_of
+from qa_pipeline.review.batches import AskedBatch
+from qa_pipeline.review.pair import answer_spans, claim_views
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import version_of
@@ -50,87 +49,6 @@ _MOST_TRIED = 16
 
 
 @dataclass(frozen=True, slots=True)
-class AskedBatch:
-    """A batch that can be asked; an uploaded document is a batch in an output folder of its own."""
-
-    key: str  # in forms and addresses, such as batch:manuals
-    name: str
-    layout: Layout
-    title: str  # name of the batch or of the uploaded file
-
-    @property
-    def is_upload(self) -> bool:
-        """Return True for an uploaded document."""
-        return self.key != f"batch:{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer with its verification so far: claims, verdict and assessment follow one after another."""
-
-    batch: AskedBatch
-    pair: PairRow
-    passages: list[ChunkRow]  # the passages behind the answer, best first
-    documents: pl.DataFrame  # the documents of the passages
-    claims: list[ClaimView]
-    spans: list[AnswerSpan]
-    verdict: dict[str, Any] | None = None  # the row of verdicts that the pair would get
-    assessment: dict[str, Any] | None = None
-    sources: Sequence[dict[str, Any]] = ()  # the chunks that prove the claims
-    similarity: float = 0.0  # cosine of question and answer
-
-    @property
-    def is_refusal(self) -> bool:
-        """Return True if the answer is a refusal."""
-        return self.pair["coverage"] == "none"
-
-    @property
-    def support(self) -> Support:
-        """Return the support of the claims. Without a judge, a supported answer is `unjudged`."""
-        support = support_of(self.claims, is_refusal=self.is_refusal)
-        if self.is_refusal:
-            return replace(support, level="refused")
-        if self._relevance is None:
-            return replace(support, level="unjudged") if support.level == "well_supported" else support
-        is_rejected = self.verdict is not None and self.verdict["verdict"] == "rejected"
-        return replace(support, level="weak") if is_rejected else support
-
-    @property
-    def confidence(self) -> float:
-        """Return the supported share times the judge's relevance, or times the cosine without a judge."""
-        if not self.claims:
-            return 0.0
-        share = self.support.supported / len(self.claims)
-        return round(share * (self.similarity if self._relevance is None else self._relevance), 3)
-
-    @property
-    def _relevance(self) -> float | None:
-        relevance: float | None = self.assessment["relevance"] if self.assessment else None
-        return relevance
-
-    @property
-    def unsupported_spans(self) -> list[dict[str, str]]:
-        """Return the unsupported sentences with their reasons."""
-        return [
-            {"text": claim.text, "reason": claim.explanation}
-            for claim in self.claims
-            if not claim.is_supported
-        ]
-
-    def source_of(self, claim: ClaimView) -> dict[str, Any] | None:
-        """Return the source of a claim."""
-        return next((source for source in self.sources if claim.number in source["claims"]), None)
-
-    @property
-    def problem(self) -> str | None:
-        """Return the reason for a missing answer in words."""
-        reason = self.pair["reason"]
-        if self.pair["status"] == "drafted" or reason is None:
-            return None
-        return in_words(reason, self.pair["detail"])
-
-
-@dataclass(frozen=True, slots=True)
 class _OpenBatch:
     """A batch in memory."""
 
@@ -141,11 +59,10 @@ class _OpenBatch:
 
 
 class Asking:
-    """Hold the models, the jobs and the search indexes of recent batches."""
+    """Hold the models, and the search indexes of recent batches."""
 
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
-        self.jobs = Jobs()
         self._read_cached = lru_cache(_MOST_OPEN)(self._read)
 
     def open(self, batch: AskedBatch) -> _OpenBatch:
@@ -211,11 +128,11 @@ def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterato
     decided = verify_claims(claims, pair, {}, settings.verification)
     yield found.answer(pair, claims, decided)
     if "undecided" in decided["verdict"] and resources.reviewer("verifier") is not None:
-        decided = decide_claims(
+        decided = stages.decide_claims(
             found.run, claims, pair, tables.DECISIONS.empty(), documents=documents, chunks=chunks
         )
         yield found.answer(pair, claims, decided)
-    judged = judge_pairs(found.run, pairs=pair, claims=claims, claim_verdicts=decided, chunks=chunks)
+    judged = stages.judge_pairs(found.run, pairs=pair, claims=claims, claim_verdicts=decided, chunks=chunks)
     yield found.answer(pair, claims, decided, judged)
 
 
@@ -253,7 +170,7 @@ def _draft(found: "_RetrievedDocuments", chunks: pl.DataFrame, row: Mapping[str,
         model,
         settings.generation.model_copy(update={"drafts_per_question": 1}),
         settings.llm,
-        **drafting_rules(found.resources),
+        **stages.drafting_rules(found.resources),
     )
     if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
         return _from_sentence(found, pair, row["passage_ids"])
@@ -271,13 +188,13 @@ class _RetrievedDocuments:
     embeddings: pl.DataFrame
 
     @property
-    def run(self) -> StageRun:
+    def run(self) -> stages.StageRun:
         """Return the run for the stages of these documents."""
-        return StageRun(self.resources, ASKED)
+        return stages.StageRun(self.resources, ASKED)
 
     def claims(self, pairs: pl.DataFrame) -> pl.DataFrame:
         """Return the claims of answers, compared with these documents."""
-        return split_and_score(self.run, pairs, self.documents, self.chunks, self.embeddings)
+        return stages.split_and_score(self.run, pairs, self.documents, self.chunks, self.embeddings)
 
     def answer(
         self,

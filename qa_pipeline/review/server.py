@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qa_pipeline.errors import InputError, QAPipelineError
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.review import ask_page, pages
+from qa_pipeline.review import pages
+from qa_pipeline.review.app import Access, Jobs, ReviewApp, cookie_name, message, page, review_of
 from qa_pipeline.review.asking import Asking, impatient
 from qa_pipeline.review.queue import Queue
-from qa_pipeline.review.responses import Access, ReviewApp, cookie_name, message, page, review_of
 from qa_pipeline.review.source import PageFiles
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.services import ReviewSettings
@@ -71,13 +71,21 @@ def build_app(
     own_routes = (Route("/enter", enter), Route("/static/{name}", send_static))
     app = Starlette(
         lifespan=lifespan,
-        routes=[*own_routes, *pages.ROUTES, *ask_page.ROUTES],
+        routes=[*own_routes, *pages.ROUTES],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
         exception_handlers={QAPipelineError: show_error, 404: show_missing, 500: show_fault},
     )
-    tables = StoredTables(layout)
     resources = resources or Resources(impatient(settings).model_copy(update={"out": layout.out}))
-    app.state.review = ReviewApp(layout, access, Queue(layout), tables, settings, files, Asking(resources))
+    app.state.review = ReviewApp(
+        layout=layout,
+        access=access,
+        queue=Queue(layout),
+        tables=StoredTables(layout),
+        settings=settings,
+        files=files,
+        asking=Asking(resources),
+        jobs=Jobs(),
+    )
     return app
 
 

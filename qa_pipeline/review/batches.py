@@ -1,11 +1,12 @@
-"""Uploaded documents: each becomes a batch of its own.
+"""Batches that can be asked: those of runs, and uploaded documents, each a batch of its own.
 
-They are stored in the folder `asked` of the output folder, under hashes of their contents. The name of an
+Uploads are stored in the folder `asked` of the output folder, under hashes of their contents. The name of an
 upload never becomes part of a path.
 """
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +17,6 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun, cut_documents, read_batch
 from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
-from qa_pipeline.review.asking import AskedBatch
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
@@ -27,6 +27,21 @@ DOCUMENT = "document"
 """The batch of every upload, and the name of its file."""
 _FOLDER = re.compile(r"[0-9a-f]{64}\.[a-z0-9_+-]{1,16}")
 """Hash of the content and suffix of its format."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBatch:
+    """A batch that can be asked; an uploaded document is a batch in an output folder of its own."""
+
+    key: str  # in forms and addresses, such as batch:manuals
+    name: str
+    layout: Layout
+    title: str  # name of the batch or of the uploaded file
+
+    @property
+    def is_upload(self) -> bool:
+        """Return True for an uploaded document."""
+        return self.key != f"batch:{self.name}"
 
 
 def searchable_batches(layout: Layout) -> list[AskedBatch]:
