@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from jinja2 import TemplateError
 
 from qa_pipeline.errors import ReleaseError, StorageError
+from qa_pipeline.publishing import splits
 from qa_pipeline.publishing.card import data_card
 from qa_pipeline.publishing.manifest import (
     CARD,
@@ -39,19 +40,11 @@ from qa_pipeline.publishing.rows import (
     row_ids,
     trainer_lines,
 )
-from qa_pipeline.publishing.splits import (
-    KEY_SPLITS,
-    SplitMap,
-    codes,
-    document_keys,
-    near_duplicates,
-    row_keys,
-)
 from qa_pipeline.storage.files import local_copy
 from qa_pipeline.storage.hashes import hash_file, hash_text
 from qa_pipeline.storage.parquet import row_groups
 from qa_pipeline.storage.tables import SCHEMA_VERSION
-from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
+from qa_pipeline.text import references
 
 NO_SOURCES = "it has no texts: neither quotes nor near duplicates can be checked"
 _MOST_BLOCKS = 4
@@ -140,7 +133,7 @@ def _tables(manifest: Manifest) -> dict[str, pl.Schema]:
     """Return the schema of each table of a release, by file name."""
     released = released_table(manifest.facts["lacking"]).schema
     schemas = {f"{DATA}/{split}.parquet": released for split in manifest.splits}
-    return schemas | {SOURCES: SOURCE_SCHEMA, SPLIT_KEYS: KEY_SPLITS, LEFT_OUT: LEFT_OUT_SCHEMA}
+    return schemas | {SOURCES: SOURCE_SCHEMA, SPLIT_KEYS: splits.KEY_SPLITS, LEFT_OUT: LEFT_OUT_SCHEMA}
 
 
 def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
@@ -161,7 +154,9 @@ class _Texts:
 
     def __init__(self, file: Path) -> None:
         # keys of all documents, and the row group of each key
-        groups = [document_keys(part["content_sha256"]) for part in row_groups(file, ["content_sha256"])]
+        groups = [
+            splits.document_keys(part["content_sha256"]) for part in row_groups(file, ["content_sha256"])
+        ]
         self.keys = pl.concat([pl.Series([], dtype=pl.UInt64()), *groups]).to_numpy()
         self._groups = np.repeat(np.arange(len(groups), dtype=np.int32), [len(keys) for keys in groups])
         self._opened = pq.ParquetFile(file)
@@ -173,7 +168,7 @@ class _Texts:
 
     def of(self, hashes: pl.Series) -> dict[str, str | None]:
         """Return the texts of documents by hash; missing documents are omitted."""
-        groups = np.unique(self._groups[np.isin(self.keys, document_keys(hashes).to_numpy())])
+        groups = np.unique(self._groups[np.isin(self.keys, splits.document_keys(hashes).to_numpy())])
         texts = {name: text for number in groups.tolist() for name, text in self._read(number).items()}
         return {name: texts[name] for name in hashes if name in texts}
 
@@ -187,7 +182,7 @@ class _Rows:
         self._table = released_table(manifest.facts["lacking"])  # its schema, without the omitted columns
         self._texts = _Texts(folder / SOURCES)
         self._has_texts = bool(manifest.settings["release"]["with_sources"])
-        self._split_map = SplitMap(pl.read_parquet(folder / SPLIT_KEYS))
+        self._split_map = splits.SplitMap(pl.read_parquet(folder / SPLIT_KEYS))
         self._prompts = {*manifest.facts["system_prompts"]}
         # rows by split and by batch, as they are found
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
@@ -206,7 +201,7 @@ class _Rows:
         pair_codes = [np.zeros(0, np.uint64)]
         for split in self._manifest.splits:
             for part in row_groups(self._folder / DATA / f"{split}.parquet"):
-                pair_codes.append(codes(part["pair_id"]).to_numpy())
+                pair_codes.append(splits.codes(part["pair_id"]).to_numpy())
                 self._counts["split"][split] += part.height
                 self._counts["batch"].update(part["batch"])
                 for name, check in row_checks.items():
@@ -256,8 +251,8 @@ class _Rows:
         sources = self._texts.of(named_documents(rows))
         texts = {name: text for name, text in sources.items() if text is not None}
         # the message may keep the numbers of passages, such as [1], but not the names of sources
-        numbered = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
-        plain = numbered.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
+        numbered = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{references.SOURCE_MARK.pattern}", "")
+        plain = numbered.str.replace_all(rf"[ \t]*{references.NUMBER_MARK.pattern}", "")
         answers = rows.select(numbered=numbered.str.strip_chars(), plain=plain.str.strip_chars())
         for row, answers_of_row in zip(rows.iter_rows(named=True), answers.iter_rows(), strict=True):
             if [message["role"] for message in row["messages"]] != _ROLES:
@@ -289,13 +284,15 @@ class _Rows:
 
     def _split_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield rows and documents whose keys are not recorded in their split."""
-        keys = row_keys(rows)
+        keys = splits.row_keys(rows)
         wrong = keys.filter(self._split_map.splits_of(keys["key"]).ne_missing(split))
         for index in wrong["row"].unique().sort():
             pair = rows["pair_id"][index]
             yield f"row {pair}: its documents, question or answer are not recorded in {split}"
         documents = named_documents(rows)
-        for name in documents.filter(self._split_map.splits_of(document_keys(documents)).ne_missing(split)):
+        for name in documents.filter(
+            self._split_map.splits_of(splits.document_keys(documents)).ne_missing(split)
+        ):
             yield f"document {name} is shown in {split} and not recorded there"
 
     def _near_problems(self) -> Iterator[str]:
@@ -303,9 +300,9 @@ class _Rows:
         if (self._split_map.keys[1:] <= self._split_map.keys[:-1]).any():
             yield f"{SPLIT_KEYS} records a key twice, or not in order"
         parts = row_groups(self._folder / SOURCES, ["content_sha256", "text"])
-        joins = near_duplicates(part.drop_nulls("text") for part in parts)
-        splits, other_splits = (self._split_map.splits_of(joins[name]) for name in ("key", "other_key"))
-        for first, second in zip(splits, other_splits, strict=True):
+        joins = splits.near_duplicates(part.drop_nulls("text") for part in parts)
+        firsts, seconds = (self._split_map.splits_of(joins[name]) for name in ("key", "other_key"))
+        for first, second in zip(firsts, seconds, strict=True):
             if first != second:
                 yield f"two documents that are nearly the same are in {first} and {second}"
 
