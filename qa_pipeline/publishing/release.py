@@ -27,10 +27,10 @@ from qa_pipeline.publishing.manifest import (
     SOURCES,
     SPLIT_KEYS,
     Manifest,
-    alone,
     file_of,
     highest_version,
     point_to,
+    publisher_lock,
 )
 from qa_pipeline.publishing.selection import Candidates, Selection, gather, read_earlier_release, select_rows
 from qa_pipeline.publishing.verify import release_problems
@@ -59,7 +59,7 @@ def publish_release(resources: Resources) -> Release:
     """
     releases = resources.layout.releases
     prepare_folder(releases)
-    with alone(releases):
+    with publisher_lock(releases):
         try:
             with work_folder(releases) as folder:
                 return _publish(resources, folder)
@@ -78,33 +78,33 @@ def _publish(resources: Resources, folder: Path) -> Release:
         raise ReleaseError(
             f"{resources.layout.out} has no accepted row to release{f' ({why})' if why else ''}"
         )
-    before = read_earlier_release(releases)
+    earlier = read_earlier_release(releases)
     version = 1 + highest_version(releases)
-    selection = select_rows(candidates, before, settings.release)
-    reasons = dict(Counter(sorted(selection.rows["reason"].drop_nulls())))
+    selection = select_rows(candidates, earlier, settings.release)
+    rows_left_out = dict(Counter(sorted(selection.rows["reason"].drop_nulls())))
     if not selection.names:
-        raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
+        raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {rows_left_out}")
     selection.key_splits.write_parquet(folder / SPLIT_KEYS)
     counts, facts = _write_rows(folder, resources, candidates, selection)
     # rows by main document, whatever their batch
-    of_documents = counts.group_by("split", "documents", "document").agg(pl.col("rows").sum())
+    by_document = counts.group_by("split", "documents", "document").agg(pl.col("rows").sum())
     manifest = Manifest(
         format=FORMAT,
         version=version,
-        previous=None if before.manifest is None else before.manifest.version,
+        previous=None if earlier.manifest is None else earlier.manifest.version,
         schema_version=SCHEMA_VERSION,
         splits=dict.fromkeys(selection.names, 0) | _summed(counts, "split"),
         files={path.relative_to(folder).as_posix(): file_of(path) for path in sorted(folder.rglob("*.*"))},
         batches=_summed(counts, "batch"),
         batches_left_out=candidates.left_out,
-        rows_left_out=reasons,
+        rows_left_out=rows_left_out,
         unsatisfied=splits.shortcomings(
-            of_documents.select("split", "rows", path="document"), settings.release.splits
+            by_document.select("split", "rows", path="document"), settings.release.splits
         ),
         settings=_deciding(settings),
         facts=facts.document() | {"lacking": candidates.lacking},
     )
-    if (last := before.manifest) is not None and last.content == manifest.content:
+    if (last := earlier.manifest) is not None and last.content == manifest.content:
         return Release(releases / str(last.version), last, made=False)
     manifest = write_manifest(folder, manifest)
     if problems := release_problems(folder):
@@ -135,7 +135,8 @@ def _write_rows(
     """
     settings = resources.settings.release
     table, split_map = rows.released_table(candidates.lacking), splits.SplitMap(selection.key_splits)
-    counts, facts, seen = [], CardFacts(), set[int]()
+    counts, facts = [], CardFacts()
+    seen = set[int]()  # keys of the documents of earlier batches
     (folder / DATA).mkdir()
     with ExitStack() as opened:
         write_split = {
@@ -156,9 +157,10 @@ def _write_rows(
             selected, accepted = selection.rows.slice(start, count), rows.candidate_rows(tables)
             if not splits.codes(accepted["pair_id"]).equals(selected["code"]):
                 raise ReleaseError(f"batch {batch} was run while it was released; publish again")
-            decided = accepted.hstack(selected.select("split", left_out="reason"))
-            write_left_out(decided.drop_nulls("left_out").with_columns(reason="left_out"))
-            kept = decided.filter(pl.col("left_out").is_null())
+            # the column "reason" of an accepted pair is the reason of its verdict
+            candidates_with_split = accepted.hstack(selected.select("split", left_out="reason"))
+            write_left_out(candidates_with_split.drop_nulls("left_out").with_columns(reason="left_out"))
+            kept = candidates_with_split.filter(pl.col("left_out").is_null())
             released = rows.finished_rows(kept, tables, split_map, table)
             for (split,), part in released.partition_by("split", as_dict=True).items():
                 write_split[str(split)](part)
@@ -169,9 +171,11 @@ def _write_rows(
             text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
             write_sources(documents.with_columns(text.alias("text")))
             facts.add(tables, released, documents)
-            by_document = released.with_columns(pl.col("documents").list.first())
-            counts.append(by_document.group_by("split", "batch", "documents", "document").agg(rows=pl.len()))
-    for path in sorted(folder.rglob("*.*")):
+            main_documents = released.with_columns(pl.col("documents").list.first())
+            counts.append(
+                main_documents.group_by("split", "batch", "documents", "document").agg(rows=pl.len())
+            )
+    for path in sorted(folder.rglob("*.*")):  # a crash after the rename must not lose contents
         with path.open("rb") as file:
             os.fsync(file.fileno())
     return pl.concat(counts), facts

@@ -74,7 +74,7 @@ def gather(resources: Resources) -> Candidates:
     left_out: dict[str, str] = {}
     withdrawn, forgotten = withdrawn_batches(layout), sorted(forgotten_documents(layout))
     used_columns: set[str] = set()
-    rows_before = 0  # of the batches before, as rows are numbered across batches
+    rows_before = 0  # number of rows of earlier batches, as rows are numbered across batches
     rows, keys = [pl.DataFrame(schema=ROWS)], [pl.DataFrame(schema=KEYS)]
     for path in layout.tables(VERDICTS.name):
         batch = path.stem
@@ -89,12 +89,12 @@ def gather(resources: Resources) -> Candidates:
             continue
         accepted = candidate_rows(tables)
         is_forgotten = pl.col("documents").list.set_intersection(forgotten).list.len() > 0
-        described = accepted.with_columns(
+        candidates = accepted.with_columns(
             codes(accepted["pair_id"]).alias("code"),
             wording_codes(accepted).alias("wording"),
             reason=pl.when(is_forgotten).then(pl.lit(FORGOTTEN, REASONS)),
         )
-        rows.append(described.select(ROWS.names()).cast(ROWS))
+        rows.append(candidates.select(ROWS.names()).cast(ROWS))
         keys.append(row_keys(accepted).select(item=rows_before + pl.col("row"), key="key").cast(KEYS))
         used_columns.update(name for name in OPTIONAL if accepted[name].null_count() < accepted.height)
         batches[batch] = rows_before, accepted.height
@@ -180,16 +180,17 @@ def read_earlier_release(releases: Path) -> Earlier:
     return Earlier(manifest, rows, pl.read_parquet((last / SPLIT_KEYS).read_bytes()))
 
 
-def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettings) -> Selection:
+def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSettings) -> Selection:
     """Drop repeated rows, and assign a split to each remaining row.
 
     Among equal rows the selection prefers a row of the previous release, then the highest composite score,
     then the smallest hash. So the order of batches does not matter.
     """
-    rows = _mark_duplicates(candidates.rows.with_row_index("item"), before.rows)
-    names = tuple(dict.fromkeys([*settings.splits, *before.key_splits["split"].unique().sort()]))
+    rows = _mark_duplicates(candidates.rows.with_row_index("item"), earlier.rows)
+    # splits of the settings first; a split of an earlier release keeps its rows without getting new ones
+    names = tuple(dict.fromkeys([*settings.splits, *earlier.key_splits["split"].unique().sort()]))
     open_rows = rows.filter(pl.col("reason").is_null())["item"]
-    keys = _item_keys(candidates, open_rows, before.key_splits, names)
+    keys = _item_keys(candidates, open_rows, earlier.key_splits, names)
     numbers = assign_splits(keys, rows["language"], [settings.splits.get(name, 0.0) for name in names])
     split = pl.Series("split", names).gather(numbers)  # numbers are indices of names
     is_open = pl.col("reason").is_null()
@@ -199,7 +200,7 @@ def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettin
         reason=pl.when(is_open & pl.col("split").is_null())
         .then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason").cast(pl.String()),
     )  # fmt: skip
-    key_splits = _extend_key_splits(before.key_splits, keys, selected["split"], candidates.joins)
+    key_splits = _extend_key_splits(earlier.key_splits, keys, selected["split"], candidates.joins)
     filled = set(selected["split"].drop_nulls().unique())
     return Selection(selected, key_splits, tuple(name for name in names if name in filled))
 
@@ -231,14 +232,15 @@ def _extend_key_splits(
         joins: a JOINS frame; `other_key` identifies the group of near duplicates.
     """
     split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
-    of_rows = keys.join(split_of_items, on="item").select("key", "split")
+    splits_of_rows = keys.join(split_of_items, on="item").select("key", "split")
     group = pl.col("other_key")
     # the head of a group is a member, too
     members = pl.concat([joins, joins.select(group.alias("key"), group)]).unique()
-    split_of_groups = members.join(of_rows, on="key").unique("other_key").select("other_key", "split")
-    of_duplicates = members.join(split_of_groups, on="other_key").select("key", "split")
-    every = pl.concat([earlier.select(KEY_SPLITS.names()), of_rows, of_duplicates])
-    return every.unique("key", keep="first", maintain_order=True).sort("key")
+    split_of_groups = members.join(splits_of_rows, on="key").unique("other_key").select("other_key", "split")
+    splits_of_duplicates = members.join(split_of_groups, on="other_key").select("key", "split")
+    # the first split of a key counts: that of an earlier release, then that of a row
+    key_splits = pl.concat([earlier.select(KEY_SPLITS.names()), splits_of_rows, splits_of_duplicates])
+    return key_splits.unique("key", keep="first", maintain_order=True).sort("key")
 
 
 def _item_keys(
@@ -249,9 +251,10 @@ def _item_keys(
     keys_of_joins = [joins.select("item", key=name).cast(KEYS) for name in ("key", "other_key")]
     keys_of_rows = candidates.keys.filter(pl.col("item").is_in(open_rows.implode()))
     numbers = {name: number for number, name in enumerate(names)}
-    earlier = key_splits.select("key", known=pl.col("split").replace_strict(numbers, return_dtype=pl.Int8()))
+    earlier_split = pl.col("split").replace_strict(numbers, return_dtype=pl.Int8())
+    earlier_splits = key_splits.select("key", earlier_split=earlier_split)
     return (
         pl.concat([keys_of_rows, *keys_of_joins])
-        .join(earlier, on="key", how="left", maintain_order="left")
+        .join(earlier_splits, on="key", how="left", maintain_order="left")
         .select(ITEM_KEYS.names())
     )

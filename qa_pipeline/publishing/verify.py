@@ -154,9 +154,8 @@ class _Texts:
 
     def __init__(self, file: Path) -> None:
         # keys of all documents, and the row group of each key
-        groups = [
-            splits.document_keys(part["content_sha256"]) for part in row_groups(file, ["content_sha256"])
-        ]
+        parts = row_groups(file, ["content_sha256"])
+        groups = [splits.document_keys(part["content_sha256"]) for part in parts]
         self.keys = pl.concat([pl.Series([], dtype=pl.UInt64()), *groups]).to_numpy()
         self._groups = np.repeat(np.arange(len(groups), dtype=np.int32), [len(keys) for keys in groups])
         self._opened = pq.ParquetFile(file)
@@ -166,7 +165,7 @@ class _Texts:
         group = self._opened.read_row_group(number, columns=["content_sha256", "text"])
         return dict(pl.DataFrame(pl.from_arrow(group)).iter_rows())
 
-    def of(self, hashes: pl.Series) -> dict[str, str | None]:
+    def by_hash(self, hashes: pl.Series) -> dict[str, str | None]:
         """Return the texts of documents by hash; missing documents are omitted."""
         groups = np.unique(self._groups[np.isin(self.keys, splits.document_keys(hashes).to_numpy())])
         texts = {name: text for number in groups.tolist() for name, text in self._read(number).items()}
@@ -230,9 +229,9 @@ class _Rows:
 
     def _evidence_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield quotes that differ from their source, and rows that cite missing or wrong documents."""
-        texts = self._texts.of(named_documents(rows))
+        texts = self._texts.by_hash(named_documents(rows))
         columns = ("pair_id", "coverage", "documents", "evidence")
-        for pair, coverage, documents, evidence in rows.select(columns).iter_rows():
+        for pair, coverage, documents, evidence in rows.select(columns).iter_rows():  # pair is its id
             is_refusal = coverage == "none"  # a refusal makes no claims, and an answer proves all
             if is_refusal == bool(evidence):
                 yield f"row {pair} has claims without evidence"
@@ -248,13 +247,13 @@ class _Rows:
 
     def _message_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield messages that differ from a rendering of row, texts and system prompts."""
-        sources = self._texts.of(named_documents(rows))
+        sources = self._texts.by_hash(named_documents(rows))
         texts = {name: text for name, text in sources.items() if text is not None}
         # the message may keep the numbers of passages, such as [1], but not the names of sources
         numbered = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{references.SOURCE_MARK.pattern}", "")
         plain = numbered.str.replace_all(rf"[ \t]*{references.NUMBER_MARK.pattern}", "")
-        answers = rows.select(numbered=numbered.str.strip_chars(), plain=plain.str.strip_chars())
-        for row, answers_of_row in zip(rows.iter_rows(named=True), answers.iter_rows(), strict=True):
+        allowed = rows.select(numbered=numbered.str.strip_chars(), plain=plain.str.strip_chars())
+        for row, allowed_answers in zip(rows.iter_rows(named=True), allowed.iter_rows(), strict=True):
             if [message["role"] for message in row["messages"]] != _ROLES:
                 yield f"row {row['pair_id']} has other messages than system, user and assistant"
                 continue
@@ -264,7 +263,7 @@ class _Rows:
             is_expected = user.endswith(f"\n\n{row['question']}") if expected is None else user == expected
             if not is_expected:
                 yield f"row {row['pair_id']} asks something else than its question and passages"
-            if assistant not in answers_of_row:
+            if assistant not in allowed_answers:
                 yield f"row {row['pair_id']} has another answer in its messages"
             if system not in self._prompts:
                 yield f"row {row['pair_id']} has a system prompt that {MANIFEST} does not name"
@@ -290,9 +289,8 @@ class _Rows:
             pair = rows["pair_id"][index]
             yield f"row {pair}: its documents, question or answer are not recorded in {split}"
         documents = named_documents(rows)
-        for name in documents.filter(
-            self._split_map.splits_of(splits.document_keys(documents)).ne_missing(split)
-        ):
+        document_splits = self._split_map.splits_of(splits.document_keys(documents))
+        for name in documents.filter(document_splits.ne_missing(split)):
             yield f"document {name} is shown in {split} and not recorded there"
 
     def _near_problems(self) -> Iterator[str]:
@@ -326,8 +324,9 @@ class _Rows:
         left_out = pl.read_parquet(self._folder / LEFT_OUT, columns=["reason"])
         if dict(left_out.group_by("reason").len().iter_rows()) != manifest.rows_left_out:
             yield f"{LEFT_OUT} and {MANIFEST} count other rows"
-        for what, counts in (("split", manifest.splits), ("batch", manifest.batches)):
-            counted = self._counts[what]
-            for name in sorted({*counts, *counted}):
-                if counts.get(name, 0) != counted[name]:
-                    yield f"{what} {name} has {counted[name]} rows, {MANIFEST} says {counts.get(name, 0)}"
+        for column, stated_rows in (("split", manifest.splits), ("batch", manifest.batches)):
+            counted = self._counts[column]
+            for name in sorted({*stated_rows, *counted}):
+                stated_count = stated_rows.get(name, 0)
+                if stated_count != counted[name]:
+                    yield f"{column} {name} has {counted[name]} rows, {MANIFEST} says {stated_count}"
