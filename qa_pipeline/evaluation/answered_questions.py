@@ -197,12 +197,12 @@ class RagRow(LabelledRow):
             contexts.sort(key=lambda context: context["rank"])
         for rank, passage in enumerate(contexts, start=1):
             passage["rank"] = rank
-        # en-US and EN are English: rules are chosen by the code alone
-        code = re.split(r"[-_]", (row["language"] or "").strip().lower())[0]
-        if not code:
+        # en-US and EN are English: rules are chosen by the language code alone
+        language = re.split(r"[-_]", (row["language"] or "").strip().lower())[0]
+        if not language:
             guesses = languages_of(f"{row['query']} {row['answer'] or ''}")
-            code = next((language.language for language in guesses), "en")
-        row["language"] = code
+            language = next((guess.language for guess in guesses), "en")
+        row["language"] = language
         if row["must_refuse"] is None and row["reference"]:
             row["must_refuse"] = is_refusal(row["reference"])
         documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
@@ -221,10 +221,10 @@ def _with_our_names(values: Row) -> Row:
         fields |= _from_ground_truth(truth, fields)
     elif truth is not None:
         fields.setdefault("reference", truth)
-    for name, others in _OTHER_NAMES.items():
+    for name, other_names in _OTHER_NAMES.items():
         if fields.get(name) is None:
-            present = (fields[other] for other in others if fields.get(other) is not None)
-            fields[name] = next(present, None)
+            values_there = (fields[other] for other in other_names if fields.get(other) is not None)
+            fields[name] = next(values_there, None)
     if isinstance(fields["reference"], list) and fields["reference"]:  # such as ground_truths of Ragas
         fields["reference"] = fields["reference"][0]
     fields |= _graded(fields.get("relevant_documents"))
@@ -300,7 +300,7 @@ def is_unanswerable(answer: object) -> bool:
     return isinstance(answer, str) and answer.strip().upper() == UNANSWERABLE
 
 
-def read_rag_rows(places: Sequence[Path]) -> Labelled:
+def read_rag_rows(paths: Sequence[Path]) -> Labelled:
     """Read answered questions (`RAG_ROWS`) of files, folders and releases.
 
     The contexts of released rows are the quotes of their evidence.
@@ -308,22 +308,22 @@ def read_rag_rows(places: Sequence[Path]) -> Labelled:
     Raises:
         InputError: a file cannot be read as a whole or has no usable row, or two files use an id.
     """
-    paths = labelled_files([part for place in places for part in _release_files(place)])
-    read = [read_file(path, RagRow) for path in paths]
+    files = labelled_files([file for path in paths for file in _release_files(path)])
+    read = [read_file(file, RagRow) for file in files]
     items = pl.concat([file.items for file in read])
-    twice = items.filter(pl.col("id").is_duplicated())
-    if twice.height:
-        row_id, file = twice.select("id", "file").row(-1)
+    repeated = items.filter(pl.col("id").is_duplicated())  # within a file, ids were checked on reading
+    if repeated.height:
+        row_id, file = repeated.select("id", "file").row(-1)
         raise InputError(f"id {row_id!r} occurs in {file} and in another file; make ids unique")
     return Labelled(items, pl.concat([file.left_out for file in read]))
 
 
-def _release_files(place: Path) -> list[Path]:
+def _release_files(path: Path) -> list[Path]:
     """Return the files of a release whose splits have rows; any other path is returned as it is."""
-    if not (place / "manifest.json").is_file():
-        return [place]
-    files = sorted((place / "data" if (place / "data").is_dir() else place).iterdir())
-    return [path for path in files if not _is_empty(path)] or files
+    if not (path / "manifest.json").is_file():
+        return [path]
+    files = sorted((path / "data" if (path / "data").is_dir() else path).iterdir())
+    return [file for file in files if not _is_empty(file)] or files
 
 
 def _is_empty(path: Path) -> bool:

@@ -91,7 +91,7 @@ class Metric:
 
     def deciders(self, row: Row) -> list[str]:
         """Return the decider of each signal of a row, or of each element of the signal."""
-        steps: list[Any] = [] if self.without is None else self.without(row)
+        steps: list[Any] = [] if self.without is None else self.without(row)  # such as "without recency"
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
             name, _, field = path.partition(".")  # such as "statements.scored_by"
             has_single_decider = f"{name}_by" in row
@@ -109,11 +109,11 @@ METRICS: dict[str, Metric] = {}
 def metric(*needs: str, **about: Any) -> Callable[[Value], Value]:
     """Register a function as the metric of its name; its docstring becomes the meaning."""
 
-    def register(of: Value) -> Value:
-        meaning = inspect.getdoc(of) or ""
+    def register(function: Value) -> Value:
+        name, meaning = function.__name__, inspect.getdoc(function) or ""
         meaning = meaning.removeprefix("Return ").removeprefix("the ")
-        METRICS[of.__name__] = Metric(of.__name__, of, needs, meaning[:1].upper() + meaning[1:], **about)
-        return of
+        METRICS[name] = Metric(name, function, needs, meaning[:1].upper() + meaning[1:], **about)
+        return function
 
     return register
 
@@ -166,15 +166,15 @@ def add_signals(rows: Sequence[Row], names: Iterable[str], means: Means) -> None
         add_signals(new, definition.needs, means)
         complete = [row for row in new if all(row.get(need) is not None for need in definition.needs)]
         values = definition.find(complete, means)
-        by = MODEL if definition.judged and means.judge is not None else definition.decided_by
+        decider = MODEL if definition.judged and means.judge is not None else definition.decided_by
         for row in new:
             row[name] = None
-            if by is not None:
+            if decider is not None:
                 row[f"{name}_by"] = None
         for row, value in zip(complete, values, strict=True):
             row[name] = value
-            if by is not None and value is not None:
-                row[f"{name}_by"] = by
+            if decider is not None and value is not None:
+                row[f"{name}_by"] = decider
 
 
 def share(values: Iterable[float | None]) -> float | None:
@@ -240,7 +240,7 @@ def ask(requests: Sequence[Request[ReplyT]], means: Means) -> Iterator[ReplyT | 
     distinct = {request.key: request for request in requests}
     workers = means.resources.settings.llm.workers
     outcomes = complete_all(means.judge, [*distinct.values()], workers=workers)
-    outcome_by_key = dict(zip(distinct, outcomes, strict=True))
+    outcome_by_key = dict(zip(distinct, outcomes, strict=True))  # a reply, or the error of the model
     for request in requests:
         outcome = outcome_by_key[request.key]
         texts = (request.question or "", request.answer or "")
