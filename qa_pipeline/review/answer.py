@@ -148,6 +148,7 @@ def sources_of(
             "language": document["language"],
             "claims": [],
         }
+        # a chunk that proves several claims keeps the source of its first claim
         sources.setdefault(quote.chunk_id, source)["claims"].append(claim.number)
     return list(sources.values())
 

@@ -51,7 +51,7 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: decisions.O
     filters = Filters.from_query(query)
     claim, quote = view.selected(number_in(query, "claim"))
     source, source_problem = _source_of(request, batch, quote)
-    before = None  # the pair that was decided last, to offer undo
+    before = None  # the decisions about the pair that was decided last, to offer undo
     if "decided_in" in query and "decided" in query:
         before = decisions.decided_pair(review.tables, query["decided_in"], query["decided"])
     return page(
@@ -133,7 +133,10 @@ def show_ask(request: Request) -> Response:
 
 
 def _ask_form(request: Request, fields: Mapping[str, str], problem: str | None = None) -> Response:
-    """Show the forms; after a refusal with its problem and the fields that were sent."""
+    """Show the forms for questions and documents; after a refusal with its problem and the sent fields.
+
+    The field `place` is the key of a batch.
+    """
     layout = review_of(request).layout
     return page(
         request,
@@ -147,7 +150,7 @@ def _ask_form(request: Request, fields: Mapping[str, str], problem: str | None =
     )
 
 
-def _start(request: Request, fields: Mapping[str, str]) -> Job:
+def _start_answer(request: Request, fields: Mapping[str, str]) -> Job:
     """Start to answer a question."""
     review = review_of(request)
     question = checked_question(fields.get("question", ""))
@@ -159,7 +162,7 @@ def _start(request: Request, fields: Mapping[str, str]) -> Job:
 def ask(request: Request, fields: Mapping[str, str]) -> Response:
     """Start to answer a question, and show its page."""
     try:
-        job = _start(request, fields)
+        job = _start_answer(request, fields)
     except InputError as error:
         return _ask_form(request, fields, str(error))
     return RedirectResponse(f"/ask/answer/{job.job_id}", status_code=303)
@@ -198,12 +201,12 @@ async def show_job(request: Request) -> Response:
 def _seen_steps(request: Request) -> int | None:
     """Return the number of steps of the job that the client has seen, as the address states it."""
     seen = request.query_params.get("seen", "")
-    return int(seen[:9]) if seen.isdecimal() else None
+    return int(seen[:9]) if seen.isdecimal() else None  # int() refuses thousands of digits
 
 
 async def _news(job: Job, steps: int) -> Job:
     """Return a copy of a job once it has more steps, is done, or `PATIENCE` is over."""
-    waited = 0.0
+    waited = 0.0  # seconds
     while not job.is_done and job.steps <= steps and waited < PATIENCE:
         await asyncio.sleep(_PULSE)
         waited += _PULSE
@@ -241,7 +244,7 @@ def send_batches(request: Request) -> Response:
 def ask_json(request: Request, fields: Mapping[str, str]) -> Response:
     """Start to answer a question, and send the address of its answer."""
     try:
-        job = _start(request, fields)
+        job = _start_answer(request, fields)
     except InputError as error:
         return JSONResponse({"problem": str(error)}, 422)
     address = f"/ask/answer/{job.job_id}.json"

@@ -50,6 +50,7 @@ _STATIC = {
     "review.js": ("text/javascript", ("review/review.js",)),
     "icon.svg": ("image/svg+xml", ("review/icon.svg",)),
 }
+"""Media type, and files of the package that are joined, by name in addresses."""
 
 
 def build_app(
@@ -68,10 +69,10 @@ def build_app(
         yield
         files.close()
 
-    own_routes = (Route("/enter", enter), Route("/static/{name}", send_static))
+    server_routes = (Route("/enter", enter), Route("/static/{name}", send_static))
     app = Starlette(
         lifespan=lifespan,
-        routes=[*own_routes, *pages.ROUTES],
+        routes=[*server_routes, *pages.ROUTES],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
         exception_handlers={QAPipelineError: show_error, 404: show_missing, 500: show_fault},
     )
@@ -137,11 +138,11 @@ class Guard:
 
         async def send_guarded(event: Message) -> None:
             if event["type"] == "http.response.start":
-                names = {name.lower() for name, _ in event["headers"]}
+                present = {name.lower() for name, _ in event["headers"]}
                 event["headers"] += [
                     (name.lower().encode(), value.encode())
                     for name, value in HEADERS.items()
-                    if name.lower().encode() not in names
+                    if name.lower().encode() not in present
                 ]
             await send(event)
 
@@ -171,8 +172,8 @@ class Guard:
         origin = request.headers.get("origin")
         site = request.headers.get("sec-fetch-site", "same-origin")
         if site != "same-origin" or origin not in (None, f"http://{host}", self._url):
-            foreign = "This form was sent from a page of another site. Repeat it on a page of this one."
-            return message(request, 403, "Not taken", foreign)
+            text = "This form was sent from a page of another site. Repeat it on a page of this one."
+            return message(request, 403, "Not taken", text)
         size = request.headers.get("content-length", "")
         if not size.isdecimal() or "transfer-encoding" in request.headers:
             text = "The request does not say how large it is. Send its Content-Length, as browsers do."
