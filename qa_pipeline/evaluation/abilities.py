@@ -96,9 +96,9 @@ class Source:
 
     def noise(self, pairs: Sequence[ProvedPair], count: int, *, without: str = "") -> list[Text]:
         """Return the `count` most similar passages that answer no question and lack the text `without`."""
-        language = pairs[0].language
-        asked = " ".join(f"{pair.question} {pair.answer}" for pair in pairs)
-        stems = read(asked, language).stem_set
+        language = pairs[0].language  # pairs that are joined have one language
+        pair_texts = " ".join(f"{pair.question} {pair.answer}" for pair in pairs)
+        stems = read(pair_texts, language).stem_set
         nearest_first = sorted(
             self.texts.get(language, ()),
             key=lambda text: -(recall(stems, read(text.text, language).stem_set) or 0.0),

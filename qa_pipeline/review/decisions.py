@@ -77,7 +77,7 @@ def _line(batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Decisi
 
 
 class DecisionWithState(DecisionRow):
-    """A row of decisions with its state, such as applied or undone."""
+    """A row of decisions with its state, such as applied or stale."""
 
     state: str
 

@@ -104,8 +104,8 @@ def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
     address = filters.pair_address(batch, pair_id)  # after the last pair this page offers undo
     if not fields.get("of_claim") and fields.get("decision") != "reopened":
         address = review.queue.position(filters, batch, pair_id).after or address
-    decided = urlencode({"decided_in": batch, "decided": pair_id})
-    return RedirectResponse(f"{address}&{decided}", status_code=303)
+    undo_query = urlencode({"decided_in": batch, "decided": pair_id})
+    return RedirectResponse(f"{address}&{undo_query}", status_code=303)
 
 
 def show_document(request: Request) -> Response:

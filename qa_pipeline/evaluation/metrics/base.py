@@ -106,13 +106,16 @@ METRICS: dict[str, Metric] = {}
 """All metrics by name, in the order of reports."""
 
 
-def metric(*needs: str, **about: Any) -> Callable[[Value], Value]:
-    """Register a function as the metric of its name; its docstring becomes the meaning."""
+def metric(*needs: str, **fields: Any) -> Callable[[Value], Value]:
+    """Register a function as the metric of its name; its docstring becomes the meaning.
+
+    `fields` are further fields of the `Metric`.
+    """
 
     def register(function: Value) -> Value:
         name, meaning = function.__name__, inspect.getdoc(function) or ""
         meaning = meaning.removeprefix("Return ").removeprefix("the ")
-        METRICS[name] = Metric(name, function, needs, meaning[:1].upper() + meaning[1:], **about)
+        METRICS[name] = Metric(name, function, needs, meaning[:1].upper() + meaning[1:], **fields)
         return function
 
     return register
