@@ -24,6 +24,7 @@ INPUTS = (
 )
 """The tables needed to decide again."""
 _GROUPS = {"verification": VerificationSettings.deciding(), "judging": JudgingSettings.deciding()}
+"""Names of the settings that affect decisions, by group."""
 
 
 def read_changes(texts: list[str]) -> dict[str, dict[str, Any]]:

@@ -124,6 +124,8 @@ class MetricFacts(BaseModel):
 
 
 class _StoredDocument(BaseModel):
+    """The fields of `report.json` that comparisons and gates need."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     format: Literal[1]

@@ -13,7 +13,9 @@ from qa_pipeline.verification.splitting import Claim, split_claims, with_referen
 from qa_pipeline.verification.verify import Means, Statement, verify
 
 WITHDRAWN = "withdrawn"
+"""The verdict on an early statement that the whole answer does not have."""
 _ENDINGS = frozenset(".!?…:\n")
+"""Characters that may end a sentence."""
 MOST_EARLY = 20_000
 """Characters of an answer that are judged early; later statements are judged at its end."""
 

@@ -33,6 +33,7 @@ _FACT_VALUES = {name: pl.col(name) for name in _COLUMNS} | {
 }  # fmt: skip
 """Expressions whose values are counted per row, by name."""
 LENGTHS = ("words of the question", "words of the answer", "characters of the messages")
+"""The facts that are numbers; the card shows their quantiles."""
 QUANTILES = {"least": 0.0, "median": 0.5, "95 %": 0.95, "most": 1.0}
 _MAKERS = (
     ("questions", "questions", "model", "prompt_hash"),

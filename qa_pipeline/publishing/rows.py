@@ -19,6 +19,7 @@ PASSAGE = pl.Struct(
     {"chunk_id": pl.String(), "content_sha256": pl.String(), "start": pl.Int64(), "end": pl.Int64(),
      "heading": pl.String()}
 )  # fmt: skip
+"""A passage of a user message: the span of its document's text, and the heading above it."""
 _S = pl.String()
 _COLUMNS = (
     column("messages", MESSAGES, "System, user and assistant, in the layout of `training.layout`."),

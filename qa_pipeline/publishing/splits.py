@@ -37,12 +37,17 @@ LONG_ANSWER = 40
 """Characters from which equal answers keep their rows together; shorter answers are often equal by chance."""
 
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
+"""Pairs of keys of near-duplicate documents."""
 _BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
+"""Hashes of bands of the MinHash of each document; near duplicates probably share a band."""
 _SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
+"""Hashes of the shingles (short sequences of words) of each document."""
 KEY_SPLITS = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
+"""The split of each key, in this release or an earlier one."""
 _AT_ONCE = 200
 """Documents per group, to bound memory."""
 _DOCUMENT = "document:{}"
+"""Text of the key of a document; prefixes keep keys of different kinds apart."""
 _WORD = re.compile(r"\w+(?:[-./:]\w+)*")
 
 
@@ -184,6 +189,7 @@ def _head(heads: dict[int, int], key: int) -> int:
 
 
 ITEM_KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64(), "earlier_split": pl.Int8()})
+"""The keys of items, which are rows and pairs of near-duplicate documents; see `assign_splits`."""
 LARGEST_DOCUMENT_SHARE = 0.5
 """Largest share of a split's rows that may come from one document; above it the split mostly trains or
 measures that document."""
@@ -191,6 +197,7 @@ FEWEST_ROWS = 20
 """Fewest rows for which a split gets no warning. For a share of a half Wilson's interval is then 0.3 to 0.7;
 fewer rows hardly distinguish two models."""
 FEWEST_COMPONENTS = 2
+"""Fewest components of a split, so that it does not rest on a single document."""
 MOST_HELD_OUT = 0.4
 """Largest share of rows for splits other than the largest when each takes two documents. So a corpus of
 similar documents has a validation split from five documents, and a test split from ten."""

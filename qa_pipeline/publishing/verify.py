@@ -97,6 +97,7 @@ def verify_release(folder: Path) -> list[Check]:
 
 
 def _checks(folder: Path, manifest: Manifest) -> list[Check]:
+    """Run the checks in order; wrong files or columns end them."""
     files = Check("files", len(manifest.files), tuple(_file_problems(folder, manifest)))
     if not files.is_valid:
         return [files]

@@ -26,7 +26,7 @@ from qa_pipeline.text.rendering import first_names
 
 LONGEST_PART = 60_000
 """Characters of a part, about 20 printed pages."""
-_OFFSET = re.compile("[0-9]{1,9}")
+_OFFSET = re.compile("[0-9]{1,9}")  # int() would accept signs, blanks and other digits
 _VIEW_FIELDS = ("part", "page", "view")
 """Fields of an address that choose the part of a document."""
 SECONDS = 20.0

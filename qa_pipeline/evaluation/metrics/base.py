@@ -20,6 +20,7 @@ from qa_pipeline.records import Passage
 from qa_pipeline.text.injection import hold_injections, is_injection, redact_injections
 
 Row = dict[str, Any]
+"""A row of a data set (`RAG_ROWS`) with its signals, or an object in one of its columns."""
 Undecided = Literal["similarity", "unknown"]
 SIMILARITY, ENTAILMENT, RULES, MODEL = "similarity", "entailment", "rules", "llm"
 """Deciders in addition to the steps of verification."""

@@ -30,6 +30,7 @@ from qa_pipeline.verification.splitting import Claim, split_claims, with_referen
 
 _BY_SUPPORT = {"decided_by": ("citation_support",), "version": STATEMENTS_VERSION}
 _BY_BOTH = {"decided_by": ("citation_support", "statements"), "version": STATEMENTS_VERSION}
+"""Fields of metrics whose deciders are those of the support of citations, and those of statements too."""
 
 
 @signal("answer", "contexts", decided_by=RULES)
