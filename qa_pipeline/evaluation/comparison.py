@@ -121,14 +121,14 @@ def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
     }
 
 
-def ab_decision(compared: Document) -> Document:
-    """Decide to deploy if one metric improves with p < 0.05 and Cohen's d > 0.1.
+def ab_decision(metric: Document) -> Document:
+    """Decide to deploy if a compared metric improves with p < 0.05 and Cohen's d > 0.1.
 
     Choose the metric of a comparison before looking at the figures: p is not adjusted for other metrics. d is
     the gain by the pooled deviation, equal for paired and unpaired runs (Lakens 2013). Returns decision
     (`deploy` or `keep`), p, cohens_d, and why in words.
     """
-    p, effect = compared["p"], compared["cohens_d"]
+    p, effect = metric["p"], metric["cohens_d"]
     decision = "keep"
     if p is None or effect is None:
         why = "no test: too few scores are known, or all are equal"

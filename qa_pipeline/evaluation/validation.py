@@ -60,11 +60,10 @@ def measure_validation(
     counted_verifier, counted_judge = (
         None if model is None else CountedModel(model, resources.counter) for model in (verifier, judge)
     )
+    texts = items.select("answer", "context", "language", "question").iter_rows()
     statements = [
         Statement(answer, tuple(context), language, question or "")
-        for answer, context, language, question in items.select(
-            "answer", "context", "language", "question"
-        ).iter_rows()
+        for answer, context, language, question in texts
     ]
     labels = [label == 1 for label in items["label"]]
     verified = _verified(statements, resources, counted_verifier)

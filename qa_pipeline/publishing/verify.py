@@ -146,7 +146,7 @@ def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{name} cannot be read as a table"
             continue
         if actual != schema:
-            different = sorted({*actual.items()} ^ {*schema.items()}, key=str)
+            different = sorted({*actual.items()} ^ {*schema.items()}, key=str)  # in name or type
             yield f"{name}: its columns differ in {', '.join(dict(different)) or 'their order'}"
 
 

@@ -63,8 +63,9 @@ def _citations(row: Row) -> list[Row] | None:
         if not matches:
             matches = [_citation(mark)]
             citations += matches
-        matches[0]["marks"].append(mark)
-        matches[0]["mentions"] += mentions
+        first = matches[0]  # also an element of `citations`, which gets the marks
+        first["marks"].append(mark)
+        first["mentions"] += mentions
     is_unknown = row["citations"] is None and not citations
     return None if is_unknown else [_looked_up(citation, row) for citation in citations]
 
