@@ -19,7 +19,7 @@ from qa_pipeline.curation.training import evidence_lists, find_proofs
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.answered_questions import RagRow, read_rag_rows
 from qa_pipeline.evaluation.labelled_files import Labelled, Row, check, usable_rows
-from qa_pipeline.evaluation.metrics.means import Means, Undecided
+from qa_pipeline.evaluation.metrics.base import Means, Undecided
 from qa_pipeline.evaluation.running import with_claims_split_by
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.function_model import Function, FunctionModel

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.metrics.means import Means, judge_request
+from qa_pipeline.evaluation.metrics.base import Means, judge_request
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guard import guard_request, reference_request
 from qa_pipeline.generation.questions import write_questions

@@ -65,7 +65,7 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
     ]
     means = Means(resources.settings.verification, resources.embedder, resources.entailment)
     keys = items.select("file", "group_id", "id").iter_rows()
-    order = [hash_parts("row", *key, str(index)) for index, key in enumerate(keys)]
+    order = [hash_parts("row", *key, str(index)) for index, key in enumerate(keys)]  # random, always the same
     rows = items.select(
         group=pl.struct("file", "group_id").rank("dense").cast(pl.Int64()),
         label=pl.col("label") == 1,
@@ -79,9 +79,14 @@ GRID = (0.999, 0.998, 0.995, *(percent / 100 for percent in range(99, 49, -1)))
 """Scores from which a row is accepted, strict first; it is rejected up to 1 minus each of them."""
 _STARTS = 3
 """Starts of the sequence of tests; they share the error."""
-_APART = 4
-"""Ratio of the groups of two consecutive starts."""
-_DONE: dict[SideName, str] = {"contradict": "found contradicted", "accept": "accepted", "reject": "rejected"}
+_GROWTH = 4
+"""Groups at a start, divided by the groups at the start before."""
+_DECISIONS: dict[SideName, str] = {
+    "contradict": "found contradicted",
+    "accept": "accepted",
+    "reject": "rejected",
+}
+"""The decision of each side of the band, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ def calibrate(
         )
     labelled = score_rows(resources, files)
     models = labelled.claims.filter(pl.col("entailment").is_not_null())["entailment_model"].unique()
-    blank = Thresholds(
+    unfitted = Thresholds(
         name=name,
         target_precision=target,
         confidence=confidence,
@@ -119,11 +124,11 @@ def calibrate(
         band=Band(),
         fits=(),
     )
-    return fit_band(labelled, resources.settings.verification, blank)
+    return fit_band(labelled, resources.settings.verification, unfitted)
 
 
-def fit_band(labelled: LabelledRows, settings: VerificationSettings, blank: Thresholds) -> Thresholds:
-    """Fit every side of the band of `blank`, which names the model, target and confidence.
+def fit_band(labelled: LabelledRows, settings: VerificationSettings, unfitted: Thresholds) -> Thresholds:
+    """Fit every side of the band of `unfitted`, which names the model, target and confidence.
 
     Raises:
         InputError: all rows have one label, no claim has a score, or there are too few groups.
@@ -137,19 +142,20 @@ def fit_band(labelled: LabelledRows, settings: VerificationSettings, blank: Thre
     if not labelled.claims["entailment"].fill_nan(None).drop_nulls().len():
         raise InputError("calibration needs claims with a score in `entailment`, and no claim has one")
     fits = []
-    for side in _DONE:
-        rows = rows_of_side(labelled, settings, blank, side)
-        confidence = blank.confidence if side == "accept" else (1 + blank.confidence) / 2
-        fits.append(fit_side(rows, side, target=blank.target_precision, confidence=confidence))
+    for side in _DECISIONS:
+        rows = rows_of_side(labelled, settings, unfitted, side)
+        # rejecting and contradicting share the error, so each gets half of it
+        confidence = unfitted.confidence if side == "accept" else (1 + unfitted.confidence) / 2
+        fits.append(fit_side(rows, side, target=unfitted.target_precision, confidence=confidence))
     if not any(fit.tested for fit in fits):
         reasons = "; ".join(f"{fit.side}: {fit.why}" for fit in fits)
         raise InputError(f"too few labelled rows to calibrate on: {reasons}")
     band = Band(**{fit.side: fit.threshold for fit in fits})
-    return blank.model_copy(update={"band": band, "fits": tuple(fits)})
+    return unfitted.model_copy(update={"band": band, "fits": tuple(fits)})
 
 
 def rows_of_side(
-    labelled: LabelledRows, settings: VerificationSettings, blank: Thresholds, side: SideName
+    labelled: LabelledRows, settings: VerificationSettings, unfitted: Thresholds, side: SideName
 ) -> pl.DataFrame:
     """Return the rows that reach entailment: group, right (True if this side decides correctly) and score.
 
@@ -159,26 +165,26 @@ def rows_of_side(
     score_of_claim = side_scores()[side]
     claims = labelled.claims
     cascade = settings.model_copy(update={"policy": "cascade"})
-    verdicts = decide_claims(claims, None, cascade, thresholds=blank)
+    verdicts = decide_claims(claims, None, cascade, thresholds=unfitted)
     # claims that a step before entailment rejects, and failed claims
     decided_against = verdicts.filter(
         ((pl.col("decided_by") != "no_step") & (pl.col("verdict") != "supported"))
         | (pl.col("verdict") == "failed")
     )
     score = pl.col("score")
-    of_pair = score.max() if side == "contradict" else score.min()
+    pair_score = score.max() if side == "contradict" else score.min()
     if side == "accept":  # an answer is accepted only by scores of all its claims
-        of_pair = pl.when(score.is_not_null().all()).then(of_pair)
+        pair_score = pl.when(score.is_not_null().all()).then(pair_score)
     scores = (
         borderline(claims, verdicts)
         .select("pair_id", score=score_of_claim.fill_nan(None))
         .join(decided_against, on="pair_id", how="anti")
         .group_by("pair_id")
-        .agg(score=of_pair)
+        .agg(score=pair_score)
     )
-    right = pl.col("label") if side == "accept" else ~pl.col("label")
-    reached = labelled.rows.join(scores, on="pair_id", maintain_order="left")
-    return reached.select("group", right.alias("right"), "score")
+    is_right = pl.col("label") if side == "accept" else ~pl.col("label")
+    rows = labelled.rows.join(scores, on="pair_id", maintain_order="left")
+    return rows.select("group", is_right.alias("right"), "score")
 
 
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
@@ -218,30 +224,30 @@ def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Tested
     """Decide one row of each group by a threshold of the grid."""
     limit = round(1 - threshold, 3) if side == "reject" else threshold
     score = pl.col("score")
-    met = rows.filter(score <= limit if side == "reject" else score >= limit)
-    drawn = met.unique("group", keep="first", maintain_order=True)
+    decided = rows.filter(score <= limit if side == "reject" else score >= limit)
+    drawn = decided.unique("group", keep="first", maintain_order=True)  # rows are in random order
     return Tested(limit, drawn.height, int(drawn["right"].sum()))
 
 
-def _starts(most: int, target: float, error: float) -> dict[int, float]:
+def _starts(groups: int, target: float, error: float) -> dict[int, float]:
     """Return the error of each start of the sequence, by its number of decided groups.
 
-    There are as many starts as the laxest threshold has groups for; without mistakes the first just passes.
+    There are as many starts as the laxest threshold has `groups` for; without mistakes the first just passes.
     """
     for count in range(_STARTS, 0, -1):
         least = trials_needed(target, 1 - error / count)
-        if most >= least * _APART ** (count - 1):
+        if groups >= least * _GROWTH ** (count - 1):
             break
-    return {least * _APART**index: error / count for index in range(count)}
+    return {least * _GROWTH**index: error / count for index in range(count)}
 
 
-def _why(best: Tested, most: int | None, side: SideName, target: float, confidence: float) -> str:
-    """Explain a missing threshold; `most` counts the groups of the laxest, None if one was tested."""
-    if most is not None:
+def _why(best: Tested, groups: int | None, side: SideName, target: float, confidence: float) -> str:
+    """Explain a missing threshold; `groups` are those of the laxest, None if a threshold was tested."""
+    if groups is not None:
         return (
             f"a target of {target:g} at a confidence of {confidence:g} takes "
-            f"{trials_needed(target, confidence)} groups {_DONE[side]} without an error, and no threshold "
-            f"has more than {most}"
+            f"{trials_needed(target, confidence)} groups {_DECISIONS[side]} without an error, and no "
+            f"threshold has more than {groups}"
         )
     right = f"{best.right} of {best.n} groups"
     return f"no threshold meets the target: the best, {best.threshold:g}, is right in {right}"

@@ -24,6 +24,7 @@ INPUTS = (
 )
 """The tables needed to decide again."""
 _GROUPS = {"verification": VerificationSettings.deciding(), "judging": JudgingSettings.deciding()}
+"""Names of the settings that affect decisions, by group."""
 
 
 def read_changes(texts: list[str]) -> dict[str, dict[str, Any]]:
@@ -54,23 +55,23 @@ def what_if(
         SettingsError: the changed settings cannot be used.
         TableError: a table is missing or damaged.
     """
-    stored = [path.stem for path in layout.tables(VERDICTS.name)]
-    missing = sorted(set(batches or []) - set(stored))
-    if missing or not stored:
+    stored_batches = [path.stem for path in layout.tables(VERDICTS.name)]
+    missing = sorted(set(batches or []) - set(stored_batches))
+    if missing or not stored_batches:
         raise InputError(
             f"{layout.out} has no verdicts of {', '.join(missing) or 'any batch'}; "
             f"qa-pipeline run CORPUS --out {layout.out} makes them"
         )
     settings = load_settings(out=layout.out, **changes)
     rows = []
-    for batch in batches or stored:
+    for batch in batches or stored_batches:
         frames = {name: read_table(layout.table(name, batch), STORED[name]) for name in INPUTS}
         claims, pairs = decide_again(frames, settings.verification, settings.judging)
-        for what, key, old, new in (
+        for counted, key, old, new in (
             ("claims", "claim_id", frames["claim_verdicts"], claims),
             ("pairs", "pair_id", frames["verdicts"], pairs),
         ):
-            verdicts = new.select(key, "reason", what=pl.lit(what), new="verdict")
+            verdicts = new.select(key, "reason", what=pl.lit(counted), new="verdict")
             rows.append(verdicts.join(old.select(key, old="verdict"), on=key, how="left").drop(key))
     counts = pl.concat(rows).group_by("what", "old", "new", "reason").agg(count=pl.len().cast(pl.Int64))
     return counts.sort("what", "old", "new", "reason")
@@ -85,19 +86,20 @@ def decide_again(
     reproduce the stored tables.
     """
     pairs, claims, assessments = frames["pairs"], frames["claims"], frames["assessments"]
-    decided = decide_claims(claims, pairs, verification, _stored_replies(frames["claim_verdicts"]))
-    decided = overrule_claims(decided, claims, pairs, frames["decisions"])
-    grounded = grounded_pairs(pairs, claims, decided, accept_grounding=verification.accept_grounding)
-    unseen = grounded.join(assessments, on="pair_id", how="anti", maintain_order="left")
+    claim_verdicts = decide_claims(claims, pairs, verification, _stored_replies(frames["claim_verdicts"]))
+    claim_verdicts = overrule_claims(claim_verdicts, claims, pairs, frames["decisions"])
+    grounded = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=verification.accept_grounding)
+    new_grounded = grounded.join(assessments, on="pair_id", how="anti", maintain_order="left")
     has_judge = (assessments["status"] != "not_judged").any()
     # a run with a judge would have asked it about these pairs
     not_asked = {"status": "failed", "reason": "judge_not_asked"} if has_judge else {}
-    unjudged = [{**not_judged(*ids), **not_asked} for ids in unseen.select("pair_id", "batch").iter_rows()]
-    return decided, build_verdicts(
+    pair_ids = new_grounded.select("pair_id", "batch").iter_rows()
+    unjudged = [{**not_judged(pair_id, batch), **not_asked} for pair_id, batch in pair_ids]
+    return claim_verdicts, build_verdicts(
         **{name: frames[name] for name in ("refusals", "round_trips", "canaries", "decisions")},
         pairs=pairs,
         claims=claims,
-        claim_verdicts=decided,
+        claim_verdicts=claim_verdicts,
         assessments=pl.concat([assessments, ASSESSMENTS.frame(unjudged)]),
         verification=verification,
         judging=judging,

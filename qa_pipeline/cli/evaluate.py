@@ -16,7 +16,7 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 
 if TYPE_CHECKING:
-    from qa_pipeline.evaluation.metrics.means import Means
+    from qa_pipeline.evaluation.metrics.base import Means
 
 Scorer = Literal["local", "model"]
 Undecided = Literal["similarity", "unknown"]
@@ -98,7 +98,7 @@ def _tools_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "M
 
     `undecided` statements are decided by similarity, or stay unknown.
     """
-    from qa_pipeline.evaluation.metrics.means import Means
+    from qa_pipeline.evaluation.metrics.base import Means
     from qa_pipeline.pipeline.resources import Resources
 
     resources, split_by = Resources(settings), settings.verification.split_claims
@@ -137,7 +137,7 @@ def _without_folder(model: str | None) -> str | None:
 def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) -> None:
     """Print a report: all metrics, or the metrics of the summary."""
     from qa_pipeline.evaluation.metrics.registry import SUMMARY
-    from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
+    from qa_pipeline.evaluation.report import cautions, reasons, with_bounds
     from qa_pipeline.evaluation.summaries import describe_deciders
 
     metrics = {name: metric for name, metric in document["metrics"].items() if every or name in SUMMARY}
@@ -155,7 +155,7 @@ def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) ->
         f"{document['dataset']}, {document['total_queries']:,} rows": rows,
         "of all rows together": [f"{name} {value:.3f}" for name, value in document["of_all_rows"].items()],
         "unknown": [f"{', '.join(names)}: {why}" for why, names in reasons(metrics)],
-        "note": what_to_know(document),
+        "note": cautions(document),
         "report": str(out / "report.html"),
     }
     show({"report": str(out), **document}, as_json=as_json, screen=screen, every=True)

@@ -45,9 +45,8 @@ def monitor(
     check_exists(folder)
     import polars as pl
 
-    from qa_pipeline.monitoring.alerts import alerts_of, find_levels
+    from qa_pipeline.monitoring.alerts import alerts_of, find_drift, find_levels
     from qa_pipeline.monitoring.days import read_days
-    from qa_pipeline.monitoring.drift import find_drift
 
     scored, left_out = _score_days(folder, settings)
     rows = read_days(Layout(settings.out).monitoring)
@@ -79,8 +78,7 @@ def _score_days(folder: Path, settings: Settings) -> "tuple[list[date], pl.DataF
     import polars as pl
 
     from qa_pipeline.evaluation.labelled_files import LEFT_OUT
-    from qa_pipeline.monitoring.days import day_file, metric_scores, score_day
-    from qa_pipeline.monitoring.logs import Logs
+    from qa_pipeline.monitoring.days import Logs, day_file, metric_scores, score_day
 
     logs, scores = Logs(folder), Layout(settings.out).monitoring
     score = metric_scores(settings)

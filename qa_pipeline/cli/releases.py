@@ -140,7 +140,7 @@ def forget(
     check_exists(out, advice=RUN_FIRST)
     from qa_pipeline.curation.forgetting import erase_documents, find_documents
     from qa_pipeline.llm.reply_database import Database
-    from qa_pipeline.publishing.manifest import alone, read_manifest, release_folders
+    from qa_pipeline.publishing.manifest import publisher_lock, read_manifest, release_folders
 
     settings = settings_at(out, change)
     layout = Layout(out, cache=settings.cache)
@@ -151,7 +151,7 @@ def forget(
         has_replies = not isinstance(store, Path) or store.is_file()
         database = stack.enter_context(closing(Database(store))) if has_replies else None
         if yes and layout.releases.is_dir():
-            stack.enter_context(alone(layout.releases))
+            stack.enter_context(publisher_lock(layout.releases))
         occurrences = find_documents(layout, document, database)
         manifests = {str(path): read_manifest(path) for path in release_folders(layout.releases)}
         batches = set(occurrences.batches)  # their rows may contain a passage of the document

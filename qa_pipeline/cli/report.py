@@ -76,7 +76,7 @@ def _show_known_error(summary: Report, layout: Layout) -> None:
     if count:
         batches = summary.batches["batch"].to_list()
         print_line(f"Known wrong pairs that were rejected, 1 of {count}\n", "bold cyan")
-        for pair in draw_pairs(layout, batches[:SAMPLES], 1, ["rejected"], known=True):
+        for pair in draw_pairs(layout, batches[:SAMPLES], 1, ["rejected"], planted=True):
             _show_pair(pair)
 
 

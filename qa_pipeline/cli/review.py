@@ -74,7 +74,7 @@ def review(
     """
     import uvicorn
 
-    from qa_pipeline.review.responses import Access
+    from qa_pipeline.review.app import Access
     from qa_pipeline.review.server import build_app, check_reachable, listen
 
     settings = load_settings(out=out)  # also makes new files private

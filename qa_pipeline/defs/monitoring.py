@@ -8,10 +8,8 @@ import polars as pl
 from qa_pipeline.defs.metadata import MOST_SHOWN, frame_table, plotted
 from qa_pipeline.defs.steps import OWNERS, PARTITION, ResourcesParam, partitioned_check, versioned
 from qa_pipeline.errors import QAPipelineError
-from qa_pipeline.monitoring.alerts import NOT_DECIDED, find_levels, notify
-from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
-from qa_pipeline.monitoring.drift import find_drift
-from qa_pipeline.monitoring.logs import Logs
+from qa_pipeline.monitoring.alerts import NOT_DECIDED, find_drift, find_levels, notify
+from qa_pipeline.monitoring.days import Logs, day_file, metric_scores, metrics_of, read_days, score_day
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import frame_hash
 

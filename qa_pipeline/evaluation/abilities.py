@@ -22,12 +22,10 @@ from qa_pipeline.text.reading import read
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import fold, recall
 
-NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = (
-    "noise_robustness",
-    "negative_rejection",
-    "information_integration",
-    "counterfactual_robustness",
-)
+NOISE = "noise_robustness"
+REJECTION = "negative_rejection"
+INTEGRATION = "information_integration"
+COUNTERFACTUAL = "counterfactual_robustness"
 CONTEXTS = 5
 NOISE_COUNTS = (0, 1, 2, 4)
 """Contexts of noise in addition to the proving passage."""
@@ -37,6 +35,7 @@ _MOST_ASKED = 0.8
 """Share of the words of a question, from which a sentence may answer."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _CHANGEABLE = re.compile(r"(?<![\d.,])\d{1,4}(?![\d.,]\d)")
+"""A whole number of at most four digits: longer numbers are often codes or telephone numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Proved:
+class ProvedPair:
     """An accepted pair; an accepted refusal has no proofs."""
 
     pair_id: str
@@ -73,7 +72,7 @@ class Proved:
 
     def may_be_answered_by(self, text: Text) -> bool:
         """Return True if a text has a proof, most words of a claim, or most of the question in a sentence."""
-        plain, question = _folded(text.text), read(self.question, self.language).stem_set
+        folded, question = _folded(text.text), read(self.question, self.language).stem_set
         for start, end in split_sentences(text.text, self.language):
             if (recall(question, read(text.text[start:end], self.language).stem_set) or 0.0) >= _MOST_ASKED:
                 return True
@@ -81,7 +80,7 @@ class Proved:
             stated = read(proof.claim, self.language).stem_set
             added = stated - question or stated  # the words that the claim adds to the question, if any
             stated_share = recall(added, read(text.text, self.language).stem_set)
-            is_quoted = _folded(proof.quote) in plain or _folded(proof.claim) in plain
+            is_quoted = _folded(proof.quote) in folded or _folded(proof.claim) in folded
             if is_quoted or stated_share is None or stated_share >= ENOUGH_WORDS:
                 return True
         return False
@@ -92,27 +91,27 @@ class Source:
     """Pairs, and passages by language."""
 
     name: str
-    pairs: Sequence[Proved]
+    pairs: Sequence[ProvedPair]
     texts: dict[str, list[Text]]
 
-    def noise(self, pairs: Sequence[Proved], count: int, *, without: str = "") -> list[Text]:
+    def noise(self, pairs: Sequence[ProvedPair], count: int, *, without: str = "") -> list[Text]:
         """Return the `count` most similar passages that answer no question and lack the text `without`."""
-        language = pairs[0].language
-        asked = " ".join(f"{pair.question} {pair.answer}" for pair in pairs)
-        stems = read(asked, language).stem_set
-        near = sorted(
+        language = pairs[0].language  # pairs that are joined have one language
+        pair_texts = " ".join(f"{pair.question} {pair.answer}" for pair in pairs)
+        stems = read(pair_texts, language).stem_set
+        nearest_first = sorted(
             self.texts.get(language, ()),
             key=lambda text: -(recall(stems, read(text.text, language).stem_set) or 0.0),
         )
-        noise: dict[str, Text] = {}
-        for text in near:
-            plain = _folded(text.text)
+        noise: dict[str, Text] = {}  # by folded text, so that no passage repeats
+        for text in nearest_first:
+            folded = _folded(text.text)
             if len(noise) == count:
                 break
-            if plain in noise or (without and _folded(without) in plain):
+            if folded in noise or (without and _folded(without) in folded):
                 continue
             if not any(pair.may_be_answered_by(text) for pair in pairs):
-                noise[plain] = text
+                noise[folded] = text
         return list(noise.values())
 
 
@@ -128,18 +127,18 @@ def workspace_source(out: Path) -> Source:
         TableError: a table is missing or cannot be read.
     """
     layout = Layout(out)
-    pairs: list[Proved] = []
+    pairs: list[ProvedPair] = []
     texts: dict[str, list[Text]] = {}
     for path in layout.tables(TRAINING_EXAMPLES.name):
         documents, chunks, examples = (
             read_table(layout.table(table.name, path.stem), table)
             for table in (DOCUMENTS, CHUNKS, TRAINING_EXAMPLES)
         )
-        names = dict(documents.select("document_id", "path").iter_rows())
+        paths = dict(documents.select("document_id", "path").iter_rows())
         text_by_chunk = {}
         columns = ("chunk_id", "document_id", "language", "text")
         for chunk, document, language, text in chunks.select(columns).iter_rows():
-            text_by_chunk[chunk] = Text(names[document], text)
+            text_by_chunk[chunk] = Text(paths[document], text)
             texts.setdefault(language, []).append(text_by_chunk[chunk])
         for row in examples.iter_rows(named=True):
             proofs = [
@@ -147,7 +146,7 @@ def workspace_source(out: Path) -> Source:
                 for evidence in row["evidence"]
             ]
             pair = {name: row[name] for name in ("pair_id", "question", "answer", "language")}
-            pairs.append(Proved(**pair, proofs=tuple(proofs)))
+            pairs.append(ProvedPair(**pair, proofs=tuple(proofs)))
     if not pairs:
         raise InputError(f"{out} has no training examples; name the output folder of qa-pipeline run")
     return Source(out.resolve().name, pairs, texts)
@@ -182,7 +181,7 @@ def write_suite(out: Path, most: int) -> bytes:
     return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
 
 
-def _noise_rows(source: Source, pair: Proved) -> list[Row]:
+def _noise_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return the question with its passage and each number of passages of noise."""
     noise = source.noise([pair], max(NOISE_COUNTS))
     if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):
@@ -193,13 +192,14 @@ def _noise_rows(source: Source, pair: Proved) -> list[Row]:
     ]
 
 
-def _rejection_rows(source: Source, pair: Proved) -> list[Row]:
+def _rejection_rows(source: Source, pair: ProvedPair) -> list[Row]:
+    """Return the question with noise alone, so that only a refusal is right."""
     noise = source.noise([pair], CONTEXTS)
     difficulty = "converted" if pair.proofs else "unanswerable"
     return [_row(source, REJECTION, difficulty, [pair], noise)] if len(noise) == CONTEXTS else []
 
 
-def _integration_rows(source: Source, pair: Proved) -> list[Row]:
+def _integration_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return a question about two passages, or a question joined with one about another document."""
     pairs, difficulty = [pair], "several_passages"
     if len(pair.passages) < 2:
@@ -220,8 +220,8 @@ def _integration_rows(source: Source, pair: Proved) -> list[Row]:
     return [_row(source, INTEGRATION, difficulty, pairs, contexts)] if len(contexts) >= CONTEXTS else []
 
 
-def _counterfactual_rows(source: Source, pair: Proved) -> list[Row]:
-    """Return rows in which a denial of the proof ranks first, with and without the true passage."""
+def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
+    """Return rows in which a passage that denies the proof ranks first, with and without the true passage."""
     planted = next(_denials(pair), None) if len(pair.passages) == 1 else None
     noise = [] if planted is None else source.noise([pair], CONTEXTS - 1, without=planted["false"])
     if planted is None or len(noise) < CONTEXTS - 1:
@@ -236,23 +236,24 @@ def _counterfactual_rows(source: Source, pair: Proved) -> list[Row]:
     return [{**row, "planted": planted} for row in (alone, both)]
 
 
-def _denials(pair: Proved) -> Iterator[Row]:
+def _denials(pair: ProvedPair) -> Iterator[Row]:
     """Yield a proof's sentence as `true`, and as `false` with a changed number of the answer."""
     only_in_answer = {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}
     for proof in pair.proofs:
         for start, end in split_sentences(proof.quote, pair.language):
-            line = proof.quote[start:end]
-            for match in _CHANGEABLE.finditer(line):
+            sentence = proof.quote[start:end]
+            for match in _CHANGEABLE.finditer(sentence):
                 if match[0] in only_in_answer:
                     changed = str(int(match[0]) + 3)  # any other number is false
-                    yield {"true": line, "false": f"{line[: match.start()]}{changed}{line[match.end() :]}"}
+                    false = f"{sentence[: match.start()]}{changed}{sentence[match.end() :]}"
+                    yield {"true": sentence, "false": false}
 
 
 def _row(
     source: Source,
     ability: str,
     difficulty: str,
-    pairs: Sequence[Proved],
+    pairs: Sequence[ProvedPair],
     texts: Sequence[Text],
     *,
     is_planted: bool = False,

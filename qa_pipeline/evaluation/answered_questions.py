@@ -3,15 +3,15 @@
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from qa_pipeline.curation.training import HEADING_JOINT
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.exports import MOST_HEADINGS, read_list, with_our_names
 from qa_pipeline.evaluation.labelled_files import Labelled, LabelledRow, Row, Text, labelled_files, read_file
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.row_files import Fault
@@ -55,6 +55,23 @@ LONGEST = 1_000_000
 """Characters of an answer and its contexts together, more than models read at once."""
 _MOST_TEXTS = 1000
 """Contexts or citations of a row, far more than a search returns."""
+_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": ("pair_id", "record_id", "request_id"),
+    "query": ("question", "user_input", "input"),
+    "answer": ("response", "actual_output", "output"),
+    "contexts": ("retrieved_contexts", "retrieval_context", "context"),
+    "reference": ("expected_output", "ground_truths", "expected_response"),
+    "category": ("question_type",),
+    "seconds": ("completion_time", "latency"),
+    "group": ("group_id",),
+}
+"""Names of fields in exports of Ragas (user_input, response, retrieved_contexts, reference and, before 0.2,
+question, contexts, ground_truth), DeepEval (input, actual_output, retrieval_context, context,
+expected_output) and TruLens (record_id, input, output)."""
+UNANSWERABLE = "UNANSWERABLE"
+"""The answer of a golden row whose question must be refused."""
+_MOST_HEADINGS = 20
+"""Headings of a passage; documents have about six levels."""
 
 
 def _number(value: object) -> object:
@@ -68,11 +85,25 @@ def _yes_or_no(value: object) -> object:
     return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
 
 
+def _read_list(value: object) -> object:
+    """Return the JSON list in a cell of CSV, such as `["a"]`; other values stay.
+
+    Raises:
+        ValueError: it begins like a list and is not JSON.
+    """
+    if isinstance(value, str) and re.match(r"""\[\s*['"{\[]""", value):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            raise ValueError(f"{value[:40]!r} begins a list; write it as a JSON list") from None
+    return value
+
+
 def _texts_as(name: str) -> BeforeValidator:
     """Return a validator that turns a text, or each text of a list, into an object with this field."""
 
     def wrap_texts(value: object) -> object:
-        value = read_list(value)  # a list may be written as a string
+        value = _read_list(value)  # a list may be written as a string
         if isinstance(value, str):
             value = [value]
         if isinstance(value, list):
@@ -83,7 +114,7 @@ def _texts_as(name: str) -> BeforeValidator:
 
 
 Number = Annotated[float | None, BeforeValidator(_number)]
-_LIST = BeforeValidator(read_list)
+_LIST = BeforeValidator(_read_list)
 
 
 class _Part(BaseModel):
@@ -99,7 +130,7 @@ class Context(_Part):
     score: Number = None
     date: str | None = None
     authority: Annotated[Annotated[float, Field(ge=0, le=1)] | None, BeforeValidator(_number)] = None
-    headings: Annotated[list[str], Field(max_length=MOST_HEADINGS)] | None = None
+    headings: Annotated[list[str], Field(max_length=_MOST_HEADINGS)] | None = None
 
 
 class Citation(_Part):
@@ -143,7 +174,7 @@ class RagRow(LabelledRow):
     @classmethod
     def from_values(cls, values: Row) -> Row:
         """Return the fields under our names, whichever system wrote them."""
-        return super().from_values(with_our_names(values))
+        return super().from_values(_with_our_names(values))
 
     def row(self) -> Row | Fault:
         """Return the row with its contexts ranked, its language, group and `must_refuse` filled in."""
@@ -166,12 +197,12 @@ class RagRow(LabelledRow):
             contexts.sort(key=lambda context: context["rank"])
         for rank, passage in enumerate(contexts, start=1):
             passage["rank"] = rank
-        # en-US and EN are English: rules are chosen by the code alone
-        code = re.split(r"[-_]", (row["language"] or "").strip().lower())[0]
-        if not code:
+        # en-US and EN are English: rules are chosen by the language code alone
+        language = re.split(r"[-_]", (row["language"] or "").strip().lower())[0]
+        if not language:
             guesses = languages_of(f"{row['query']} {row['answer'] or ''}")
-            code = next((language.language for language in guesses), "en")
-        row["language"] = code
+            language = next((guess.language for guess in guesses), "en")
+        row["language"] = language
         if row["must_refuse"] is None and row["reference"]:
             row["must_refuse"] = is_refusal(row["reference"])
         documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
@@ -180,7 +211,96 @@ class RagRow(LabelledRow):
         return row
 
 
-def read_rag_rows(places: Sequence[Path]) -> Labelled:
+def _with_our_names(values: Row) -> Row:
+    """Return the fields of a row under our names, including the fields of `ground_truth`."""
+    fields = dict(values)
+    if _is_released(fields):
+        fields |= _from_release(fields)
+    truth = fields.pop("ground_truth", None)
+    if isinstance(truth, Mapping):
+        fields |= _from_ground_truth(truth, fields)
+    elif truth is not None:
+        fields.setdefault("reference", truth)
+    for name, other_names in _OTHER_NAMES.items():
+        if fields.get(name) is None:
+            values_there = (fields[other] for other in other_names if fields.get(other) is not None)
+            fields[name] = next(values_there, None)
+    if isinstance(fields["reference"], list) and fields["reference"]:  # such as ground_truths of Ragas
+        fields["reference"] = fields["reference"][0]
+    fields |= _graded(fields.get("relevant_documents"))
+    if is_unanswerable(fields["reference"]):
+        fields |= {"reference": None, "must_refuse": True}
+    return fields
+
+
+def _is_released(values: Row) -> bool:
+    """Return True for a row of a release, with messages, answer and complete evidence."""
+    evidence = values.get("evidence")
+    if not {"messages", "answer"} <= values.keys() or not isinstance(evidence, list):
+        return False
+    return all(
+        isinstance(proof, Mapping)
+        and "claim" in proof
+        and all(isinstance(proof.get(name), str) for name in ("path", "quote"))
+        for proof in evidence
+    )
+
+
+def _from_release(values: Row) -> Row:
+    """Return a released row: its distinct quotes are the contexts, and its claims are true."""
+    evidence: list[Row] = values["evidence"]
+    passages = values.get("passages")
+    headings = {
+        passage.get("chunk_id"): str(passage.get("heading", "")).split(HEADING_JOINT)[:_MOST_HEADINGS]
+        for passage in (passages if isinstance(passages, list) else [])
+        if isinstance(passage, Mapping)
+    }
+    quotes = {(proof["path"], proof["quote"]): proof.get("chunk_id") for proof in evidence}
+    return {
+        "contexts": [
+            {"text": quote, "document": path, "headings": headings.get(chunk_id)}
+            for (path, quote), chunk_id in quotes.items()
+        ],
+        "citations": [
+            {"raw": proof["path"], "document": proof["path"], "quote": proof["quote"]} for proof in evidence
+        ],
+        "reference": values["answer"],
+        "relevant_documents": list(dict.fromkeys(proof["path"] for proof in evidence)),
+        "true_claims": [{"claim": proof["claim"], "source": proof["path"]} for proof in evidence],
+    }
+
+
+def _from_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
+    """Return the right answer of a golden row, and the relevant documents or else those it cites."""
+    relevant = truth.get("relevant_documents", truth.get("relevant_docs", row.get("relevant_docs")))
+    cited = truth.get("citations")
+    if relevant is None and isinstance(cited, list):
+        names = [entry.get("document") if isinstance(entry, Mapping) else entry for entry in cited]
+        relevant = list(dict.fromkeys(name for name in names if isinstance(name, str))) or None
+    return {
+        "reference": truth.get("answer"),
+        "relevant_documents": relevant,
+        "true_claims": truth.get("claims"),
+        "must_refuse": truth.get("must_refuse", row.get("must_refuse")),
+    }
+
+
+def _graded(relevant: object) -> Row:
+    """Return documents and grades of `{document: grade}` or `[{document, grade}]`; grade 0 is irrelevant."""
+    if isinstance(relevant, list) and relevant and all(isinstance(entry, Mapping) for entry in relevant):
+        relevant = {entry.get("document"): entry.get("grade") for entry in relevant}
+    if not isinstance(relevant, Mapping):
+        return {}
+    grades = {name: grade for name, grade in relevant.items() if grade != 0}
+    return {"relevant_documents": list(grades), "relevance_grades": list(grades.values())}
+
+
+def is_unanswerable(answer: object) -> bool:
+    """Return True if the answer of a golden row says that the question has no answer."""
+    return isinstance(answer, str) and answer.strip().upper() == UNANSWERABLE
+
+
+def read_rag_rows(paths: Sequence[Path]) -> Labelled:
     """Read answered questions (`RAG_ROWS`) of files, folders and releases.
 
     The contexts of released rows are the quotes of their evidence.
@@ -188,22 +308,22 @@ def read_rag_rows(places: Sequence[Path]) -> Labelled:
     Raises:
         InputError: a file cannot be read as a whole or has no usable row, or two files use an id.
     """
-    paths = labelled_files([part for place in places for part in _release_files(place)])
-    read = [read_file(path, RagRow) for path in paths]
+    files = labelled_files([file for path in paths for file in _release_files(path)])
+    read = [read_file(file, RagRow) for file in files]
     items = pl.concat([file.items for file in read])
-    twice = items.filter(pl.col("id").is_duplicated())
-    if twice.height:
-        row_id, file = twice.select("id", "file").row(-1)
+    repeated = items.filter(pl.col("id").is_duplicated())  # within a file, ids were checked on reading
+    if repeated.height:
+        row_id, file = repeated.select("id", "file").row(-1)
         raise InputError(f"id {row_id!r} occurs in {file} and in another file; make ids unique")
     return Labelled(items, pl.concat([file.left_out for file in read]))
 
 
-def _release_files(place: Path) -> list[Path]:
+def _release_files(path: Path) -> list[Path]:
     """Return the files of a release whose splits have rows; any other path is returned as it is."""
-    if not (place / "manifest.json").is_file():
-        return [place]
-    files = sorted((place / "data" if (place / "data").is_dir() else place).iterdir())
-    return [path for path in files if not _is_empty(path)] or files
+    if not (path / "manifest.json").is_file():
+        return [path]
+    files = sorted((path / "data" if (path / "data").is_dir() else path).iterdir())
+    return [file for file in files if not _is_empty(file)] or files
 
 
 def _is_empty(path: Path) -> bool:

@@ -6,30 +6,20 @@ runs treat rows as independent.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
 
+from qa_pipeline import statistics
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics.registry import SUMMARY
 from qa_pipeline.evaluation.report_folder import MetricFacts, StoredReport
-from qa_pipeline.evaluation.summaries import describe_deciders, group_sums
-from qa_pipeline.statistics import (
-    SIGNIFICANCE,
-    compare_independent,
-    holm,
-    number,
-    pooled_deviation,
-    quotient,
-    t_bounds,
-    t_p,
-)
+from qa_pipeline.evaluation.summaries import Document, describe_deciders, group_sums
 
-Document = dict[str, Any]
 LEAST_EFFECT = 0.1
 """Cohen's d above which a gain is worth a change: half of Cohen's small effect."""
 _NOW = " of current"
+"""Suffix of the columns of the second run where both runs are joined."""
 
 
 def compare_paired(
@@ -68,16 +58,16 @@ def compare_paired(
     if not both.height:
         raise InputError(f"{baseline.place} and {current.place} share no row id; evaluate the same rows")
     # rounded, so that 0.3 less 0.1 + 0.2 is no difference
-    gaps = (pl.col(name + _NOW).sub(pl.col(name)).round(12).alias(name) for name in names)
-    sums = group_sums(both.select("group", *gaps), names)
+    differences = (pl.col(name + _NOW).sub(pl.col(name)).round(12).alias(name) for name in names)
+    sums = group_sums(both.select("group", *differences), names)
     ranges = [current.metrics[name].range for name in names]
     # a difference is at most as large as the range of its metric
     widest = np.array([np.inf if high is None else high - low for low, high in ranges])
-    low, high = (np.clip(end, -widest, widest) for end in t_bounds(sums))
-    p_values = t_p(sums)
+    low, high = (np.clip(end, -widest, widest) for end in statistics.t_bounds(sums))
+    p_values = statistics.t_p(sums)
     metrics = {}
     for index, name in enumerate(names):
-        before, after = both[name], both[name + _NOW]
+        before, after = both[name], both[name + _NOW]  # scores of baseline and current, null if unknown
         is_shared = before.is_not_null() & after.is_not_null()
         metrics[name] = {
             **_means(before.filter(is_shared), after.filter(is_shared), current.metrics[name]),
@@ -85,13 +75,13 @@ def compare_paired(
             "groups": int((sums.counts[:, index] > 0).sum()),
             "lost": int((before.is_not_null() & after.is_null()).sum()),
             "found": int((before.is_null() & after.is_not_null()).sum()),
-            "low": number(low[index]),
-            "high": number(high[index]),
-            "error": number(sums.errors[index]),
-            "p": number(p_values[index]),
+            "low": statistics.number(low[index]),
+            "high": statistics.number(high[index]),
+            "error": statistics.number(sums.errors[index]),
+            "p": statistics.number(p_values[index]),
         }
     return {
-        **_sides(baseline, current),
+        **_facts_of_runs(baseline, current),
         "paired": True,
         "rows": {
             "both": both.height,
@@ -99,7 +89,7 @@ def compare_paired(
             "current_only": current.rows.height - both.height,
         },
         "excluded": excluded,
-        "metrics": _decided(metrics, critical),
+        "metrics": _with_significance(metrics, critical),
     }
 
 
@@ -120,55 +110,55 @@ def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
         metrics[name] = {
             **_means(before, after, current.metrics[name]),
             "rows": {"baseline": len(before), "current": len(after)},
-            **compare_independent(before.to_numpy(), after.to_numpy()),
+            **statistics.compare_independent(before.to_numpy(), after.to_numpy()),
         }
     return {
-        **_sides(baseline, current),
+        **_facts_of_runs(baseline, current),
         "paired": False,
         "rows": {"baseline": baseline.rows.height, "current": current.rows.height},
         "excluded": excluded,
-        "metrics": _decided(metrics, SUMMARY),
+        "metrics": _with_significance(metrics, SUMMARY),
     }
 
 
-def ab_decision(compared: Document) -> Document:
-    """Decide to deploy if one metric improves with p < 0.05 and Cohen's d > 0.1.
+def ab_decision(metric: Document) -> Document:
+    """Decide to deploy if a compared metric improves with p < 0.05 and Cohen's d > 0.1.
 
     Choose the metric of a comparison before looking at the figures: p is not adjusted for other metrics. d is
     the gain by the pooled deviation, equal for paired and unpaired runs (Lakens 2013). Returns decision
     (`deploy` or `keep`), p, cohens_d, and why in words.
     """
-    p, effect = compared["p"], compared["cohens_d"]
+    p, effect = metric["p"], metric["cohens_d"]
     decision = "keep"
     if p is None or effect is None:
         why = "no test: too few scores are known, or all are equal"
     elif effect <= 0:
         why = "it is not better"
-    elif p >= SIGNIFICANCE:
-        why = f"chance alone would do this: p is {p:.3g}, {SIGNIFICANCE} or more"
+    elif p >= statistics.SIGNIFICANCE:
+        why = f"chance alone would do this: p is {p:.3g}, {statistics.SIGNIFICANCE} or more"
     elif effect <= LEAST_EFFECT:
         why = f"it is better by too little: d is {effect:.3f}, {LEAST_EFFECT} or less"
     else:
         decision = "deploy"
-        why = f"p is {p:.3g}, below {SIGNIFICANCE}, and d is {effect:.3f}, above {LEAST_EFFECT}"
+        why = f"p is {p:.3g}, below {statistics.SIGNIFICANCE}, and d is {effect:.3f}, above {LEAST_EFFECT}"
     return {"decision": decision, "p": p, "cohens_d": effect, "why": why}
 
 
-def _sides(baseline: StoredReport, current: StoredReport) -> Document:
+def _facts_of_runs(baseline: StoredReport, current: StoredReport) -> Document:
     """Return the facts of both runs, and the settings that differ."""
     before, now = baseline.settings, current.settings
     names = [name for name in dict.fromkeys((*before, *now)) if name != "limit"]  # it changes no score
     differ = [name for name in names if before.get(name) != now.get(name)]
     return {
-        "baseline": described(baseline),
-        "current": described(current),
+        "baseline": run_facts(baseline),
+        "current": run_facts(current),
         "measured_otherwise": {
             name: f"{before.get(name)} in baseline, {now.get(name)} in current" for name in differ
         },
     }
 
 
-def described(report: StoredReport) -> Document:
+def run_facts(report: StoredReport) -> Document:
     """Return place, data set and hash of a run."""
     return {"place": str(report.place), "dataset": report.dataset, "dataset_sha256": report.dataset_sha256}
 
@@ -208,29 +198,29 @@ def _means(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Document:
         "current": current,
         "difference": difference,
         "gain": gain,
-        "relative": quotient(gain, abs(baseline or 0)),
+        "relative": statistics.quotient(gain, abs(baseline or 0)),
         "decided_by": describe_deciders(facts.decided_by),
-        "cohens_d": quotient(gain, pooled_deviation(first, second)),
+        "cohens_d": statistics.quotient(gain, statistics.pooled_deviation(first, second)),
     }
 
 
-def _decided(metrics: Mapping[str, Document], critical: Collection[str]) -> dict[str, Document]:
+def _with_significance(metrics: Mapping[str, Document], critical: Collection[str]) -> dict[str, Document]:
     """Add the adjusted p value of each metric, and True if current is better, False if baseline is."""
     adjusted: dict[str, float | None] = {}
     for is_critical in (True, False):
         family = {name: metric["p"] for name, metric in metrics.items() if (name in critical) == is_critical}
-        adjusted |= holm(family)
-    decided = {}
+        adjusted |= statistics.holm(family)
+    completed = {}
     for name, metric in metrics.items():
         p, gain = adjusted[name], metric["gain"]
-        is_significant = p is not None and p < SIGNIFICANCE and bool(gain)
-        decided[name] = {**metric, "p_holm": p, "better": gain > 0 if is_significant else None}
-    return decided
+        is_significant = p is not None and p < statistics.SIGNIFICANCE and bool(gain)
+        completed[name] = {**metric, "p_holm": p, "better": gain > 0 if is_significant else None}
+    return completed
 
 
 def comparison_screen(compared: Document) -> Document:
     """Return the tables and lines of a comparison, the metrics of the summary first."""
-    sides = {None: "–", True: "current", False: "baseline"}
+    better_run = {None: "–", True: "current", False: "baseline"}
     metrics = sorted(compared["metrics"].items(), key=lambda item: item[0] not in SUMMARY)
     rows = [
         {
@@ -240,7 +230,7 @@ def comparison_screen(compared: Document) -> Document:
             "difference (95 %)": _interval(metric),
             "p_holm": metric["p_holm"],
             "d": metric["cohens_d"],
-            "better": sides[metric["better"]],
+            "better": better_run[metric["better"]],
             "decided by": metric["decided_by"],
         }
         for name, metric in metrics
@@ -260,10 +250,10 @@ def _interval(metric: Document) -> str | None:
 
 def runs_of(compared: Document) -> list[Document]:
     """Return a row for each run of a comparison or gate."""
-    sides = [(name, compared[name]) for name in ("baseline", "current") if compared[name]]
+    runs = [(name, compared[name]) for name in ("baseline", "current") if compared[name]]
     return [
-        {"run": name, "place": side["place"], "data set": f"{side['dataset']} {side['dataset_sha256'][:8]}"}
-        for name, side in sides
+        {"run": name, "place": run["place"], "data set": f"{run['dataset']} {run['dataset_sha256'][:8]}"}
+        for name, run in runs
     ]
 
 

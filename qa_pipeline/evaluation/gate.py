@@ -6,21 +6,20 @@ A golden set has rows that state the scores which a good answer must reach.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import polars as pl
 from pydantic import Field
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.comparison import cautions, compare_paired, described, runs_of
-from qa_pipeline.evaluation.exports import is_unanswerable
+from qa_pipeline.evaluation.answered_questions import is_unanswerable
+from qa_pipeline.evaluation.comparison import cautions, compare_paired, run_facts, runs_of
 from qa_pipeline.evaluation.labelled_files import LabelledRow, Row, Text, read_file
 from qa_pipeline.evaluation.report_folder import StoredReport
-from qa_pipeline.evaluation.summaries import describe_deciders, is_undecided, summarise
+from qa_pipeline.evaluation.summaries import Document, describe_deciders, is_undecided, summarise
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.row_files import Fault
 
-Document = dict[str, Any]
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
 PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
 _BY_LIKENESS = "not decided: likeness alone decided the figure in a run"
@@ -109,7 +108,7 @@ class GoldenSet:
     sha256: str
     criteria: Mapping[str, Bounds]
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Document:
         """Return the facts of the set for reports."""
         rows = len(self.criteria)
         return {"name": self.name, "version": self.version, "sha256": self.sha256, "rows": rows}
@@ -156,14 +155,14 @@ def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:
     outcomes = []
     for row_id, bounds in golden.criteria.items():
         row = scores.get(row_id)
-        failed = ["not in the run"] if row is None else list(_failed(row, bounds, report))
+        failed = ["not in the run"] if row is None else list(_failures(row, bounds, report))
         measured = row is not None and all(row.get(metric) is not None for metric in bounds)
         outcomes.append((row_id, not failed, measured, failed))
     schema = {"id": pl.String(), "passed": pl.Boolean(), "measured": pl.Boolean()}
     return pl.DataFrame(outcomes, {**schema, "failed": pl.List(pl.String())}, orient="row")
 
 
-def _failed(row: Row, bounds: Bounds, report: StoredReport) -> Iterator[str]:
+def _failures(row: Row, bounds: Bounds, report: StoredReport) -> Iterator[str]:
     """Yield a sentence for each bound that a row does not reach."""
     for metric, bound in bounds.items():
         score = row.get(metric) if metric in report.metrics else None
@@ -224,8 +223,8 @@ def gate(
     return {
         "outcome": outcome,
         "passed": outcome == PASSED,
-        "current": described(current) | {"rows": current.rows.height},
-        "baseline": described(baseline) | {"rows": baseline.rows.height} if baseline else None,
+        "current": run_facts(current) | {"rows": current.rows.height},
+        "baseline": run_facts(baseline) | {"rows": baseline.rows.height} if baseline else None,
         "golden": golden.document() if golden else None,
         "limits": {name: value for name, value in asdict(limits).items() if name != "thresholds"},
         **{name: compared[name] for name in ("rows", "excluded", "measured_otherwise")},
@@ -238,24 +237,24 @@ def _with_deciders(
 ) -> Iterator[Document]:
     """Yield the checks with their deciders; strict checks over likeness alone are undecided."""
     for check in checks:
-        by = [report.metrics[check["name"]].decided_by for report in reports]
-        decided = {**check, "decided_by": describe_deciders(by[0])}
-        strict = check["kind"] == "threshold" or (check["kind"] == "drop" and check["critical"])
-        if strict and not limits.accept_likeness and any(map(is_undecided, by)):
-            decided |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} of it"}
-        yield decided
+        deciders = [report.metrics[check["name"]].decided_by for report in reports]  # of current first
+        completed = {**check, "decided_by": describe_deciders(deciders[0])}
+        is_strict = check["kind"] == "threshold" or (check["kind"] == "drop" and check["critical"])
+        if is_strict and not limits.accept_likeness and any(map(is_undecided, deciders)):
+            completed |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} of it"}
+        yield completed
 
 
 def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Document]:
     """Yield the check "unknown" if too many rows lost their score, and the check "drop" of the means."""
     is_critical = name in limits.critical
     limit = limits.critical_drop if is_critical else limits.drop
-    about = {"name": name, "critical": is_critical, "limit": limit}
+    facts = {"name": name, "critical": is_critical, "limit": limit}
     figures = {key: metric[key] for key in _FIGURES}
     rows_before = metric["rows"] + metric["lost"]
     if metric["lost"] > limit * rows_before:
         detail = f"{metric['lost']} of {rows_before} rows that the baseline knew are unknown now"
-        yield {"kind": "unknown", **about, "outcome": FAILED, "detail": detail, **figures}
+        yield {"kind": "unknown", **facts, "outcome": FAILED, "detail": detail, **figures}
     if not metric["rows"]:
         return
     relative, low, high = metric["relative"], metric["low"], metric["high"]
@@ -263,14 +262,14 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
     between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
     detail = f"{metric['baseline']:.3f} → {metric['current']:.3f}{change}, {between}"
     outcome = PASSED
-    # from a mean of zero any loss is more than allowed
+    # from a mean of zero any loss is more than allowed; a rounding error below the limit is none
     if metric["gain"] < 0 and (relative is None or -relative >= limit - 1e-9):
         if metric["better"] is False:
             outcome, detail = FAILED, f"{detail}; more than {limit:.0%} worse, and not by chance"
         else:
             outcome = WITHIN_NOISE
             detail = f"{detail}; chance alone would do this in {metric['rows']:,} rows"
-    yield {"kind": "drop", **about, "outcome": outcome, "detail": detail, **figures}
+    yield {"kind": "drop", **facts, "outcome": outcome, "detail": detail, **figures}
 
 
 def _threshold_checks(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
@@ -292,8 +291,8 @@ def _threshold_checks(current: StoredReport, thresholds: Mapping[str, float]) ->
             if low is not None and low <= bound <= high:
                 detail += f"; the interval {low:.3f} to {high:.3f} holds both"
         figures = {"current": mean, "low": low, "high": high, "rows": measured[name]["known"]}
-        about = {"kind": "threshold", "name": name, "limit": bound}
-        yield {**about, "outcome": outcome, "detail": detail, **figures}
+        facts = {"kind": "threshold", "name": name, "limit": bound}
+        yield {**facts, "outcome": outcome, "detail": detail, **figures}
 
 
 def _golden_checks(
@@ -312,12 +311,12 @@ def _golden_checks(
     passing = rows - failing.height
     detail = f"{passing} of {rows} rows pass, {new.height} newly fail, {still} fail as before"
     outcome = FAILED if new.height else PASSED
-    judged = {name for bounds in golden.criteria.values() for name in bounds} & current.metrics.keys()
-    doubtful = sorted(name for name in judged if is_undecided(current.metrics[name].decided_by))
+    metrics = {name for bounds in golden.criteria.values() for name in bounds} & current.metrics.keys()
+    doubtful = sorted(name for name in metrics if is_undecided(current.metrics[name].decided_by))
     if doubtful and outcome == PASSED and not limits.accept_likeness:
         outcome, detail = UNDECIDED, f"{detail}; {_BY_LIKENESS} of {', '.join(doubtful)}"
-    about = {"kind": "golden", "name": golden.name, "outcome": outcome, "detail": detail}
-    yield {**about, "passing": passing, "new": new.height, "still": still}
+    facts = {"kind": "golden", "name": golden.name, "outcome": outcome, "detail": detail}
+    yield {**facts, "passing": passing, "new": new.height, "still": still}
     for row in new.head(MOST_NAMED).iter_rows(named=True):
         failed = "; ".join(row["failed"])
         yield {"kind": "golden", "name": row["id"], "outcome": FAILED, "detail": failed}

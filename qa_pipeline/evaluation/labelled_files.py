@@ -106,17 +106,17 @@ class Labelled:
     left_out: pl.DataFrame
 
 
-def labelled_files(places: Sequence[Path]) -> list[Path]:
+def labelled_files(paths: Sequence[Path]) -> list[Path]:
     """Return the named files, and the files in named folders, by name.
 
     Raises:
         InputError: a path does not exist, or a folder has no labelled files.
     """
     files: list[Path] = []
-    for place in places:
-        if not place.exists():
-            raise InputError(f"{place} does not exist; name a file or folder of labelled items")
-        files += _labelled_files_in(place) if place.is_dir() else [place]
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"{path} does not exist; name a file or folder of labelled items")
+        files += _labelled_files_in(path) if path.is_dir() else [path]
     return list(dict.fromkeys(files))
 
 
@@ -127,62 +127,62 @@ def _labelled_files_in(folder: Path) -> list[Path]:
     return files
 
 
-def read_file(path: Path, shape: type[LabelledRow], limits: Limits = LIMITS) -> Labelled:
-    """Read a file; raises `InputError` if it cannot be read as a whole, or has no usable row."""
-    return usable_rows(open_rows(path, limits, SUFFIXES, known_columns=COLUMNS).rows, shape, path)
+def read_file(path: Path, kind: type[LabelledRow], limits: Limits = LIMITS) -> Labelled:
+    """Read a file of rows of a kind; raises `InputError` if it cannot be read, or has no usable row."""
+    return usable_rows(open_rows(path, limits, SUFFIXES, known_columns=COLUMNS).rows, kind, path)
 
 
-def usable_rows(reads: Iterable[FileRow], shape: type[LabelledRow], path: Path) -> Labelled:
+def usable_rows(file_rows: Iterable[FileRow], kind: type[LabelledRow], path: Path) -> Labelled:
     """Return the usable rows of a file; other rows, and rows with an earlier id, are counted by reason.
 
     Raises:
         InputError: there is no usable row.
     """
     frames, block, ids, faults = [], list[Row](), set[str](), dict[str, Row]()
-    for index, read in enumerate(reads):
-        row = check(read.value, shape)
+    for index, file_row in enumerate(file_rows):
+        row = check(file_row.value, kind)
         if not isinstance(row, Fault):
             row["id"] = row.get("id") or str(index)
             if row["id"] in ids:
                 row = Fault("duplicate_id", f"id {row['id']!r} occurs in an earlier row")
         if isinstance(row, Fault):
             # of each reason, the first row and the number of rows
-            first = {"file": path.name, "reason": row.reason, "rows": 0, "first_row": read.number}
+            first = {"file": path.name, "reason": row.reason, "rows": 0, "first_row": file_row.number}
             faults.setdefault(row.reason, {**first, "detail": row.detail})["rows"] += 1
             continue
         ids.add(row["id"])
         block.append({"file": path.name, **row, "dataset": row.get("dataset") or path.stem})
         if len(block) == _BLOCK:
-            frames.append(pl.DataFrame(block, schema=shape.columns))
+            frames.append(pl.DataFrame(block, schema=kind.columns))
             block.clear()
     if not ids:
         problems = [f"row {fault['first_row']}: {fault['detail']}" for fault in faults.values()]
         problem = f" that can be used; {problems[0]}" if problems else "; name a file of labelled items"
         raise InputError(f"{path} has no rows{problem}")
-    frames.append(pl.DataFrame(block, schema=shape.columns))
+    frames.append(pl.DataFrame(block, schema=kind.columns))
     # in one chunk, since blocks of nested columns take several times their size
     items = pl.concat(frames, rechunk=True)
     return Labelled(items, pl.DataFrame(list(faults.values()), schema=LEFT_OUT))
 
 
-def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
+def check(values: Any, kind: type[LabelledRow]) -> Row | Fault:
     """Return a row of a kind, or its first problem as a reason code and a sentence."""
     if isinstance(values, Fault):
         return values
     if not isinstance(values, dict):
         return Fault("broken_line", f"expected an object, found {type(values).__name__}")
     try:
-        fields = shape.from_values(values)
+        fields = kind.from_values(values)
     except ValueError as error:
         return Fault("wrong_type", str(error))
     try:
-        return shape.model_validate(fields).row()
+        return kind.model_validate(fields).row()
     except ValidationError as error:
         problem = error.errors(include_url=False, include_context=False)[0]
-    path, needed = ".".join(map(str, problem["loc"])), shape.needed()
-    advice = f"; it should hold {needed[path]}" if path in needed else ""
+    field, needed = ".".join(map(str, problem["loc"])), kind.needed()
+    advice = f"; it should hold {needed[field]}" if field in needed else ""
     reasons = {"missing": "missing_field", "string_unicode": "broken_text"}
-    return Fault(reasons.get(problem["type"], "wrong_type"), f"{path}: {problem['msg']}{advice}")
+    return Fault(reasons.get(problem["type"], "wrong_type"), f"{field}: {problem['msg']}{advice}")
 
 
 def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:

@@ -46,7 +46,7 @@ class Rating(LabelledRow):
         return {"item": self.id, **self.model_dump(exclude={"id"})}
 
 
-def read_ratings(places: Sequence[Path]) -> Labelled:
+def read_ratings(paths: Sequence[Path]) -> Labelled:
     """Read ratings of files and folders. The field `id` of a file is the column `item` of `RATINGS`.
 
     Only the first rating of an item by an annotator counts; others are left out as `repeated_rating`.
@@ -54,17 +54,17 @@ def read_ratings(places: Sequence[Path]) -> Labelled:
     Raises:
         InputError: a file cannot be read as a whole, or there is no usable rating.
     """
-    files = [read_file(path, Rating) for path in labelled_files(places)]
+    files = [read_file(path, Rating) for path in labelled_files(paths)]
     rows = pl.concat([file.items for file in files])
     is_first = pl.struct("item", "annotator").is_first_distinct()
     repeated = rows.filter(~is_first).group_by("file", maintain_order=True)
-    set_aside = repeated.agg(
+    repetitions = repeated.agg(
         reason=pl.lit("repeated_rating"),
         rows=pl.len().cast(pl.Int64),
         first_row=pl.col("id").first().cast(pl.Int64) + 1,  # ids are the indices of rows
         detail=pl.format("{} rated {} again", "annotator", "item").first(),
     )
-    left_out = [*(file.left_out for file in files), set_aside.select(LEFT_OUT.names())]
+    left_out = [*(file.left_out for file in files), repetitions.select(LEFT_OUT.names())]
     return Labelled(rows.filter(is_first), pl.concat(left_out))
 
 
@@ -86,7 +86,7 @@ def rating_figures(
     ratings_by_count = pl.col("rating").value_counts(sort=True)  # of an item, the most frequent first
     items = rows.group_by("item", maintain_order=True).agg(
         ratings=pl.len().cast(pl.Int64),
-        best=ratings_by_count.first().struct.field("rating"),
+        most_frequent=ratings_by_count.first().struct.field("rating"),
         share=ratings_by_count.first().struct.field("count") / pl.len(),
     )
     reason = (
@@ -97,21 +97,21 @@ def rating_figures(
         .when(not is_used)
         .then(pl.lit("low_agreement"))
     )
-    label = pl.when(pl.col("reason").is_null()).then("best").alias("label")
-    agreed = items.with_columns(reason=reason).select("item", "ratings", label, "reason", "share")
+    label = pl.when(pl.col("reason").is_null()).then("most_frequent").alias("label")
+    consensus = items.with_columns(reason=reason).select("item", "ratings", label, "reason", "share")
     annotators = rows.group_by("annotator").agg(ratings=pl.len().cast(pl.Int64)).sort("annotator")
     figures = {
-        "items": agreed.height,
+        "items": consensus.height,
         "ratings": rows.height,
         "categories": rows["rating"].unique().sort().to_list(),
         "annotators": dict(annotators.iter_rows()),
         "kappa": kappa,
         "least_kappa": least_kappa,
         "is_used": is_used,
-        "labelled": agreed["label"].count(),
-        "set_aside": dict(agreed["reason"].drop_nulls().value_counts().sort("reason").rows()),
+        "labelled": consensus["label"].count(),
+        "set_aside": dict(consensus["reason"].drop_nulls().value_counts().sort("reason").rows()),
     }
-    return figures, agreed
+    return figures, consensus
 
 
 def fleiss_kappa(rows: pl.DataFrame) -> float | None:
@@ -123,7 +123,7 @@ def fleiss_kappa(rows: pl.DataFrame) -> float | None:
     if not compared.height:
         return None
     table = compared.pivot("rating", index="item", values="annotator", aggregate_function="len")
-    counts = table.drop("item").fill_null(0).to_numpy().astype(np.float64)
+    counts = table.drop("item").fill_null(0).to_numpy().astype(np.float64)  # a row per item
     totals = counts.sum(axis=1, keepdims=True)
     # the mean share of equal pairs among the pairs of ratings of an item
     agreement = float(((counts * (counts - 1)) / (totals * (totals - 1))).sum(axis=1).mean())

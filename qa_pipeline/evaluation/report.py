@@ -87,13 +87,13 @@ def report_document(
     """
     summaries = summarise(rows, {metric.name: metric.range for metric in metrics})
     for metric in metrics:
-        by = counts.decided_by.get(metric.name, Counter())
+        deciders = counts.decided_by.get(metric.name, Counter())
         summaries["metrics"][metric.name] |= {
             "version": metric.version,
             "direction": metric.direction,
             "range": list(metric.range),
             "meaning": metric.meaning,
-            "decided_by": dict(sorted(by.items(), key=lambda item: (-item[1], item[0]))),
+            "decided_by": dict(sorted(deciders.items(), key=lambda item: (-item[1], item[0]))),
             "missing": dict(counts.missing.get(metric.name, {})),
         }
     verdicts = statements.group_by("verdict").len().sort("verdict")
@@ -138,7 +138,7 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, directio
     return joined.sort(name, "against", "index", descending=[direction == "lower", True, False])
 
 
-def what_to_know(document: Document) -> list[str]:
+def cautions(document: Document) -> list[str]:
     """Return cautions about the figures, the most important first."""
     notes, metrics = [], document["metrics"]
     deciders = {name: metric["decided_by"] for name, metric in metrics.items()}
@@ -146,8 +146,8 @@ def what_to_know(document: Document) -> list[str]:
         doubtful = [
             name for name, steps in deciders.items() if metrics[name]["known"] and is_undecided(steps)
         ]
-        rest = f" Not decided: {first_names(doubtful, _MOST_LISTED)}." if doubtful else ""
-        notes.append(f"No model decided anything here: rules, likeness and arithmetic did.{rest}")
+        undecided = f" Not decided: {first_names(doubtful, _MOST_LISTED)}." if doubtful else ""
+        notes.append(f"No model decided anything here: rules, likeness and arithmetic did.{undecided}")
     count, groups = document["total_queries"], document["groups"]
     if groups < 2:
         notes.append("All rows are about one document: nothing is known of how another would do.")
@@ -166,8 +166,8 @@ def what_to_know(document: Document) -> list[str]:
         why = ", ".join(f"{reason.replace('_', ' ')} {rows:,}" for reason, rows in sorted(unsplit.items()))
         answers = plural(sum(unsplit.values()), "answer")
         notes.append(f"The model failed to split {answers} into statements ({why}).")
-    known = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
-    if rare := [f"{name} ({values:,})" for name, values in known.items() if values < MOSTLY * count]:
+    known_rows = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
+    if rare := [f"{name} ({rows:,})" for name, rows in known_rows.items() if rows < MOSTLY * count]:
         listed = first_names(rare, _MOST_LISTED)
         notes.append(f"Known of less than half of the {plural(count, 'row')}: {listed}.")
     if mostly := [
@@ -193,12 +193,12 @@ def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
 
 def _why_unknown(metric: Document) -> str:
     """Return the input that all unknown rows lack, or else every missing input."""
-    every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
-    missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
+    in_all_rows = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
+    missing = {name: metric["missing"][name] for name in in_all_rows[:1]} or metric["missing"]
     why = [f"{plural(count, 'row')} without {words(name)}" for name, count in missing.items()]
-    rest = metric["unknown"] - sum(missing.values())
-    if rest > 0:
-        why.append(f"{plural(rest, 'row')} with an undecided statement or passage, or nothing to count")
+    others = metric["unknown"] - sum(missing.values())
+    if others > 0:
+        why.append(f"{plural(others, 'row')} with an undecided statement or passage, or nothing to count")
     return "; ".join(why)
 
 
@@ -220,7 +220,7 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
     return render_markdown(
         "evaluation/report.md.j2",
         document=document,
-        notes=what_to_know(document),
+        notes=cautions(document),
         measured={key: metric for key, metric in metrics.items() if metric["known"]},
         unknown=reasons(metrics),
         name=name,
@@ -245,7 +245,7 @@ def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFram
     return render_page(
         "evaluation/report_page.html.j2",
         document=document,
-        notes=what_to_know(document),
+        notes=cautions(document),
         headline=headline,
         name=name,
         unknown=reasons(document["metrics"]),

@@ -40,52 +40,52 @@ def dataset_sha256(rows: pl.DataFrame) -> str:
     Answers, contexts and citations are excluded, so that two systems can be compared on the same questions.
     """
     # a reference already says if the question must be refused
-    refuse = pl.when(pl.col("reference").is_null()).then("must_refuse").alias("must_refuse")
+    must_refuse = pl.when(pl.col("reference").is_null()).then("must_refuse").alias("must_refuse")
     digests = {
         row["id"]: hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest()
-        for row in rows.select(*_INPUT_COLUMNS, refuse).iter_rows(named=True)
+        for row in rows.select(*_INPUT_COLUMNS, must_refuse).iter_rows(named=True)
     }
     return hashlib.sha256(b"".join(digests[row_id] for row_id in sorted(digests))).hexdigest()
 
 
 @contextmanager
-def new_report(place: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Yield a new folder that is renamed to `place` at the end of the block, or deleted if it fails.
+def new_report(target: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Yield a new folder that is renamed to `target` at the end of the block, or deleted if it fails.
 
     Raises:
-        InputError: `place` is not empty and not a report, or is a report and `replace` is False.
+        InputError: `target` is not empty and not a report, or is a report and `replace` is False.
         StorageError: it cannot be written; an earlier report is unchanged.
     """
-    prepare_folder(place.parent)
-    _check_place(place, replace=replace)
+    prepare_folder(target.parent)
+    _check_target(target, replace=replace)
     try:
-        with TemporaryDirectory(prefix=".", suffix=".tmp", dir=place.parent) as work:
+        with TemporaryDirectory(prefix=".", suffix=".tmp", dir=target.parent) as work:
             new = Path(work) / "new"
             new.mkdir()
             yield new
-            _check_place(place, replace=replace)
-            if place.is_dir():
-                place.rename(Path(work) / "old")
-            new.rename(place)
+            _check_target(target, replace=replace)
+            if target.is_dir():
+                target.rename(Path(work) / "old")
+            new.rename(target)
     except OSError as error:
         raise StorageError(
-            f"cannot write {place}: {error.strerror or error}; free space or rights, then run again"
+            f"cannot write {target}: {error.strerror or error}; free space or rights, then run again"
         ) from error
 
 
-def _check_place(place: Path, *, replace: bool) -> None:
+def _check_target(target: Path, *, replace: bool) -> None:
     """Refuse a path with other content than a report, or with a report that may not be replaced."""
-    if not place.exists() and not place.is_symlink():
+    if not target.exists() and not target.is_symlink():
         return
-    if not place.is_dir() or place.is_symlink():
-        raise InputError(f"{place} is a file, not a folder; name another folder")
-    if not any(place.iterdir()):
+    if not target.is_dir() or target.is_symlink():
+        raise InputError(f"{target} is a file, not a folder; name another folder")
+    if not any(target.iterdir()):
         return
     names = {REPORT, MARKDOWN, PAGE, ROWS, "statements.parquet"}
-    if not {REPORT} <= {file.name for file in place.iterdir()} <= names:
-        raise InputError(f"{place} contains files that are not part of a report; name another folder")
+    if not {REPORT} <= {file.name for file in target.iterdir()} <= names:
+        raise InputError(f"{target} contains files that are not part of a report; name another folder")
     if not replace:
-        raise InputError(f"{place} already contains a report; name another folder, or add --replace")
+        raise InputError(f"{target} already contains a report; name another folder, or add --replace")
 
 
 def write_report(
@@ -124,6 +124,8 @@ class MetricFacts(BaseModel):
 
 
 class _StoredDocument(BaseModel):
+    """The fields of `report.json` that comparisons and gates need."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     format: Literal[1]
@@ -190,7 +192,9 @@ def _rows(content: bytes, metrics: Mapping[str, MetricFacts]) -> pl.DataFrame:
             raise InputError(f"the column {name} must have a text in each row; {_REMEDY}")
     if not rows.height:
         raise InputError("has no rows: nothing was evaluated")
-    twice = rows.filter(pl.col("id").is_duplicated())
-    if twice.height:
-        raise InputError(f"the id {twice['id'][0]!r} occurs twice; give each row of the data set its own id")
+    repeated = rows.filter(pl.col("id").is_duplicated())
+    if repeated.height:
+        raise InputError(
+            f"the id {repeated['id'][0]!r} occurs twice; give each row of the data set its own id"
+        )
     return rows.select("id", "group", *known_scores(rows, metrics))

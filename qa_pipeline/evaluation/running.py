@@ -14,8 +14,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.answered_questions import RagRow
 from qa_pipeline.evaluation.labelled_files import usable_rows
-from qa_pipeline.evaluation.metrics.base import Metric, add_signals
-from qa_pipeline.evaluation.metrics.means import Means, Row
+from qa_pipeline.evaluation.metrics.base import Means, Metric, Row, add_signals
 from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.tree import Settings
@@ -38,6 +37,7 @@ STATEMENTS = pl.Schema(
 LAW_ROWS = 100
 """Rows on which the laws are checked; each is evaluated four times."""
 _DIGITS = 9
+"""Decimals to which values are compared; sums in another order differ further on."""
 
 
 def with_claims_split_by(
@@ -65,11 +65,11 @@ class Counts:
     def add(self, metric: Metric, rows: Sequence[Row], values: pl.Series) -> None:
         """Count a block of rows of one metric."""
         missing = self.missing.setdefault(metric.name, Counter())
-        by = self.decided_by.setdefault(metric.name, Counter())
+        deciders = self.decided_by.setdefault(metric.name, Counter())
         for row, value in zip(rows, values, strict=True):
             missing.update(metric.lacking(row))
             if value is not None:
-                by.update(metric.deciders(row))
+                deciders.update(metric.deciders(row))
         for k in CUTOFFS:
             if metric.name == f"f1_at_{k}":  # micro F1 accompanies the mean of the rows
                 for row in rows:
@@ -134,6 +134,7 @@ def count_unsplit(rows: pl.DataFrame, means: Means) -> dict[str, int]:
 
 
 def _statements(rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the statements of evaluated rows (`STATEMENTS`)."""
     for row in rows:
         for statement in row.get("statements") or ():
             context = statement["context"]
@@ -154,9 +155,10 @@ def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], means
     """
     rows = rows.head(LAW_ROWS)
     outcomes = _outcomes(rows, metrics, means)
-    reads = (FileRow(number, row) for number, row in enumerate(rows.iter_rows(named=True), start=1))
-    reread = usable_rows(reads, RagRow, Path("rows")).items
+    file_rows = (FileRow(number, row) for number, row in enumerate(rows.iter_rows(named=True), start=1))
+    reread = usable_rows(file_rows, RagRow, Path("rows")).items
     odd, even = (_outcomes(part, metrics, means) for part in (rows[1::2], rows[::2]))
+    # the outcomes of both parts in the order of the rows
     composed = [(odd if index % 2 else even)[index // 2] for index in range(rows.height)]
     verified_first = rows.rows(named=True)
     for row in verified_first:

@@ -36,6 +36,7 @@ _FAMILIES = {
     "llm": "model",
     "person": "people",
 }
+"""The kind of each deciding step; other steps are kinds of their own."""
 
 
 def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:

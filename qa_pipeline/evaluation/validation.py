@@ -60,11 +60,10 @@ def measure_validation(
     counted_verifier, counted_judge = (
         None if model is None else CountedModel(model, resources.counter) for model in (verifier, judge)
     )
+    texts = items.select("answer", "context", "language", "question").iter_rows()
     statements = [
         Statement(answer, tuple(context), language, question or "")
-        for answer, context, language, question in items.select(
-            "answer", "context", "language", "question"
-        ).iter_rows()
+        for answer, context, language, question in texts
     ]
     labels = [label == 1 for label in items["label"]]
     verified = _verified(statements, resources, counted_verifier)
@@ -73,6 +72,7 @@ def measure_validation(
     passed = [all(verdict is True for verdict in verdicts) for verdicts in zip(*decisions, strict=True)]
     passed_labels = [label for label, is_passed in zip(labels, passed, strict=True) if is_passed]
     without_validation, with_validation = _rate(labels), _rate(passed_labels)
+    # share of the hallucinations that pass
     remaining = quotient(with_validation["rate"], without_validation["rate"] or 0)
     drafting = sum(_tokens_of_drafting(statement, resources) for statement in statements)
     validating = sum(model.tokens for model in (counted_verifier, counted_judge) if model is not None)
@@ -113,7 +113,7 @@ def agreement(verdicts: Verdicts, labels: Sequence[bool]) -> Document:
         "undecided": len(labels) - len(pairs),
     }
     total = len(pairs)
-    equal = quotient(counts["right_accepted"] + counts["wrong_rejected"], total)
+    equal = quotient(counts["right_accepted"] + counts["wrong_rejected"], total)  # share of equal verdicts
     accepted = counts["right_accepted"] + counts["wrong_accepted"]
     right = counts["right_accepted"] + counts["right_rejected"]
     by_chance = quotient(accepted * right + (total - accepted) * (total - right), total**2)

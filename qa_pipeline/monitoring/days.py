@@ -1,24 +1,126 @@
-"""Scores of production, a Parquet file for each day: computed from its logs, and read as a series.
+"""Days of production: the logs of answered requests, and their scores as a Parquet file for each day.
 
-Texts stay in the logs: a scored row has only an id, a time, numbers and the steps that decided them.
+An `Observer` writes logs as JSON lines; logs of other services may use any names that evaluation knows.
+Unusable lines are counted. Texts stay in the logs: a scored row has only an id, a time, numbers and the steps
+that decided them.
 """
 
+import hashlib
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
+from pydantic import TypeAdapter, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.answered_questions import RAG_ROWS
-from qa_pipeline.evaluation.labelled_files import Labelled
+from qa_pipeline.evaluation.answered_questions import RAG_ROWS, RagRow
+from qa_pipeline.evaluation.labelled_files import LEFT_OUT, LIMITS, Labelled, Row, check
 from qa_pipeline.models.encoder import Embedder
-from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.services import ERRORS
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import readable, write_frame
+from qa_pipeline.storage.row_files import Fault, FileRow, Limits, json_lines
+
+LOGGED = pl.Schema({**RAG_ROWS, "time": pl.Datetime("us", "UTC"), "model": pl.String(), "error": pl.String()})
+"""A row for each request; of a failed request only id, time, model and error are known."""
+_TIME = TypeAdapter(datetime)
+"""Parses ISO 8601, and seconds or milliseconds since 1970."""
+
+
+class Logs:
+    """A folder of logs with a sub-folder of JSON lines for each UTC day.
+
+    Raises:
+        InputError: the folder does not exist.
+    """
+
+    def __init__(self, folder: Path | None, limits: Limits = LIMITS) -> None:
+        if folder is None or not folder.is_dir():
+            raise InputError(f"{folder} is not a folder; name a folder of logs (monitoring.logs)")
+        self._folder = folder
+        self._limits = limits
+
+    def days(self) -> list[date]:
+        """Return the days with a sub-folder, sorted; raises `InputError` without any."""
+        names = pl.Series([entry.name for entry in self._folder.iterdir() if entry.is_dir()], dtype=pl.String)
+        days = names.str.to_date("%Y-%m-%d", strict=False).drop_nulls().sort().to_list()
+        if not days:
+            raise InputError(
+                f"{self._folder} has no logs of any day; name the folder that an Observer writes to"
+            )
+        return days
+
+    def read(self, day: date) -> Labelled:
+        """Return the requests of a day (`LOGGED`) and the omitted lines; empty without a file."""
+        rows: dict[str, Row] = {}
+        faults: dict[tuple[str, str], Row] = {}
+
+        def leave_out(file: str, number: int, fault: Fault) -> None:
+            """Count an omitted line by file and reason; the first is named."""
+            first = {"file": file, "reason": fault.reason, "first_row": number, "detail": fault.detail}
+            faults.setdefault((file, fault.reason), {**first, "rows": 0})["rows"] += 1
+
+        for file in self._files(day):
+            name = str(_plain(file.name))
+            try:
+                for line in json_lines(file, self._limits):
+                    row = _request(line)
+                    if not isinstance(row, Fault) and row["id"] in rows:
+                        row = Fault("duplicate_id", f"id {row['id'][:80]!r} occurs in an earlier row")
+                    if isinstance(row, Fault):
+                        leave_out(name, line.number, row)
+                    else:
+                        rows[row["id"]] = row
+            except InputError as error:
+                leave_out(name, 1, Fault("unreadable_file", str(_plain(error))))
+        left_out = pl.DataFrame(list(faults.values()), schema=LEFT_OUT)
+        return Labelled(pl.DataFrame(list(rows.values()), schema=LOGGED), left_out)
+
+    def has_news(self, day: date, scores: Path) -> bool:
+        """Return True if a file of the day is newer than its scores."""
+        if not scores.is_file():
+            return True
+        return any(file.stat().st_mtime_ns > scores.stat().st_mtime_ns for file in self._files(day))
+
+    def _files(self, day: date) -> list[Path]:
+        return sorted((self._folder / day.isoformat()).glob("*.jsonl"))
+
+
+def _request(line: FileRow) -> Row | Fault:
+    """Return a line as a row of `LOGGED`; without an id its hash is used."""
+    values = line.value
+    if not isinstance(values, dict):
+        return check(values, RagRow)
+    fields = RagRow.from_values(values)
+    row_id = _plain(fields.get("id")) if isinstance(fields.get("id"), str | int) else ""
+    row: Row = {
+        "id": row_id or hashlib.sha256(line.written).hexdigest()[:32],
+        "time": _moment(values.get("time")),
+        "model": _plain(values.get("model")),
+        "error": _plain(values.get("error") or None),
+    }
+    # a failed request may lack question and answer
+    answered = {} if row["error"] else check(fields | {"id": row["id"]}, RagRow)
+    return answered if isinstance(answered, Fault) else row | answered
+
+
+def _plain(value: Any) -> str | None:
+    """Return a value as text without lone surrogates."""
+    return None if value is None else str(value).encode("utf-8", "replace").decode()
+
+
+def _moment(value: Any) -> datetime | None:
+    """Return the time of ISO 8601, or of seconds or milliseconds since 1970; UTC without a zone."""
+    try:
+        moment = _TIME.validate_python(value)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValidationError, OverflowError):
+        return None
+
 
 DECIDED_BY = "_decided_by"
 """Suffix of the columns with the deciding steps of a metric."""
@@ -34,8 +136,6 @@ BASE = pl.Schema(
     }
 )
 """Columns of every scored row, before the metrics. `errors` is 1 for a failed request."""
-
-
 METRICS = ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance")
 """Metrics of each logged answer, computed without a language model."""
 
@@ -43,7 +143,7 @@ METRICS = ("faithfulness", "grounding", "hallucination", "context_precision", "a
 def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score:
     """Return a function that scores rows by `METRICS` with the local steps."""
     # heavy, and only scoring needs them
-    from qa_pipeline.evaluation.metrics.means import Means
+    from qa_pipeline.evaluation.metrics.base import Means
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.running import evaluate, with_claims_split_by
 
@@ -52,13 +152,13 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
 
     def score(rows: pl.DataFrame) -> pl.DataFrame:
         evaluated, values = evaluate(rows, metrics, means)
-        steps = [
+        deciders = [
             pl.Series(
                 f"{metric.name}{DECIDED_BY}", list(map(metric.deciders, evaluated)), pl.List(pl.String())
             )
             for metric in metrics
         ]
-        return values.hstack(steps)
+        return values.hstack(deciders)
 
     return score
 
@@ -72,8 +172,8 @@ def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
         StorageError: the scores cannot be written; an earlier file is unchanged.
     """
     log = logs.read(day)
-    failed = pl.col("error").is_not_null().cast(pl.Float64())
-    rows = log.items.select("id", pl.lit(day).alias("day"), "time", "model", failed.alias(ERRORS))
+    is_failed = pl.col("error").is_not_null().cast(pl.Float64())
+    rows = log.items.select("id", pl.lit(day).alias("day"), "time", "model", is_failed.alias(ERRORS))
     answered = log.items.filter(pl.col("error").is_null())
     if answered.height:
         scores = _finite(score(answered.select(RAG_ROWS.names())))
@@ -119,8 +219,8 @@ def metrics_of(rows: pl.DataFrame) -> list[str]:
 
 def decisions_of(rows: pl.DataFrame, metric: str) -> dict[str, int]:
     """Count the deciding steps of the known scores of a metric; empty for arithmetic."""
-    steps = f"{metric}{DECIDED_BY}"
-    if steps not in rows.columns:
+    column = f"{metric}{DECIDED_BY}"
+    if column not in rows.columns:
         return {}
-    decided = rows.filter(pl.col(metric).is_not_null())[steps].explode().drop_nulls()
-    return dict(decided.value_counts().sort(steps).iter_rows())
+    steps = rows.filter(pl.col(metric).is_not_null())[column].explode().drop_nulls()
+    return dict(steps.value_counts().sort(column).iter_rows())

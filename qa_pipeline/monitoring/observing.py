@@ -15,7 +15,9 @@ from typing import Any
 
 CONTEXT_FIELDS = ("text", "document", "rank", "score")
 Context = str | Mapping[str, Any]
+"""A passage: its text, or a mapping of `CONTEXT_FIELDS`."""
 Redact = Callable[[str], str]
+"""Removes personal data from a text."""
 _LONGEST_LINE = 1_000_000
 """Bytes of a line; longer lines would be omitted when logs are read."""
 _LOG = logging.getLogger("qa_pipeline.monitoring")

@@ -13,7 +13,9 @@ from qa_pipeline.verification.splitting import Claim, split_claims, with_referen
 from qa_pipeline.verification.verify import Means, Statement, verify
 
 WITHDRAWN = "withdrawn"
+"""The verdict on an early statement that the whole answer does not have."""
 _ENDINGS = frozenset(".!?…:\n")
+"""Characters that may end a sentence."""
 MOST_EARLY = 20_000
 """Characters of an answer that are judged early; later statements are judged at its end."""
 
@@ -50,22 +52,23 @@ def stream_verdicts(
     Together they are the verdicts of `judge_answer` on the whole answer. The question helps to understand
     statements of a few words.
     """
-    about = Statement("", tuple(contexts), language, question)
+    without_answer = Statement("", tuple(contexts), language, question)
     answer = ""
-    judged = 0  # the end of the last judged statement
-    reported: dict[tuple[int, int], Verdict] = {}
+    judged_end = 0  # of the last judged statement
+    reported: dict[tuple[int, int], Verdict] = {}  # by start and end
     for part in parts:
         first = max(len(answer), 1)
         answer += part
+        # each end of a word is tried in turn, so that the division into parts has no effect
         for end in range(first, min(len(answer), MOST_EARLY)):
             is_word_end = answer[end].isspace() and not answer[end - 1].isspace()
-            claims = _ended_claims(answer[:end], judged, language) if is_word_end else []
+            claims = _ended_claims(answer[:end], judged_end, language) if is_word_end else []
             for claim in claims:
-                judged = claim.end
-                for verdict in judge_answer(replace(about, text=answer[:end]), resources, claim):
+                judged_end = claim.end
+                for verdict in judge_answer(replace(without_answer, text=answer[:end]), resources, claim):
                     reported[verdict.start, verdict.end] = verdict
                     yield verdict
-    verdicts = judge_answer(replace(about, text=answer), resources)
+    verdicts = judge_answer(replace(without_answer, text=answer), resources)
     final = {(verdict.start, verdict.end): verdict for verdict in verdicts}
     for span in sorted({*reported, *final}):
         early, late = reported.get(span), final.get(span)
@@ -75,16 +78,16 @@ def stream_verdicts(
             yield late
 
 
-def _ended_claims(text: str, judged: int, language: str) -> list[Claim]:
-    """Return the statements after `judged`, except those of the last sentence."""
-    if not _ENDINGS & set(text[judged:]):
+def _ended_claims(text: str, judged_end: int, language: str) -> list[Claim]:
+    """Return the statements from `judged_end`, except those of the last sentence, which may go on."""
+    if not _ENDINGS & set(text[judged_end:]):  # saves splitting the text after each word
         return []
     sentences = split_sentences(text, language)
     if len(sentences) < 2:
         return []
     ended = text[: sentences[-1][0]]
     claims = with_references(split_claims(ended, language), ended)
-    return [claim for claim in claims if claim.start >= judged]
+    return [claim for claim in claims if claim.start >= judged_end]
 
 
 def judge_answer(

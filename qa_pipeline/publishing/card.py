@@ -33,6 +33,7 @@ _FACT_VALUES = {name: pl.col(name) for name in _COLUMNS} | {
 }  # fmt: skip
 """Expressions whose values are counted per row, by name."""
 LENGTHS = ("words of the question", "words of the answer", "characters of the messages")
+"""The facts that are numbers; the card shows their quantiles."""
 QUANTILES = {"least": 0.0, "median": 0.5, "95 %": 0.95, "most": 1.0}
 _MAKERS = (
     ("questions", "questions", "model", "prompt_hash"),
@@ -60,8 +61,8 @@ class CardFacts:
     def add(self, tables: Mapping[str, pl.DataFrame], rows: pl.DataFrame, sources: pl.DataFrame) -> None:
         """Count the tables of a batch, its released rows, and its documents."""
         for name, value in _FACT_VALUES.items():
-            is_released = set(value.meta.root_names()) <= {*rows.columns}  # a release omits empty columns
-            if is_released:
+            columns = set(value.meta.root_names())  # that the expression reads
+            if columns <= {*rows.columns}:  # a release omits empty columns
                 self._values[name].update(dict(rows.group_by(value.alias("value")).len().iter_rows()))
         self._licences.update(sources["licence"].fill_null("unknown"))
         system = pl.col("messages").list.first().struct.field("content")
@@ -72,12 +73,13 @@ class CardFacts:
             self._counts["masked"][kind, "documents"] += documents
             self._counts["masked"][kind, "count"] += matches
         for role, table, model, prompt in _MAKERS:
-            made_by = pl.col(model) if isinstance(model, str) else model
-            prompted = pl.lit(None, pl.String()) if prompt is None else pl.col(prompt)
-            done = tables[table].select(role=pl.lit(role), model=made_by, prompt=prompted)
-            self._count("made_by", done.drop_nulls("model"), "role", "model", "prompt")
+            model_name = pl.col(model) if isinstance(model, str) else model
+            prompt_hash = pl.lit(None, pl.String()) if prompt is None else pl.col(prompt)
+            made = tables[table].select(role=pl.lit(role), model=model_name, prompt=prompt_hash)
+            self._count("made_by", made.drop_nulls("model"), "role", "model", "prompt")
 
     def _count(self, name: str, frame: pl.DataFrame, *keys: str) -> None:
+        """Add the number of rows of a frame for each combination of these columns."""
         for *key, count in frame.group_by(keys).len().iter_rows():
             self._counts[name][tuple(key)] += count
 
@@ -101,12 +103,14 @@ class CardFacts:
         }
 
     def _lines(self, name: str, *keys: str) -> list[dict[str, Any]]:
+        """Return counts as objects, such as {"kind": "email", "what": "documents", "count": 2}."""
         counted = sorted(self._counts[name].items(), key=lambda item: [str(part) for part in item[0]])
         return [{**dict(zip(keys, key, strict=True)), "count": count} for key, count in counted]
 
 
 def _quantiles(counts: Counter[int]) -> dict[str, int]:
     """Return the quantiles of numbers, given the frequency of each."""
+    # the rank of a quantile among all numbers finds the number itself by cumulative frequency
     frame = pl.DataFrame({"length": [*counts], "rows": [*counts.values()]}).sort("length")
     cumulative = frame["rows"].cum_sum()
     ranks = {name: 1 + round(level * (counts.total() - 1)) for name, level in QUANTILES.items()}
@@ -124,7 +128,7 @@ _LICENCES = frozenset(
     )
 )  # fmt: skip
 """Licence names that the hub accepts."""
-_VALUES = {
+_TITLES = {
     "language": "language",
     "question_type": "type of question",
     "coverage": "coverage of the question",
@@ -132,7 +136,9 @@ _VALUES = {
     "origin": "origin",
     "decided_by": "decided by",
 }
-_ANSWERED = {"none": "none (a verified refusal)"}
+"""Columns whose values the card counts, with their titles."""
+_EXPLAINED = {"none": "none (a verified refusal)"}
+"""Values that the card explains."""
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
@@ -152,10 +158,11 @@ def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
 def data_card(manifest: Manifest) -> str:
     """Return the card as Markdown; the manifest's entry for the card itself is ignored."""
     facts = manifest.facts
-    makers = {
+    models_by_role = {
         role: {maker["model"] for maker in facts["made_by"] if maker["role"] == role}
         for role in ("answers", "verified by a model", "judged")
     }
+    checkers = models_by_role["verified by a model"] | models_by_role["judged"]
     decided_by = facts["values"]["decided_by"]  # rows by steps, such as "llm and quotation"
     return render_markdown(
         "publishing/card.md.j2",
@@ -170,7 +177,7 @@ def data_card(manifest: Manifest) -> str:
         quantiles=["", *QUANTILES],
         most=_MOST_VALUES,
         is_fake=any(is_fake(maker["model"]) for maker in facts["made_by"]),
-        checks_itself=bool(makers["answers"] & (makers["verified by a model"] | makers["judged"])),
+        checks_itself=bool(models_by_role["answers"] & checkers),
         by_model=sum(rows for steps, rows in decided_by.items() if "llm" in steps.split(" and ")),
         is_similarity_only=any("similarity_only" in steps for steps in decided_by),
         similarity_only=SIMILARITY_ONLY,
@@ -196,6 +203,7 @@ def _front_matter(manifest: Manifest) -> str:
 
 
 def _splits(manifest: Manifest) -> Iterator[Sequence[Any]]:
+    """Yield name, rows, share of all rows and file size of each split."""
     total = sum(manifest.splits.values())
     for name, count in ranked(manifest.splits):
         yield name, count, share(count, total), _megabytes(manifest.files[f"{DATA}/{name}.parquet"])
@@ -206,10 +214,13 @@ def _megabytes(file: File) -> str:
 
 
 def _values(facts: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
-    """Yield the most frequent values of each column, and the sum of the others."""
-    for name, title in _VALUES.items():
+    """Yield the most frequent values of each column, and the sum of the others.
+
+    A line is title, value, count and share; only the first line of a column has its title.
+    """
+    for name, title in _TITLES.items():
         values = ranked(facts["values"].get(name, {}))
-        lines = [(_ANSWERED.get(value, value), count) for value, count in values[:_MOST_VALUES]]
+        lines = [(_EXPLAINED.get(value, value), count) for value, count in values[:_MOST_VALUES]]
         if others := values[_MOST_VALUES:]:
             lines.append((f"{len(others)} more", sum(count for _, count in others)))
         for index, (value, count) in enumerate(lines):

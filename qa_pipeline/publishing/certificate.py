@@ -25,6 +25,8 @@ _COLUMNS = ("pair_id", "batch", "split", "language", "question_type", "question"
 
 
 class _Line(BaseModel):
+    """A row of a sample with its label."""
+
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     pair_id: str = Field(min_length=1)
@@ -88,7 +90,7 @@ def certify(release: Path, file: Path) -> Certificate:
             f"{file}: {len(missing)} of the {len(drawn)} rows that its seed draws from {release} have no "
             f"label, and {len(labels.keys() - {*drawn})} others have; label a sample of this release"
         )
-    counts = Counter(labels[pair_id] for pair_id in drawn)
+    counts = Counter(labels[pair_id] for pair_id in drawn)  # rows by label
     wrong, unsure = counts["wrong"], counts["unsure"]
     bounds = binomtest(wrong + unsure, len(drawn), alternative="less").proportion_ci(CONFIDENCE, "exact")
     rows = sum(read_manifest(release).splits.values())
@@ -99,13 +101,13 @@ def _labels(lines: Iterable[_Line], file: Path) -> dict[str, str | None]:
     """Return the label of each row, or None; repeated rows must agree."""
     labels: dict[str, str | None] = {}
     for line in lines:
-        before = labels.get(line.pair_id)
-        if before and line.label and before != line.label:
+        earlier = labels.get(line.pair_id)
+        if earlier and line.label and earlier != line.label:
             raise InputError(
-                f"{file} has two labels of row {line.pair_id}: {before} and {line.label}; agree on a label "
+                f"{file} has two labels of row {line.pair_id}: {earlier} and {line.label}; agree on a label "
                 "and keep it once"
             )
-        labels[line.pair_id] = line.label or before
+        labels[line.pair_id] = line.label or earlier
     return labels
 
 
@@ -116,9 +118,9 @@ def _lines(file: Path) -> list[_Line]:
         try:
             lines.append(_Line.model_validate(row.value))
         except ValidationError as error:
-            wrong = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
+            fields = ", ".join(str(problem["loc"][0]) for problem in error.errors() if problem["loc"])
             raise InputError(
-                f"{file}, line {row.number}: {wrong or 'it'} cannot be used; wanted is a line of qa-pipeline "
-                f"audit --rows whose label is {', '.join(LABELS)} or null"
+                f"{file}, line {row.number}: {fields or 'it'} cannot be used; wanted is a line of "
+                f"qa-pipeline audit --rows whose label is {', '.join(LABELS)} or null"
             ) from error
     return lines

@@ -196,7 +196,7 @@ def release_folder(path: Path) -> Path:
 
 
 @contextmanager
-def alone(releases: Path) -> Iterator[None]:
+def publisher_lock(releases: Path) -> Iterator[None]:
     """Lock the releases against other publishers, after clearing up an interrupted publication.
 
     Raises:

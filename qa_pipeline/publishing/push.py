@@ -32,6 +32,7 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
     """
     try:
         location = location_of(target)
+        # the hub has no folder of releases: a tag of a single repository is a release
         releases = None if location.startswith("hf://") else output_folder(location)
     except ValueError as error:
         raise InputError(f"the target {target.partition('://')[0]}://… cannot be used: {error}") from None
@@ -41,7 +42,7 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
         if problems := release_problems(copy):
             raise ReleaseError(f"{folder} fails its own checks, so nothing was sent: {problems[0]}")
         try:
-            return _to_hub(copy, location) if releases is None else _to_folder(copy, releases)
+            return _upload_to_hub(copy, location) if releases is None else _copy_to_folder(copy, releases)
         except QAPipelineError:
             raise
         except Exception as error:
@@ -52,7 +53,7 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
             ) from error
 
 
-def _to_folder(folder: Path, releases: Path) -> tuple[str, bool]:
+def _copy_to_folder(folder: Path, releases: Path) -> tuple[str, bool]:
     """Copy a release into a folder of releases, unless it is there already."""
     version = read_manifest(folder).version
     target = releases / str(version)
@@ -72,7 +73,7 @@ def _to_folder(folder: Path, releases: Path) -> tuple[str, bool]:
     return str(target), is_new
 
 
-def _to_hub(folder: Path, location: str) -> tuple[str, bool]:
+def _upload_to_hub(folder: Path, location: str) -> tuple[str, bool]:
     """Upload all files in a single commit with a tag; a new repository is private."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -82,25 +83,25 @@ def _to_hub(folder: Path, location: str) -> tuple[str, bool]:
         raise InputError("set HF_TOKEN to a token of the hub with write access")
     disable_progress_bars()
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token)
-    options: dict[str, Any] = {"repo_id": location.removeprefix(HUB), "repo_type": "dataset"}
-    api.create_repo(**options, private=True, exist_ok=True)
+    repository: dict[str, Any] = {"repo_id": location.removeprefix(HUB), "repo_type": "dataset"}
+    api.create_repo(**repository, private=True, exist_ok=True)
     version = read_manifest(folder).version
-    refs = api.list_repo_refs(**options)
+    refs = api.list_repo_refs(**repository)
     newest = max((int(tag.name[1:]) for tag in refs.tags if re.fullmatch(r"v\d+", tag.name)), default=0)
     if newest > version:
         raise ReleaseError(f"{location} has release {newest}, which this older one would hide")
     if newest < version:
-        files = {*api.list_repo_files(**options)} - {".gitattributes"}
+        files = {*api.list_repo_files(**repository)} - {".gitattributes"}
         if files and MANIFEST not in files:
             raise ReleaseError(
                 f"{location} contains files that are not part of a release; push to another name"
             )
         api.upload_folder(
-            **options,
+            **repository,
             folder_path=folder,
             delete_patterns="*",
             parent_commit=next((ref.target_commit for ref in refs.branches if ref.name == "main"), None),
             commit_message=f"Release {version}",
         )
-        api.create_tag(**options, tag=f"v{version}")
+        api.create_tag(**repository, tag=f"v{version}")
     return f"{location}@v{version}", newest < version

@@ -17,6 +17,7 @@ from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.publishing import rows, splits
 from qa_pipeline.publishing.card import CardFacts, write_manifest
 from qa_pipeline.publishing.manifest import (
     DATA,
@@ -26,24 +27,12 @@ from qa_pipeline.publishing.manifest import (
     SOURCES,
     SPLIT_KEYS,
     Manifest,
-    alone,
     file_of,
     highest_version,
     point_to,
-)
-from qa_pipeline.publishing.rows import (
-    LEFT_OUT_SCHEMA,
-    PREFERENCE,
-    SOURCE_SCHEMA,
-    candidate_rows,
-    documents_of,
-    finished_rows,
-    released_table,
-    trainer_lines,
-    with_worse_drafts,
+    publisher_lock,
 )
 from qa_pipeline.publishing.selection import Candidates, Selection, gather, read_earlier_release, select_rows
-from qa_pipeline.publishing.splits import SplitMap, codes, new_documents, shortcomings
 from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import prepare_folder, publish_folder, work_folder
@@ -70,7 +59,7 @@ def publish_release(resources: Resources) -> Release:
     """
     releases = resources.layout.releases
     prepare_folder(releases)
-    with alone(releases):
+    with publisher_lock(releases):
         try:
             with work_folder(releases) as folder:
                 return _publish(resources, folder)
@@ -89,33 +78,33 @@ def _publish(resources: Resources, folder: Path) -> Release:
         raise ReleaseError(
             f"{resources.layout.out} has no accepted row to release{f' ({why})' if why else ''}"
         )
-    before = read_earlier_release(releases)
+    earlier = read_earlier_release(releases)
     version = 1 + highest_version(releases)
-    selection = select_rows(candidates, before, settings.release)
-    reasons = dict(Counter(sorted(selection.rows["reason"].drop_nulls())))
+    selection = select_rows(candidates, earlier, settings.release)
+    rows_left_out = dict(Counter(sorted(selection.rows["reason"].drop_nulls())))
     if not selection.names:
-        raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
+        raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {rows_left_out}")
     selection.key_splits.write_parquet(folder / SPLIT_KEYS)
     counts, facts = _write_rows(folder, resources, candidates, selection)
     # rows by main document, whatever their batch
-    of_documents = counts.group_by("split", "documents", "document").agg(pl.col("rows").sum())
+    by_document = counts.group_by("split", "documents", "document").agg(pl.col("rows").sum())
     manifest = Manifest(
         format=FORMAT,
         version=version,
-        previous=None if before.manifest is None else before.manifest.version,
+        previous=None if earlier.manifest is None else earlier.manifest.version,
         schema_version=SCHEMA_VERSION,
         splits=dict.fromkeys(selection.names, 0) | _summed(counts, "split"),
         files={path.relative_to(folder).as_posix(): file_of(path) for path in sorted(folder.rglob("*.*"))},
         batches=_summed(counts, "batch"),
         batches_left_out=candidates.left_out,
-        rows_left_out=reasons,
-        unsatisfied=shortcomings(
-            of_documents.select("split", "rows", path="document"), settings.release.splits
+        rows_left_out=rows_left_out,
+        unsatisfied=splits.shortcomings(
+            by_document.select("split", "rows", path="document"), settings.release.splits
         ),
         settings=_deciding(settings),
         facts=facts.document() | {"lacking": candidates.lacking},
     )
-    if (last := before.manifest) is not None and last.content == manifest.content:
+    if (last := earlier.manifest) is not None and last.content == manifest.content:
         return Release(releases / str(last.version), last, made=False)
     manifest = write_manifest(folder, manifest)
     if problems := release_problems(folder):
@@ -145,12 +134,13 @@ def _write_rows(
         ReleaseError: a batch has changed since its rows were selected.
     """
     settings = resources.settings.release
-    released, split_map = released_table(candidates.lacking), SplitMap(selection.key_splits)
-    counts, facts, seen = [], CardFacts(), set[int]()
+    table, split_map = rows.released_table(candidates.lacking), splits.SplitMap(selection.key_splits)
+    counts, facts = [], CardFacts()
+    seen = set[int]()  # keys of the documents of earlier batches
     (folder / DATA).mkdir()
     with ExitStack() as opened:
         write_split = {
-            name: opened.enter_context(appended_parquet(folder / DATA / f"{name}.parquet", released.schema))
+            name: opened.enter_context(appended_parquet(folder / DATA / f"{name}.parquet", table.schema))
             for name in selection.names
         }
         for name in settings.formats:
@@ -160,28 +150,32 @@ def _write_rows(
             for name in settings.formats
             for split in selection.names
         }
-        write_sources = opened.enter_context(appended_parquet(folder / SOURCES, SOURCE_SCHEMA))
-        write_left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, LEFT_OUT_SCHEMA))
+        write_sources = opened.enter_context(appended_parquet(folder / SOURCES, rows.SOURCE_SCHEMA))
+        write_left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, rows.LEFT_OUT_SCHEMA))
         for batch, (start, count) in candidates.batches.items():
             tables = read_tables(resources.layout, batch)
-            selected, accepted = selection.rows.slice(start, count), candidate_rows(tables)
-            if not codes(accepted["pair_id"]).equals(selected["code"]):
+            selected, accepted = selection.rows.slice(start, count), rows.candidate_rows(tables)
+            if not splits.codes(accepted["pair_id"]).equals(selected["code"]):
                 raise ReleaseError(f"batch {batch} was run while it was released; publish again")
-            decided = accepted.hstack(selected.select("split", left_out="reason"))
-            write_left_out(decided.drop_nulls("left_out").with_columns(reason="left_out"))
-            rows = finished_rows(decided.filter(pl.col("left_out").is_null()), tables, split_map, released)
-            for (split,), part in rows.partition_by("split", as_dict=True).items():
+            # the column "reason" of an accepted pair is the reason of its verdict
+            candidates_with_split = accepted.hstack(selected.select("split", left_out="reason"))
+            write_left_out(candidates_with_split.drop_nulls("left_out").with_columns(reason="left_out"))
+            kept = candidates_with_split.filter(pl.col("left_out").is_null())
+            released = rows.finished_rows(kept, tables, split_map, table)
+            for (split,), part in released.partition_by("split", as_dict=True).items():
                 write_split[str(split)](part)
                 for name in settings.formats:
-                    drafts = with_worse_drafts(part, tables) if name == PREFERENCE else part
-                    trainer_files[name, str(split)].writelines(trainer_lines(name, drafts))
-            documents = new_documents(documents_of(rows, tables), seen)
+                    drafts = rows.with_worse_drafts(part, tables) if name == rows.PREFERENCE else part
+                    trainer_files[name, str(split)].writelines(rows.trainer_lines(name, drafts))
+            documents = splits.new_documents(rows.documents_of(released, tables), seen)
             text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
             write_sources(documents.with_columns(text.alias("text")))
-            facts.add(tables, rows, documents)
-            by_document = rows.with_columns(pl.col("documents").list.first())
-            counts.append(by_document.group_by("split", "batch", "documents", "document").agg(rows=pl.len()))
-    for path in sorted(folder.rglob("*.*")):
+            facts.add(tables, released, documents)
+            main_documents = released.with_columns(pl.col("documents").list.first())
+            counts.append(
+                main_documents.group_by("split", "batch", "documents", "document").agg(rows=pl.len())
+            )
+    for path in sorted(folder.rglob("*.*")):  # a crash after the rename must not lose contents
         with path.open("rb") as file:
             os.fsync(file.fileno())
     return pl.concat(counts), facts

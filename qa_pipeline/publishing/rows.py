@@ -19,6 +19,7 @@ PASSAGE = pl.Struct(
     {"chunk_id": pl.String(), "content_sha256": pl.String(), "start": pl.Int64(), "end": pl.Int64(),
      "heading": pl.String()}
 )  # fmt: skip
+"""A passage of a user message: the span of its document's text, and the heading above it."""
 _S = pl.String()
 _COLUMNS = (
     column("messages", MESSAGES, "System, user and assistant, in the layout of `training.layout`."),
@@ -49,7 +50,7 @@ _COLUMNS = (
 OPTIONAL = (
     *SCORES[1:], "passages", "difficulty", "source_fields", "generator", "judge",
 )  # fmt: skip
-"""Columns that a release omits if they are null in all its rows."""
+"""Columns that a release omits if they are null in all its rows. The first score, grounding, never is."""
 
 
 def released_table(lacking: Sequence[str] = ()) -> Table:
@@ -72,8 +73,8 @@ LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason"), pl.Str
 def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return the accepted pairs of a batch, sorted by pair_id, without split and row_id."""
     verdicts = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted")
-    rests_on = _rests_on(tables[TRAINING_EXAMPLES.name], tables).group_by("pair_id", maintain_order=True)
-    documents = rests_on.agg(
+    rests_on = _rests_on(tables[TRAINING_EXAMPLES.name], tables)
+    documents = rests_on.group_by("pair_id", maintain_order=True).agg(
         documents=pl.col("content_sha256").unique(maintain_order=True), document=pl.col("path").first()
     )
     supported = tables["claim_verdicts"].filter(pl.col("verdict") == SUPPORTED)
@@ -129,13 +130,13 @@ def _with_passages(
     messages, passage_structs = [], []
     columns = ("question", "split", "messages", "passages")
     for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
-        drawn = (passages[chunk_id] for chunk_id in chunk_ids or ())
-        visible = [passage for passage in drawn if split_of[passage.document_id] == split]
+        example_passages = (passages[chunk_id] for chunk_id in chunk_ids or ())
+        visible = [passage for passage in example_passages if split_of[passage.document_id] == split]
         messages.append([system, {"role": "user", "content": user_message(visible, question)}, assistant])
         structs = []
         for passage in visible:
             start, end = spans[passage.chunk_id]
-            first_line = marked_passage(1, passage).partition("\n")[0]
+            first_line = marked_passage(1, passage).partition("\n")[0]  # such as "[1] Manual > Valves"
             structs.append(
                 {"chunk_id": passage.chunk_id, "content_sha256": hashes[passage.document_id],
                  "start": start, "end": end, "heading": first_line.removeprefix("[1] ")}
@@ -202,6 +203,7 @@ def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.
 
 
 ORIGIN = ("pair_id", "batch", "language", "question_type", "documents", "licences", "grounding", "composite")
+"""Columns of a released row that every trainer format repeats."""
 _MESSAGES = pl.col("messages")
 _PROMPT, _COMPLETION = _MESSAGES.list.slice(0, 2), _MESSAGES.list.tail(1)
 _SYSTEM, _USER, _ASSISTANT = (_MESSAGES.list.get(index).struct.field("content") for index in range(3))
@@ -255,7 +257,7 @@ def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) ->
     return (
         rows.join(drafts.select("pair_id", "question_id"), on="pair_id", maintain_order="left")
         .join(rejected, on="question_id", maintain_order="left_right")
-        .with_columns(same=normalised(pl.col("plain_answer")))
-        .filter(pl.col("same") != "", pl.col("same") != normalised(_ASSISTANT))
-        .unique(["pair_id", "same"], keep="first", maintain_order=True)
+        .with_columns(wording=normalised(pl.col("plain_answer")))
+        .filter(pl.col("wording") != "", pl.col("wording") != normalised(_ASSISTANT))
+        .unique(["pair_id", "wording"], keep="first", maintain_order=True)
     )

@@ -43,7 +43,9 @@ ROWS = pl.Schema(
         "reason": REASONS,
     }
 )
+"""A row for each candidate: hashes of its id (`code`) and of its words, and why it is not released, if so."""
 KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64()})
+"""A row for each key of a candidate, which `item` numbers; see `splits.row_keys`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def gather(resources: Resources) -> Candidates:
     left_out: dict[str, str] = {}
     withdrawn, forgotten = withdrawn_batches(layout), sorted(forgotten_documents(layout))
     used_columns: set[str] = set()
-    rows_before = 0  # of the batches before, as rows are numbered across batches
+    rows_before = 0  # number of rows of earlier batches, as rows are numbered across batches
     rows, keys = [pl.DataFrame(schema=ROWS)], [pl.DataFrame(schema=KEYS)]
     for path in layout.tables(VERDICTS.name):
         batch = path.stem
@@ -83,18 +85,18 @@ def gather(resources: Resources) -> Candidates:
         except (TableError, CorpusError) as error:
             left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release hides local paths
             continue
-        refusal = "it is withdrawn" if batch in withdrawn else _refusal(tables, settings)
-        if refusal is not None:
-            left_out[batch] = refusal
+        exclusion = "it is withdrawn" if batch in withdrawn else _exclusion(tables, settings)
+        if exclusion is not None:
+            left_out[batch] = exclusion
             continue
         accepted = candidate_rows(tables)
         is_forgotten = pl.col("documents").list.set_intersection(forgotten).list.len() > 0
-        described = accepted.with_columns(
+        candidates = accepted.with_columns(
             codes(accepted["pair_id"]).alias("code"),
             wording_codes(accepted).alias("wording"),
             reason=pl.when(is_forgotten).then(pl.lit(FORGOTTEN, REASONS)),
         )
-        rows.append(described.select(ROWS.names()).cast(ROWS))
+        rows.append(candidates.select(ROWS.names()).cast(ROWS))
         keys.append(row_keys(accepted).select(item=rows_before + pl.col("row"), key="key").cast(KEYS))
         used_columns.update(name for name in OPTIONAL if accepted[name].null_count() < accepted.height)
         batches[batch] = rows_before, accepted.height
@@ -116,11 +118,11 @@ def _documents(layout: Layout, batches: Iterable[str]) -> Iterator[pl.DataFrame]
         yield new_documents(texts.unique("content_sha256", keep="first", maintain_order=True), seen)
 
 
-def _refusal(tables: Mapping[str, pl.DataFrame], settings: Settings) -> str | None:
-    """Return why a batch is not released: a failed blocking gate, or missing training examples."""
+def _exclusion(tables: Mapping[str, pl.DataFrame], settings: Settings) -> str | None:
+    """Return the reason why a batch is not released: a failed blocking gate, or missing training examples."""
     gates = batch_gates(tables, settings.quality)
-    measured = {name: tables[name] for name in ("claims", "claim_verdicts", "verdicts")}
-    gates += release_floor(**measured, settings=settings.release)
+    floor_tables = {name: tables[name] for name in ("claims", "claim_verdicts", "verdicts")}
+    gates += release_floor(**floor_tables, settings=settings.release)
     failed = next((gate for gate in gates if gate.blocking and not gate.passed), None)
     if failed is not None:
         return f"{failed.name}: {failed.detail}"
@@ -133,12 +135,12 @@ class Earlier:
 
     Args:
         manifest: its manifest, unset before the first release.
-        rows: hashes of its row ids.
+        pair_codes: hashes of the ids of its pairs.
         key_splits: the split of each key, a KEY_SPLITS frame.
     """
 
     manifest: Manifest | None
-    rows: pl.Series
+    pair_codes: pl.Series
     key_splits: pl.DataFrame
 
 
@@ -176,40 +178,42 @@ def read_earlier_release(releases: Path) -> Earlier:
             )
     files = (last / DATA / f"{split}.parquet" for split in manifest.splits)
     parts = [codes(part["pair_id"]) for file in files for part in row_groups(file, ["pair_id"])]
-    rows = pl.concat([pl.Series([], dtype=pl.UInt64()), *parts])
-    return Earlier(manifest, rows, pl.read_parquet((last / SPLIT_KEYS).read_bytes()))
+    pair_codes = pl.concat([pl.Series([], dtype=pl.UInt64()), *parts])
+    return Earlier(manifest, pair_codes, pl.read_parquet((last / SPLIT_KEYS).read_bytes()))
 
 
-def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettings) -> Selection:
+def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSettings) -> Selection:
     """Drop repeated rows, and assign a split to each remaining row.
 
     Among equal rows the selection prefers a row of the previous release, then the highest composite score,
     then the smallest hash. So the order of batches does not matter.
     """
-    rows = _mark_duplicates(candidates.rows.with_row_index("item"), before.rows)
-    names = tuple(dict.fromkeys([*settings.splits, *before.key_splits["split"].unique().sort()]))
-    open_rows = rows.filter(pl.col("reason").is_null())["item"]
-    keys = _item_keys(candidates, open_rows, before.key_splits, names)
-    numbers = assign_splits(keys, rows["language"], [settings.splits.get(name, 0.0) for name in names])
-    split = pl.Series("split", names).gather(numbers)  # numbers are indices of names
-    is_open = pl.col("reason").is_null()
+    rows = _mark_duplicates(candidates.rows.with_row_index("item"), earlier.pair_codes)
+    # splits of the settings first; a split of an earlier release keeps its rows without getting new ones
+    names = tuple(dict.fromkeys([*settings.splits, *earlier.key_splits["split"].unique().sort()]))
+    remaining = rows.filter(pl.col("reason").is_null())["item"]
+    keys = _item_keys(candidates, remaining, earlier.key_splits, names)
+    shares = [settings.splits.get(name, 0.0) for name in names]
+    split_numbers = assign_splits(keys, rows["language"], shares)  # indices of names
+    split = pl.Series("split", names).gather(split_numbers)
+    is_remaining = pl.col("reason").is_null()
     selected = rows.with_columns(split).select(
         "code",
-        split=pl.when(is_open).then("split"),
-        reason=pl.when(is_open & pl.col("split").is_null())
+        split=pl.when(is_remaining).then("split"),
+        reason=pl.when(is_remaining & pl.col("split").is_null())
         .then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason").cast(pl.String()),
     )  # fmt: skip
-    key_splits = _extend_key_splits(before.key_splits, keys, selected["split"], candidates.joins)
+    key_splits = _extend_key_splits(earlier.key_splits, keys, selected["split"], candidates.joins)
     filled = set(selected["split"].drop_nulls().unique())
     return Selection(selected, key_splits, tuple(name for name in names if name in filled))
 
 
 def _mark_duplicates(rows: pl.DataFrame, earlier_codes: pl.Series) -> pl.DataFrame:
     """Set the reason of all but the preferred row of each wording; see `select_rows`."""
-    is_old = pl.col("code").is_in(earlier_codes.implode())
+    is_released_already = pl.col("code").is_in(earlier_codes.implode())
     ranked = (
         rows.filter(pl.col("reason").is_null())
-        .with_columns(is_old=is_old)
+        .with_columns(is_old=is_released_already)
         .sort("is_old", "composite", "code", descending=[True, True, False], nulls_last=True)
     )
     repeats = ranked.filter(~pl.col("wording").is_first_distinct())["item"]
@@ -231,27 +235,29 @@ def _extend_key_splits(
         joins: a JOINS frame; `other_key` identifies the group of near duplicates.
     """
     split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
-    of_rows = keys.join(split_of_items, on="item").select("key", "split")
+    splits_of_rows = keys.join(split_of_items, on="item").select("key", "split")
     group = pl.col("other_key")
     # the head of a group is a member, too
     members = pl.concat([joins, joins.select(group.alias("key"), group)]).unique()
-    split_of_groups = members.join(of_rows, on="key").unique("other_key").select("other_key", "split")
-    of_duplicates = members.join(split_of_groups, on="other_key").select("key", "split")
-    every = pl.concat([earlier.select(KEY_SPLITS.names()), of_rows, of_duplicates])
-    return every.unique("key", keep="first", maintain_order=True).sort("key")
+    split_of_groups = members.join(splits_of_rows, on="key").unique("other_key").select("other_key", "split")
+    splits_of_duplicates = members.join(split_of_groups, on="other_key").select("key", "split")
+    # the first split of a key counts: that of an earlier release, then that of a row
+    key_splits = pl.concat([earlier.select(KEY_SPLITS.names()), splits_of_rows, splits_of_duplicates])
+    return key_splits.unique("key", keep="first", maintain_order=True).sort("key")
 
 
 def _item_keys(
-    candidates: Candidates, open_rows: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
+    candidates: Candidates, remaining: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
 ) -> pl.DataFrame:
     """Return the keys of the remaining rows, and an item for each pair of near-duplicate documents."""
     joins = candidates.joins.with_row_index("item", offset=candidates.rows.height)
     keys_of_joins = [joins.select("item", key=name).cast(KEYS) for name in ("key", "other_key")]
-    keys_of_rows = candidates.keys.filter(pl.col("item").is_in(open_rows.implode()))
+    keys_of_rows = candidates.keys.filter(pl.col("item").is_in(remaining.implode()))
     numbers = {name: number for number, name in enumerate(names)}
-    earlier = key_splits.select("key", known=pl.col("split").replace_strict(numbers, return_dtype=pl.Int8()))
+    earlier_split = pl.col("split").replace_strict(numbers, return_dtype=pl.Int8())
+    earlier_splits = key_splits.select("key", earlier_split=earlier_split)
     return (
         pl.concat([keys_of_rows, *keys_of_joins])
-        .join(earlier, on="key", how="left", maintain_order="left")
+        .join(earlier_splits, on="key", how="left", maintain_order="left")
         .select(ITEM_KEYS.names())
     )

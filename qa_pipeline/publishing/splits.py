@@ -37,12 +37,17 @@ LONG_ANSWER = 40
 """Characters from which equal answers keep their rows together; shorter answers are often equal by chance."""
 
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
+"""Pairs of keys of near-duplicate documents."""
 _BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
+"""Hashes of bands of the MinHash of each document; near duplicates probably share a band."""
 _SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
+"""Hashes of the shingles (short sequences of words) of each document."""
 KEY_SPLITS = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
+"""The split of each key, in this release or an earlier one."""
 _AT_ONCE = 200
 """Documents per group, to bound memory."""
 _DOCUMENT = "document:{}"
+"""Text of the key of a document; prefixes keep keys of different kinds apart."""
 _WORD = re.compile(r"\w+(?:[-./:]\w+)*")
 
 
@@ -114,9 +119,9 @@ class SplitMap:
 
     def splits_of(self, keys: pl.Series) -> pl.Series:
         """Return the split of each key; null for an unknown key."""
-        sought = keys.to_numpy()
-        positions = np.searchsorted(self.keys, sought)  # len(self.keys) if all known keys are less
-        is_known = (positions < len(self.keys)) & (np.append(self.keys, 0)[positions] == sought)
+        values = keys.to_numpy()
+        positions = np.searchsorted(self.keys, values)  # len(self.keys) if all known keys are less
+        is_known = (positions < len(self.keys)) & (np.append(self.keys, 0)[positions] == values)
         indices = pl.Series(positions, dtype=pl.UInt32()).set(pl.Series(~is_known), None)
         return self.splits.gather(indices).cast(pl.String())
 
@@ -155,16 +160,17 @@ def near_duplicates(documents: Iterable[pl.DataFrame]) -> pl.DataFrame:
         shingle_file = Path(folder) / "shingles"
         with appended_parquet(shingle_file, _SHINGLES) as write_shingles:
             for frame in documents:
-                for some in frame.iter_slices(_AT_ONCE):
-                    bands, shingled = _sketches(some)
+                for slice_of_documents in frame.iter_slices(_AT_ONCE):
+                    bands, shingle_lists = _sketches(slice_of_documents)
                     band_frames.append(bands)
-                    write_shingles(shingled)
+                    write_shingles(shingle_lists)
+        # only documents with a band in common can be near duplicates (locality-sensitive hashing)
         shared_bands = pl.concat(band_frames).unique().filter(pl.len().over("band") > 1).sort("band", "key")
         candidates = shared_bands["key"].unique().implode()
         for part in row_groups(shingle_file):
-            chosen = part.filter(pl.col("key").is_in(candidates))
-            shingles_by_key |= {key: np.array(values, dtype=np.uint32) for key, values in chosen.iter_rows()}
-    heads: dict[int, int] = {}
+            compared = part.filter(pl.col("key").is_in(candidates))
+            shingles_by_key |= {key: np.array(values, np.uint32) for key, values in compared.iter_rows()}
+    heads: dict[int, int] = {}  # a member of a group to another, up to its head (union-find)
     for (_,), band in shared_bands.group_by("band", maintain_order=True):
         for first, second in itertools.combinations(band["key"].to_list(), 2):
             if _head(heads, first) == _head(heads, second):
@@ -182,7 +188,8 @@ def _head(heads: dict[int, int], key: int) -> int:
     return key
 
 
-ITEM_KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64(), "known": pl.Int8()})
+ITEM_KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64(), "earlier_split": pl.Int8()})
+"""The keys of items, which are rows and pairs of near-duplicate documents; see `assign_splits`."""
 LARGEST_DOCUMENT_SHARE = 0.5
 """Largest share of a split's rows that may come from one document; above it the split mostly trains or
 measures that document."""
@@ -190,6 +197,7 @@ FEWEST_ROWS = 20
 """Fewest rows for which a split gets no warning. For a share of a half Wilson's interval is then 0.3 to 0.7;
 fewer rows hardly distinguish two models."""
 FEWEST_COMPONENTS = 2
+"""Fewest components of a split, so that it does not rest on a single document."""
 MOST_HELD_OUT = 0.4
 """Largest share of rows for splits other than the largest when each takes two documents. So a corpus of
 similar documents has a validation split from five documents, and a test split from ten."""
@@ -202,21 +210,21 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
 
     Args:
         keys: an ITEM_KEYS frame. Items below the number of languages are rows, and further items keep keys
-            together. `known` is the key's split in an earlier release, or null.
+            together. `earlier_split` is the key's split in an earlier release, or null.
         languages: language of each row.
         shares: relative share of each split; a split with 0 gets no new rows.
     """
-    of_components = keys.with_columns(component=_components(keys))
-    items = of_components.group_by("item", "component").agg(
-        item_lowest=pl.col("known").min(), item_highest=pl.col("known").max(),
-        is_new=pl.col("known").has_nulls(),
-    )  # fmt: skip
+    earlier = pl.col("earlier_split")  # lowest and highest differ where two splits are joined
+    numbered = keys.with_columns(component=_components(keys))
+    items = numbered.group_by("item", "component").agg(
+        item_lowest=earlier.min(), item_highest=earlier.max(), is_new=earlier.has_nulls()
+    )
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
     rows_by_component = items.join(rows, on="item").group_by("component")
     sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())
     components = (
-        of_components.group_by("component")
-        .agg(lowest=pl.col("known").min(), highest=pl.col("known").max(), least_key=pl.col("key").min())
+        numbered.group_by("component")
+        .agg(lowest=earlier.min(), highest=earlier.max(), least_key=pl.col("key").min())
         .join(sizes, on="component")
         .sort("least_key")
     )
@@ -249,13 +257,13 @@ def _components(keys: pl.DataFrame) -> pl.Series:
 
 
 def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
-    """Return the split of each component: its known split, or a split that lacks rows of its language.
+    """Return the split of each component: its earlier split, or a split that lacks rows of its language.
 
     A component that would fill half of another split goes to the largest split. A split with too few
     components returns its new ones to the largest split.
     """
-    main = int(np.argmax(shares))
-    targets = _target_rows(components["rows"], shares, main)
+    largest = int(np.argmax(shares))
+    targets = _target_rows(components["rows"], shares, largest)
     all_rows = int(components["rows"].sum())
     by_language = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
     strata: dict[str | None, int] = by_language | {None: all_rows}  # None is all languages
@@ -275,8 +283,8 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
         if split is not None:
             put(index, split)
     new = [index for index, split in enumerate(splits) if split is None]
-    lots = codes(str(key) for key in components["least_key"].gather(new)).to_list()
-    order = [index for _, index in sorted(zip(lots, new, strict=True))]  # random, but always the same
+    hashes = codes(str(key) for key in components["least_key"].gather(new)).to_list()
+    order = [index for _, index in sorted(zip(hashes, new, strict=True))]  # random, but always the same
     for is_second_round in (False, True):  # the second round is for splits with too few components
         for index in order:
             if splits[index] is not None:
@@ -290,20 +298,22 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
                 if rows * FEWEST_COMPONENTS <= target
                 and not (is_second_round and components_in[split] >= FEWEST_COMPONENTS)
             }
-            neediest = max(lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=main)
+            neediest = max(
+                lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=largest
+            )
             # more than twice the lacking rows would miss the target by more than before
-            if neediest != main and 2 * lacking_rows[neediest] >= rows:
+            if neediest != largest and 2 * lacking_rows[neediest] >= rows:
                 put(index, neediest)
     too_small = {split for split in targets if components_in[split] < FEWEST_COMPONENTS}
     is_new = set(new)
     return [
-        main if split is None or (index in is_new and split in too_small) else split
+        largest if split is None or (index in is_new and split in too_small) else split
         for index, split in enumerate(splits)
     ]
 
 
-def _target_rows(sizes: pl.Series, shares: Sequence[float], main: int) -> dict[int, float]:
-    """Return the number of rows for each split except `main`, given the sizes of all components.
+def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dict[int, float]:
+    """Return the number of rows for each split except the largest, given the sizes of all components.
 
     A target is at least two components of median size. While all targets together are too large, the last
     split gets no rows.
@@ -313,10 +323,10 @@ def _target_rows(sizes: pl.Series, shares: Sequence[float], main: int) -> dict[i
     targets = {
         split: max(share / sum(shares) * rows, FEWEST_COMPONENTS * median)
         for split, share in enumerate(shares)
-        if share and split != main
+        if share and split != largest
     }
-    most = max(MOST_HELD_OUT, 1 - shares[main] / sum(shares)) * rows
-    while sum(targets.values()) > most + 1e-6:
+    most_held_out = max(MOST_HELD_OUT, 1 - shares[largest] / sum(shares)) * rows
+    while sum(targets.values()) > most_held_out + 1e-6:  # a rounding error is not too large
         targets.popitem()
     return targets
 

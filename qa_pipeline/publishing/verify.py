@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from jinja2 import TemplateError
 
 from qa_pipeline.errors import ReleaseError, StorageError
+from qa_pipeline.publishing import splits
 from qa_pipeline.publishing.card import data_card
 from qa_pipeline.publishing.manifest import (
     CARD,
@@ -39,19 +40,11 @@ from qa_pipeline.publishing.rows import (
     row_ids,
     trainer_lines,
 )
-from qa_pipeline.publishing.splits import (
-    KEY_SPLITS,
-    SplitMap,
-    codes,
-    document_keys,
-    near_duplicates,
-    row_keys,
-)
 from qa_pipeline.storage.files import local_copy
 from qa_pipeline.storage.hashes import hash_file, hash_text
 from qa_pipeline.storage.parquet import row_groups
 from qa_pipeline.storage.tables import SCHEMA_VERSION
-from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
+from qa_pipeline.text import references
 
 NO_SOURCES = "it has no texts: neither quotes nor near duplicates can be checked"
 _MOST_BLOCKS = 4
@@ -104,6 +97,7 @@ def verify_release(folder: Path) -> list[Check]:
 
 
 def _checks(folder: Path, manifest: Manifest) -> list[Check]:
+    """Run the checks in order; wrong files or columns end them."""
     files = Check("files", len(manifest.files), tuple(_file_problems(folder, manifest)))
     if not files.is_valid:
         return [files]
@@ -140,7 +134,7 @@ def _tables(manifest: Manifest) -> dict[str, pl.Schema]:
     """Return the schema of each table of a release, by file name."""
     released = released_table(manifest.facts["lacking"]).schema
     schemas = {f"{DATA}/{split}.parquet": released for split in manifest.splits}
-    return schemas | {SOURCES: SOURCE_SCHEMA, SPLIT_KEYS: KEY_SPLITS, LEFT_OUT: LEFT_OUT_SCHEMA}
+    return schemas | {SOURCES: SOURCE_SCHEMA, SPLIT_KEYS: splits.KEY_SPLITS, LEFT_OUT: LEFT_OUT_SCHEMA}
 
 
 def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
@@ -152,7 +146,7 @@ def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{name} cannot be read as a table"
             continue
         if actual != schema:
-            different = sorted({*actual.items()} ^ {*schema.items()}, key=str)
+            different = sorted({*actual.items()} ^ {*schema.items()}, key=str)  # in name or type
             yield f"{name}: its columns differ in {', '.join(dict(different)) or 'their order'}"
 
 
@@ -161,7 +155,8 @@ class _Texts:
 
     def __init__(self, file: Path) -> None:
         # keys of all documents, and the row group of each key
-        groups = [document_keys(part["content_sha256"]) for part in row_groups(file, ["content_sha256"])]
+        parts = row_groups(file, ["content_sha256"])
+        groups = [splits.document_keys(part["content_sha256"]) for part in parts]
         self.keys = pl.concat([pl.Series([], dtype=pl.UInt64()), *groups]).to_numpy()
         self._groups = np.repeat(np.arange(len(groups), dtype=np.int32), [len(keys) for keys in groups])
         self._opened = pq.ParquetFile(file)
@@ -171,9 +166,9 @@ class _Texts:
         group = self._opened.read_row_group(number, columns=["content_sha256", "text"])
         return dict(pl.DataFrame(pl.from_arrow(group)).iter_rows())
 
-    def of(self, hashes: pl.Series) -> dict[str, str | None]:
+    def by_hash(self, hashes: pl.Series) -> dict[str, str | None]:
         """Return the texts of documents by hash; missing documents are omitted."""
-        groups = np.unique(self._groups[np.isin(self.keys, document_keys(hashes).to_numpy())])
+        groups = np.unique(self._groups[np.isin(self.keys, splits.document_keys(hashes).to_numpy())])
         texts = {name: text for number in groups.tolist() for name, text in self._read(number).items()}
         return {name: texts[name] for name in hashes if name in texts}
 
@@ -187,7 +182,7 @@ class _Rows:
         self._table = released_table(manifest.facts["lacking"])  # its schema, without the omitted columns
         self._texts = _Texts(folder / SOURCES)
         self._has_texts = bool(manifest.settings["release"]["with_sources"])
-        self._split_map = SplitMap(pl.read_parquet(folder / SPLIT_KEYS))
+        self._split_map = splits.SplitMap(pl.read_parquet(folder / SPLIT_KEYS))
         self._prompts = {*manifest.facts["system_prompts"]}
         # rows by split and by batch, as they are found
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
@@ -206,7 +201,7 @@ class _Rows:
         pair_codes = [np.zeros(0, np.uint64)]
         for split in self._manifest.splits:
             for part in row_groups(self._folder / DATA / f"{split}.parquet"):
-                pair_codes.append(codes(part["pair_id"]).to_numpy())
+                pair_codes.append(splits.codes(part["pair_id"]).to_numpy())
                 self._counts["split"][split] += part.height
                 self._counts["batch"].update(part["batch"])
                 for name, check in row_checks.items():
@@ -235,9 +230,9 @@ class _Rows:
 
     def _evidence_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield quotes that differ from their source, and rows that cite missing or wrong documents."""
-        texts = self._texts.of(named_documents(rows))
+        texts = self._texts.by_hash(named_documents(rows))
         columns = ("pair_id", "coverage", "documents", "evidence")
-        for pair, coverage, documents, evidence in rows.select(columns).iter_rows():
+        for pair, coverage, documents, evidence in rows.select(columns).iter_rows():  # pair is its id
             is_refusal = coverage == "none"  # a refusal makes no claims, and an answer proves all
             if is_refusal == bool(evidence):
                 yield f"row {pair} has claims without evidence"
@@ -253,13 +248,13 @@ class _Rows:
 
     def _message_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield messages that differ from a rendering of row, texts and system prompts."""
-        sources = self._texts.of(named_documents(rows))
+        sources = self._texts.by_hash(named_documents(rows))
         texts = {name: text for name, text in sources.items() if text is not None}
         # the message may keep the numbers of passages, such as [1], but not the names of sources
-        numbered = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
-        plain = numbered.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
-        answers = rows.select(numbered=numbered.str.strip_chars(), plain=plain.str.strip_chars())
-        for row, answers_of_row in zip(rows.iter_rows(named=True), answers.iter_rows(), strict=True):
+        numbered = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{references.SOURCE_MARK.pattern}", "")
+        plain = numbered.str.replace_all(rf"[ \t]*{references.NUMBER_MARK.pattern}", "")
+        allowed = rows.select(numbered=numbered.str.strip_chars(), plain=plain.str.strip_chars())
+        for row, allowed_answers in zip(rows.iter_rows(named=True), allowed.iter_rows(), strict=True):
             if [message["role"] for message in row["messages"]] != _ROLES:
                 yield f"row {row['pair_id']} has other messages than system, user and assistant"
                 continue
@@ -269,7 +264,7 @@ class _Rows:
             is_expected = user.endswith(f"\n\n{row['question']}") if expected is None else user == expected
             if not is_expected:
                 yield f"row {row['pair_id']} asks something else than its question and passages"
-            if assistant not in answers_of_row:
+            if assistant not in allowed_answers:
                 yield f"row {row['pair_id']} has another answer in its messages"
             if system not in self._prompts:
                 yield f"row {row['pair_id']} has a system prompt that {MANIFEST} does not name"
@@ -289,13 +284,14 @@ class _Rows:
 
     def _split_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield rows and documents whose keys are not recorded in their split."""
-        keys = row_keys(rows)
+        keys = splits.row_keys(rows)
         wrong = keys.filter(self._split_map.splits_of(keys["key"]).ne_missing(split))
         for index in wrong["row"].unique().sort():
             pair = rows["pair_id"][index]
             yield f"row {pair}: its documents, question or answer are not recorded in {split}"
         documents = named_documents(rows)
-        for name in documents.filter(self._split_map.splits_of(document_keys(documents)).ne_missing(split)):
+        document_splits = self._split_map.splits_of(splits.document_keys(documents))
+        for name in documents.filter(document_splits.ne_missing(split)):
             yield f"document {name} is shown in {split} and not recorded there"
 
     def _near_problems(self) -> Iterator[str]:
@@ -303,9 +299,9 @@ class _Rows:
         if (self._split_map.keys[1:] <= self._split_map.keys[:-1]).any():
             yield f"{SPLIT_KEYS} records a key twice, or not in order"
         parts = row_groups(self._folder / SOURCES, ["content_sha256", "text"])
-        joins = near_duplicates(part.drop_nulls("text") for part in parts)
-        splits, other_splits = (self._split_map.splits_of(joins[name]) for name in ("key", "other_key"))
-        for first, second in zip(splits, other_splits, strict=True):
+        joins = splits.near_duplicates(part.drop_nulls("text") for part in parts)
+        firsts, seconds = (self._split_map.splits_of(joins[name]) for name in ("key", "other_key"))
+        for first, second in zip(firsts, seconds, strict=True):
             if first != second:
                 yield f"two documents that are nearly the same are in {first} and {second}"
 
@@ -329,8 +325,9 @@ class _Rows:
         left_out = pl.read_parquet(self._folder / LEFT_OUT, columns=["reason"])
         if dict(left_out.group_by("reason").len().iter_rows()) != manifest.rows_left_out:
             yield f"{LEFT_OUT} and {MANIFEST} count other rows"
-        for what, counts in (("split", manifest.splits), ("batch", manifest.batches)):
-            counted = self._counts[what]
-            for name in sorted({*counts, *counted}):
-                if counts.get(name, 0) != counted[name]:
-                    yield f"{what} {name} has {counted[name]} rows, {MANIFEST} says {counts.get(name, 0)}"
+        for column, stated_rows in (("split", manifest.splits), ("batch", manifest.batches)):
+            counted = self._counts[column]
+            for name in sorted({*stated_rows, *counted}):
+                stated_count = stated_rows.get(name, 0)
+                if stated_count != counted[name]:
+                    yield f"{column} {name} has {counted[name]} rows, {MANIFEST} says {stated_count}"

@@ -5,7 +5,7 @@ that source verification accepts, or the refusal text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -13,19 +13,18 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.curation.ledger import build_verdicts
-from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError, TableError
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.offline.passages import Unit, sentences_of, units_of
+from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import StageRun, decide_claims, drafting_rules, judge_pairs, split_and_score
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_index
-from qa_pipeline.review.bibliography import sources_of
-from qa_pipeline.review.jobs import Jobs
-from qa_pipeline.review.pair import AnswerSpan, ClaimView, Support, answer_spans, claim_views, support_of
+from qa_pipeline.review.answer import Answer, sources_of
+from qa_pipeline.review.batches import AskedBatch
+from qa_pipeline.review.pair import answer_spans, claim_views
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import version_of
@@ -50,87 +49,6 @@ _MOST_TRIED = 16
 
 
 @dataclass(frozen=True, slots=True)
-class AskedBatch:
-    """A batch that can be asked; an uploaded document is a batch in an output folder of its own."""
-
-    key: str  # in forms and addresses, such as batch:manuals
-    name: str
-    layout: Layout
-    title: str  # name of the batch or of the uploaded file
-
-    @property
-    def is_upload(self) -> bool:
-        """Return True for an uploaded document."""
-        return self.key != f"batch:{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer with its verification so far: claims, verdict and assessment follow one after another."""
-
-    batch: AskedBatch
-    pair: PairRow
-    passages: list[ChunkRow]  # the passages behind the answer, best first
-    documents: pl.DataFrame  # the documents of the passages
-    claims: list[ClaimView]
-    spans: list[AnswerSpan]
-    verdict: dict[str, Any] | None = None  # the row of verdicts that the pair would get
-    assessment: dict[str, Any] | None = None
-    sources: Sequence[dict[str, Any]] = ()  # the chunks that prove the claims
-    similarity: float = 0.0  # cosine of question and answer
-
-    @property
-    def is_refusal(self) -> bool:
-        """Return True if the answer is a refusal."""
-        return self.pair["coverage"] == "none"
-
-    @property
-    def support(self) -> Support:
-        """Return the support of the claims. Without a judge, a supported answer is `unjudged`."""
-        support = support_of(self.claims, is_refusal=self.is_refusal)
-        if self.is_refusal:
-            return replace(support, level="refused")
-        if self._relevance is None:
-            return replace(support, level="unjudged") if support.level == "well_supported" else support
-        is_rejected = self.verdict is not None and self.verdict["verdict"] == "rejected"
-        return replace(support, level="weak") if is_rejected else support
-
-    @property
-    def confidence(self) -> float:
-        """Return the supported share times the judge's relevance, or times the cosine without a judge."""
-        if not self.claims:
-            return 0.0
-        share = self.support.supported / len(self.claims)
-        return round(share * (self.similarity if self._relevance is None else self._relevance), 3)
-
-    @property
-    def _relevance(self) -> float | None:
-        relevance: float | None = self.assessment["relevance"] if self.assessment else None
-        return relevance
-
-    @property
-    def unsupported_spans(self) -> list[dict[str, str]]:
-        """Return the unsupported sentences with their reasons."""
-        return [
-            {"text": claim.text, "reason": claim.explanation}
-            for claim in self.claims
-            if not claim.is_supported
-        ]
-
-    def source_of(self, claim: ClaimView) -> dict[str, Any] | None:
-        """Return the source of a claim."""
-        return next((source for source in self.sources if claim.number in source["claims"]), None)
-
-    @property
-    def problem(self) -> str | None:
-        """Return the reason for a missing answer in words."""
-        reason = self.pair["reason"]
-        if self.pair["status"] == "drafted" or reason is None:
-            return None
-        return in_words(reason, self.pair["detail"])
-
-
-@dataclass(frozen=True, slots=True)
 class _OpenBatch:
     """A batch in memory."""
 
@@ -141,11 +59,10 @@ class _OpenBatch:
 
 
 class Asking:
-    """Hold the models, the jobs and the search indexes of recent batches."""
+    """Hold the models, and the search indexes of recent batches."""
 
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
-        self.jobs = Jobs()
         self._read_cached = lru_cache(_MOST_OPEN)(self._read)
 
     def open(self, batch: AskedBatch) -> _OpenBatch:
@@ -193,38 +110,40 @@ def checked_question(text: str) -> str:
 def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterator[Answer]:
     """Yield a draft answer, then the answer after local verification, the verifying model, and the judge."""
     resources, settings = asking.resources, asking.resources.settings
-    searched = asking.open(batch)
-    row = _searched_question(searched, question)
-    is_passage = pl.col("chunk_id").is_in(row["passage_ids"])
-    document_ids = searched.chunks.filter(is_passage)["document_id"].unique()
+    opened = asking.open(batch)
+    question_row = _question_row(opened, question)
+    is_passage = pl.col("chunk_id").is_in(question_row["passage_ids"])
+    document_ids = opened.chunks.filter(is_passage)["document_id"].unique()
     documents, chunks = (
         frame.filter(pl.col("document_id").is_in(document_ids.implode()))
-        for frame in (searched.documents, searched.chunks)
+        for frame in (opened.documents, opened.chunks)
     )
-    vectors = searched.embeddings.join(chunks, on="chunk_id", how="semi", maintain_order="left")
-    found = _RetrievedDocuments(resources, batch, documents, chunks, vectors)
-    pair = _draft(found, searched.chunks, row)
-    yield found.answer(pair)
+    vectors = opened.embeddings.join(chunks, on="chunk_id", how="semi", maintain_order="left")
+    retrieved = _RetrievedDocuments(resources, batch, documents, chunks, vectors)
+    pair = _draft(retrieved, opened.chunks, question_row)
+    yield retrieved.answer(pair)
     if pair["status"][0] != "drafted" or pair["coverage"][0] == "none":
         return
-    claims = found.claims(pair)
-    decided = verify_claims(claims, pair, {}, settings.verification)
-    yield found.answer(pair, claims, decided)
-    if "undecided" in decided["verdict"] and resources.reviewer("verifier") is not None:
-        decided = decide_claims(
-            found.run, claims, pair, tables.DECISIONS.empty(), documents=documents, chunks=chunks
+    claims = retrieved.claims(pair)
+    verdicts = verify_claims(claims, pair, {}, settings.verification)
+    yield retrieved.answer(pair, claims, verdicts)
+    if "undecided" in verdicts["verdict"] and resources.reviewer("verifier") is not None:
+        verdicts = stages.decide_claims(
+            retrieved.run, claims, pair, tables.DECISIONS.empty(), documents=documents, chunks=chunks
         )
-        yield found.answer(pair, claims, decided)
-    judged = judge_pairs(found.run, pairs=pair, claims=claims, claim_verdicts=decided, chunks=chunks)
-    yield found.answer(pair, claims, decided, judged)
+        yield retrieved.answer(pair, claims, verdicts)
+    judged = stages.judge_pairs(
+        retrieved.run, pairs=pair, claims=claims, claim_verdicts=verdicts, chunks=chunks
+    )
+    yield retrieved.answer(pair, claims, verdicts, judged)
 
 
-def _searched_question(searched: _OpenBatch, question: str) -> dict[str, Any]:
+def _question_row(opened: _OpenBatch, question: str) -> dict[str, Any]:
     """Return a question as a row of questions, with its language and the retrieved passages."""
-    commonest = searched.documents["language"].drop_nulls().mode().sort()
+    commonest = opened.documents["language"].drop_nulls().mode().sort()  # several in a tie
     detected = segment_language(question, commonest[0] if commonest.len() else "en")
     language = detected if detected in LANGUAGES else "en"
-    (retrieved,) = searched.retriever.retrieve([question], [language])
+    (retrieved,) = opened.retriever.retrieve([question], [language])
     chunk_ids = [chunk_id for chunk_id, _ in retrieved]
     return {
         "question_id": "0",
@@ -241,22 +160,22 @@ def _searched_question(searched: _OpenBatch, question: str) -> dict[str, Any]:
     }
 
 
-def _draft(found: "_RetrievedDocuments", chunks: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
+def _draft(retrieved: "_RetrievedDocuments", chunks: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
     """Draft the answer of a question, offline from sentences of its passages if the rules refuse."""
     from qa_pipeline.generation.offline.provider import ExtractiveModel
 
-    settings, rules = found.resources.settings, ExtractiveModel()
-    model = found.resources.generator or rules
+    settings, rules = retrieved.resources.settings, ExtractiveModel()
+    model = retrieved.resources.generator or rules
     pair = draft_answers(
         tables.QUESTIONS.frame([row]),
         chunks,
         model,
         settings.generation.model_copy(update={"drafts_per_question": 1}),
         settings.llm,
-        **drafting_rules(found.resources),
+        **stages.drafting_rules(retrieved.resources),
     )
     if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
-        return _from_sentence(found, pair, row["passage_ids"])
+        return _from_sentence(retrieved, pair, row["passage_ids"])
     return pair
 
 
@@ -271,13 +190,13 @@ class _RetrievedDocuments:
     embeddings: pl.DataFrame
 
     @property
-    def run(self) -> StageRun:
+    def run(self) -> stages.StageRun:
         """Return the run for the stages of these documents."""
-        return StageRun(self.resources, ASKED)
+        return stages.StageRun(self.resources, ASKED)
 
     def claims(self, pairs: pl.DataFrame) -> pl.DataFrame:
         """Return the claims of answers, compared with these documents."""
-        return split_and_score(self.run, pairs, self.documents, self.chunks, self.embeddings)
+        return stages.split_and_score(self.run, pairs, self.documents, self.chunks, self.embeddings)
 
     def answer(
         self,
@@ -290,16 +209,16 @@ class _RetrievedDocuments:
         row = next(typed_rows(pair, PairRow))
         by_id = {chunk["chunk_id"]: chunk for chunk in typed_rows(self.chunks, ChunkRow)}
         paths = dict(self.documents.select("document_id", "path").iter_rows())
-        views, ledger = [], None
+        views, verdict = [], None
         if claims is not None and verdicts is not None:
             views = list(claim_views(claims, verdicts, by_id, paths))
-            others = ("refusals", "round_trips", "canaries", "decisions")
-            ledger = build_verdicts(
+            empty_tables = ("refusals", "round_trips", "canaries", "decisions")
+            verdict = build_verdicts(
                 pairs=pair,
                 claims=claims,
                 claim_verdicts=verdicts,
                 assessments=tables.ASSESSMENTS.empty() if judged is None else judged,
-                **{name: tables.STORED[name].empty() for name in others},
+                **{name: tables.STORED[name].empty() for name in empty_tables},
                 verification=self.resources.settings.verification,
                 judging=self.resources.settings.judging,
             ).row(0, named=True)
@@ -314,13 +233,13 @@ class _RetrievedDocuments:
             documents=self.documents,
             claims=views,
             spans=list(answer_spans(row["answer"] or "", views)),
-            verdict=ledger,
+            verdict=verdict,
             assessment=judged.row(0, named=True) if judged is not None and judged.height else None,
         )
 
 
 def _from_sentence(
-    found: _RetrievedDocuments, refused: pl.DataFrame, retrieved: Sequence[str]
+    retrieved: _RetrievedDocuments, refused: pl.DataFrame, passage_ids: Sequence[str]
 ) -> pl.DataFrame:
     """Return the most similar sentence that answers, or the refusal.
 
@@ -328,26 +247,26 @@ def _from_sentence(
     least `generation.guard.similarity`.
     """
     row = next(typed_rows(refused, PairRow))
-    settings, passages_of_batch = found.resources.settings, passages_by_id(found.chunks)
-    passages = {chunk_id: passages_of_batch[chunk_id] for chunk_id in retrieved}
+    settings, passages_of_batch = retrieved.resources.settings, passages_by_id(retrieved.chunks)
+    passages = {chunk_id: passages_of_batch[chunk_id] for chunk_id in passage_ids}
     candidates = list(_sentences(passages))
     texts = [row["question"] or "", *(sentence.text for _, sentence in candidates)]
-    vectors = found.resources.embedder.encode(texts)
+    vectors = retrieved.resources.embedder.encode(texts)
     similarity = vectors[1:] @ vectors[0]
     most_similar = np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
-    likely = [index for index in most_similar if similarity[index] >= settings.generation.guard.similarity]
-    documents = dict(found.chunks.select("chunk_id", "document_id").iter_rows())
-    chosen = [candidates[index] for index in likely]
-    quoting = [_quoting(row, chunk_id, unit, passages, documents) for chunk_id, unit in chosen]
-    tried = tables.PAIRS.frame(quoting)
+    least = settings.generation.guard.similarity
+    likely = [candidates[index] for index in most_similar if similarity[index] >= least]
+    documents = dict(retrieved.chunks.select("chunk_id", "document_id").iter_rows())
+    quoting = [_quoting_pair(row, chunk_id, unit, passages, documents) for chunk_id, unit in likely]
     # a person's question is answered as it is; only the sentences are checked
-    tried = mark_flawed(tried, found.chunks, ignore=("not_standalone", "copied_passage"))
-    claims = found.claims(tried)
-    verdicts = verify_claims(claims, tried, {}, settings.verification)
+    ignored = ("not_standalone", "copied_passage")
+    pairs = mark_flawed(tables.PAIRS.frame(quoting), retrieved.chunks, ignore=ignored)
+    claims = retrieved.claims(pairs)
+    verdicts = verify_claims(claims, pairs, {}, settings.verification)
     is_proved = (pl.col("verdict") == "supported").all()
     by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
-    proved = by_pair.agg(is_proved).filter("verdict")
-    best = tried.join(proved, on="pair_id", how="semi", maintain_order="left").head(1)
+    proved = by_pair.agg(is_proved.alias("is_proved")).filter("is_proved")
+    best = pairs.join(proved, on="pair_id", how="semi", maintain_order="left").head(1)
     return best if best.height else refused
 
 
@@ -363,7 +282,7 @@ def _sentences(passages: Mapping[str, Passage]) -> Iterator[tuple[str, Unit]]:
                     yield chunk_id, sentence
 
 
-def _quoting(
+def _quoting_pair(
     row: PairRow, chunk_id: str, sentence: Unit, passages: Mapping[str, Passage], documents: Mapping[str, str]
 ) -> PairRow:
     """Return a pair whose answer is a sentence; `documents` are the document ids by chunk."""
@@ -375,6 +294,7 @@ def _quoting(
         "used_chunk_ids": [chunk_id],
         "citations": [
             {
+                # the mark of the passage by its rank, as the prompt numbers passages
                 "raw": f"[c{list(passages).index(chunk_id) + 1}]",
                 "document_id": documents[chunk_id],
                 "chunk_id": chunk_id,

@@ -64,7 +64,7 @@ def _utc(value: object) -> object:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
 
 
-def _small(value: object) -> object:
+def _lower_case(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
@@ -87,7 +87,7 @@ class DecisionLine(BaseModel):
     content_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$"), BeforeValidator(clean_text)]
     decision: Annotated[
         Literal["accepted", "rejected", "edited", "reopened"],
-        BeforeValidator(_small),
+        BeforeValidator(_lower_case),
         BeforeValidator(clean_text),
     ]
     question: Annotated[str | None, BeforeValidator(clean_text)] = None
@@ -200,15 +200,15 @@ def template_rows(
             for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS, CHUNKS)
         )
         # known-answer pairs take no decisions
-        is_wanted = pl.col("verdict").is_in(verdicts_of_rows) & pl.col("expected_verdict").is_null()
-        reasons = verdicts.filter(is_wanted).select("pair_id", verdict_reason="reason")
+        is_selected = pl.col("verdict").is_in(verdicts_of_rows) & pl.col("expected_verdict").is_null()
+        reasons = verdicts.filter(is_selected).select("pair_id", verdict_reason="reason")
         pairs, claims = (frame.join(reasons, on="pair_id", how="semi") for frame in (pairs, claims))
         content = content_hashes(pairs, claims)
         evidence = _evidence_texts(claims, chunks, documents)
         rows = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
         for row in rows.join(reasons, on="pair_id").iter_rows(named=True):
-            hashed = {"content_sha256": content[row["pair_id"]], "reason": row["verdict_reason"]}
-            yield {name: row[name] for name in names} | hashed
+            state = {"content_sha256": content[row["pair_id"]], "reason": row["verdict_reason"]}
+            yield {name: row[name] for name in names} | state
 
 
 def _evidence_texts(claims: pl.DataFrame, chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
@@ -217,11 +217,11 @@ def _evidence_texts(claims: pl.DataFrame, chunks: pl.DataFrame, documents: pl.Da
         evidence_chunk_id="chunk_id",
         source=pl.concat_str("path", pl.lit(", "), pl.col("section_path").list.join(" > ")),
     )
-    located = claims.sort("position").join(sources, on="evidence_chunk_id", how="left", maintain_order="left")
+    ordered = claims.sort("position").join(sources, on="evidence_chunk_id", how="left", maintain_order="left")
     page = pl.format(", page {}", "evidence_page").fill_null("")
     quote = pl.format("“{}” ({}{})", "evidence_quote", "source", page).fill_null("none")
     claim = pl.format("{}. {}: {}", pl.int_range(1, pl.len() + 1).over("pair_id"), "text", quote)
-    return located.group_by("pair_id").agg(evidence=claim.str.join("\n"))
+    return ordered.group_by("pair_id").agg(evidence=claim.str.join("\n"))
 
 
 def why_in_words(why: str | None) -> str | None:

@@ -72,12 +72,12 @@ def _line(batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Decisi
         values["why"] = coded_reason(form["code"], form.get("why", "").strip())
     if form.get("of_claim"):  # a button of a claim, such as "accepted 5f3a…"
         values["decision"], _, values["claim_id"] = form["of_claim"].partition(" ")
-    signature = {"batch": batch, "pair_id": pair_id, "who": who, "decided_at": datetime.now(UTC).isoformat()}
-    return decision_line(values | signature)
+    origin = {"batch": batch, "pair_id": pair_id, "who": who, "decided_at": datetime.now(UTC).isoformat()}
+    return decision_line(values | origin)
 
 
-class StatedRow(DecisionRow):
-    """A row of decisions with its state."""
+class DecisionWithState(DecisionRow):
+    """A row of decisions with its state, such as applied or stale."""
 
     state: str
 
@@ -94,8 +94,8 @@ class DecidedPair:
     question: str
     content_sha256: str
     seen: int
-    last: StatedRow | None
-    standing: list[StatedRow]
+    last: DecisionWithState | None
+    standing: list[DecisionWithState]
 
     @property
     def is_taken_back(self) -> bool:
@@ -109,7 +109,7 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
     if not pairs.height:
         return None
     decisions = decision_states(tables.decisions(batch).filter(pair_id=pair_id), pairs, claims)
-    rows = list(typed_rows(decisions, StatedRow))
+    rows = list(typed_rows(decisions, DecisionWithState))
     return DecidedPair(
         batch=batch,
         pair_id=pair_id,
@@ -123,10 +123,10 @@ def decided_pair(tables: StoredTables, batch: str, pair_id: str) -> DecidedPair 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Recorded decisions by batch, the number recorded before, and the problem of each refused line."""
+    """Newly recorded decisions by batch, the number of repeats, and the problem of each refused line."""
 
     rows: dict[str, list[DecisionColumns]]
-    already_recorded: int
+    already_recorded: int  # lines that repeat a recorded decision
     problems: dict[int, str]
 
     @property
@@ -136,7 +136,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class _Batch:
+class _BatchState:
     """The state of a batch that decisions are compared with."""
 
     pairs: dict[str, PairRow]
@@ -156,21 +156,21 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
         TableError: recorded decisions or tables cannot be read.
         StorageError: a decision cannot be recorded.
     """
-    problems, repeats = dict(file.problems), 0
+    problems, repeats = dict(file.problems), 0  # problem by number of the line
     taken: dict[str, list[DecisionColumns]] = {}
     for name, lines in _by_batch(layout, file, problems).items():
-        batch = _read(layout, name, {line.pair_id or "" for line in lines.values()})
+        batch = _read_state(layout, name, {line.pair_id or "" for line in lines.values()})
         fitting = _fitting_rows(name, lines, batch, problems)
         targets = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
         rows: list[DecisionColumns] = []
         for number, row in fitting.items():
             target = row["pair_id"], row["claim_id"]
-            counting = batch.standing.get(target)
-            problem = _outdated(row, counting)
+            current = batch.standing.get(target)  # the decision that counts
+            problem = _outdated(row, current)
             if targets[target] > 1:
                 problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
             elif row["decision_id"] in batch.recorded_ids:
-                still_counts = counting is not None and counting["decision_id"] == row["decision_id"]
+                still_counts = current is not None and current["decision_id"] == row["decision_id"]
                 if still_counts or row["decision"] == REOPENED:
                     repeats += 1
                     continue
@@ -178,7 +178,7 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
             if problem:
                 problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
                 continue
-            takes_back = counting["decision_id"] if counting and row["decision"] == REOPENED else None
+            takes_back = current["decision_id"] if current and row["decision"] == REOPENED else None
             rows.append({**row, "takes_back": takes_back})
         if rows:
             taken[name] = rows
@@ -188,7 +188,7 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
 
 
 def _fitting_rows(
-    batch_name: str, lines: Mapping[int, DecisionLine], batch: _Batch, problems: dict[int, str]
+    batch_name: str, lines: Mapping[int, DecisionLine], batch: _BatchState, problems: dict[int, str]
 ) -> dict[int, DecisionColumns]:
     """Return the lines that fit the present pairs as rows, and add a problem for each other line."""
     fitting: dict[int, DecisionColumns] = {}
@@ -198,7 +198,7 @@ def _fitting_rows(
             problems[number] = about_pair(line.model_dump(), "its batch has no such pair or claim")
             continue
         row = _row(_with_new_texts(line, pair), batch_name)
-        problem = _unfit(row, batch) or _changed_text(line, pair)
+        problem = _misfit(row, batch) or _changed_text(line, pair)
         if problem:
             problems[number] = about_pair(dict(pair), problem)
         else:
@@ -219,21 +219,21 @@ def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[
     return batches
 
 
-def _read(layout: Layout, name: str, pair_ids: set[str]) -> _Batch:
+def _read_state(layout: Layout, name: str, pair_ids: set[str]) -> _BatchState:
     """Read these pairs of a batch, their claims, and the recorded decisions."""
-    of_pairs = pl.col("pair_id").is_in([*pair_ids])
-    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(of_pairs)
-    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(of_pairs)
+    is_decided = pl.col("pair_id").is_in([*pair_ids])
+    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_decided)
+    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_decided)
     recorded = read_decisions(layout.decisions(name))
     unproved = claims.filter(pl.col("evidence_quote").is_null())
-    counting = typed_rows(standing(recorded), DecisionRow)
-    return _Batch(
+    decisions = typed_rows(standing(recorded), DecisionRow)
+    return _BatchState(
         pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
         claims=dict(claims.select("claim_id", "pair_id").iter_rows()),
         content=content_hashes(pairs, claims),
         unproved={*unproved["pair_id"], *unproved["claim_id"]},
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
-        standing={(row["pair_id"], row["claim_id"]): row for row in counting},
+        standing={(row["pair_id"], row["claim_id"]): row for row in decisions},
         recorded_ids=set(recorded["decision_id"]),
     )
 
@@ -274,7 +274,7 @@ def _changed_text(line: DecisionLine, pair: PairRow) -> str | None:
     return None
 
 
-def _unfit(row: DecisionColumns, batch: _Batch) -> str | None:
+def _misfit(row: DecisionColumns, batch: _BatchState) -> str | None:
     """Return the reason why the decision does not fit the present pair."""
     pair = batch.pairs[row["pair_id"]]
     texts = {
@@ -294,7 +294,7 @@ def _unfit(row: DecisionColumns, batch: _Batch) -> str | None:
     return _cannot_accept(row, pair, batch) if row["decision"] == "accepted" else None
 
 
-def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | None:
+def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _BatchState) -> str | None:
     """Return the reason why a pair or claim cannot be accepted."""
     if pair["status"] != "drafted":
         return f"the pair failed ({pair['reason']}): there is no answer to accept"
@@ -321,11 +321,11 @@ def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> 
     return None
 
 
-def _outdated(row: DecisionColumns, counting: DecisionRow | None) -> str | None:
+def _outdated(row: DecisionColumns, current: DecisionRow | None) -> str | None:
     """Return the reason why a decision cannot replace the decision that counts."""
-    if counting is None:
+    if current is None:
         return "there is no decision to take back" if row["decision"] == REOPENED else None
-    if row["decided_at"] and counting["decided_at"] and row["decided_at"] < counting["decided_at"]:
-        name = counting["who"][:40]
-        return f"it was made before the decision that counts ({counting['decision']} by {name!r})"
+    if row["decided_at"] and current["decided_at"] and row["decided_at"] < current["decided_at"]:
+        name = current["who"][:40]
+        return f"it was made before the decision that counts ({current['decision']} by {name!r})"
     return None

@@ -163,26 +163,26 @@ def support_of(claims: Sequence[ClaimView], *, is_refusal: bool = False) -> Supp
 
 def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     """Gather a pair from the tables of its batch."""
-    of_pair = pl.col("pair_id") == pair_id
-    pairs = tables.frame(PAIRS, batch).filter(of_pair)
+    is_pair = pl.col("pair_id") == pair_id
+    pairs = tables.frame(PAIRS, batch).filter(is_pair)
     if not pairs.height:
         raise InputError(f"batch {batch!r} has no pair {pair_id!r}; it may have been generated again")
     pair = next(typed_rows(pairs, PairRow))
-    claims = tables.frame(CLAIMS, batch).filter(of_pair).sort("position")
-    verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(of_pair)
-    verdict = tables.frame(VERDICTS, batch).filter(of_pair).row(0, named=True)
+    claims = tables.frame(CLAIMS, batch).filter(is_pair).sort("position")
+    verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(is_pair)
+    verdict = tables.frame(VERDICTS, batch).filter(is_pair).row(0, named=True)
     is_refusal = pair["coverage"] == "none"
-    refusals = tables.optional(REFUSALS, batch).filter(of_pair) if is_refusal else REFUSALS.empty()
-    evidence = [claims["evidence_chunk_id"], refusals["best_chunk_id"]]
-    chunk_ids = [*pl.concat(evidence).drop_nulls(), *pair["passage_ids"]]
+    refusals = tables.optional(REFUSALS, batch).filter(is_pair) if is_refusal else REFUSALS.empty()
+    evidence_ids = pl.concat([claims["evidence_chunk_id"], refusals["best_chunk_id"]]).drop_nulls()
+    chunk_ids = [*evidence_ids, *pair["passage_ids"]]
     chunk_rows = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(chunk_ids))
     chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(chunk_rows, ChunkRow)}
     paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())
     views = list(claim_views(claims, verdicts, chunks, paths))
     unsupported_first = sorted(views, key=attrgetter("is_supported"))
     listed = sorted(unsupported_first[:_MOST_CLAIMS], key=attrgetter("number"))
-    assessments = tables.optional(ASSESSMENTS, batch).filter(of_pair).to_dicts()
-    decisions = decision_states(tables.decisions(batch).filter(of_pair), pairs, claims)
+    assessments = tables.optional(ASSESSMENTS, batch).filter(is_pair).to_dicts()
+    decisions = decision_states(tables.decisions(batch).filter(is_pair), pairs, claims)
     # the list of claims already shows the detail of a claim's reason
     detail = None if verdict["reason"] in verdicts["reason"] else verdict["detail"]
     passages = [chunks[chunk_id] for chunk_id in pair["passage_ids"] if chunk_id in chunks]
@@ -206,13 +206,17 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
 
 
 def draw_pairs(
-    layout: Layout, batches: Sequence[str], count: int, verdicts: Sequence[str], *, known: bool = False
+    layout: Layout, batches: Sequence[str], count: int, verdicts: Sequence[str], *, planted: bool = False
 ) -> list[PairView]:
-    """Draw generated or known-answer pairs with given verdicts, at random but always the same."""
+    """Draw generated pairs with these verdicts, at random but always the same.
+
+    With `planted`, draw known-answer pairs that were also expected to get one of these verdicts.
+    """
     columns = ("batch", "pair_id", "verdict", "expected_verdict")
     tables = [read_table(layout.table(VERDICTS.name, batch), VERDICTS, columns) for batch in batches]
-    is_drawn = pl.col("expected_verdict").is_in(verdicts) if known else pl.col("expected_verdict").is_null()
-    rows = pl.concat(tables).filter(pl.col("verdict").is_in(verdicts), is_drawn)
+    expected = pl.col("expected_verdict")
+    is_of_kind = expected.is_in(verdicts) if planted else expected.is_null()
+    rows = pl.concat(tables).filter(pl.col("verdict").is_in(verdicts), is_of_kind)
     drawn = rows.sort("pair_id").head(count)  # ids are hashes
     stored = StoredTables(layout)
     return [pair_view(stored, batch, pair_id) for batch, pair_id in drawn.select("batch", "pair_id").rows()]
@@ -222,9 +226,9 @@ def claim_views(
     claims: pl.DataFrame, verdicts: pl.DataFrame, chunks: Mapping[str, ChunkRow], paths: Mapping[str, str]
 ) -> Iterator[ClaimView]:
     """Yield the claims of a pair with their verdicts and evidence."""
-    by_id = {row["claim_id"]: row for row in verdicts.iter_rows(named=True)}
+    verdict_by_id = {row["claim_id"]: row for row in verdicts.iter_rows(named=True)}
     for number, claim in enumerate(claims.iter_rows(named=True), start=1):
-        row = by_id.get(claim["claim_id"], {})
+        row = verdict_by_id.get(claim["claim_id"], {})
         verdict, reason, detail = row.get("verdict", "undecided"), row.get("reason"), row.get("detail")
         step = row.get("decided_by", "no_step")
         if verdict != "failed" and (claim["denied"] or claim["unproved"]):
@@ -294,7 +298,7 @@ def answer_spans(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerSpa
     """Split an answer where claims begin and end. A claim inside another is not split off."""
     position = 0
     for claim in sorted(claims, key=lambda claim: (claim.start, claim.end)):
-        if claim.start < position or claim.start >= len(answer):
+        if claim.start < position or claim.start >= len(answer):  # inside another, or after the cut
             continue
         if claim.start > position:
             yield answer[position : claim.start], None

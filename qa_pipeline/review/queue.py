@@ -47,7 +47,7 @@ uncertainty, and `lot` is a random number."""
 DECIDED = pl.Schema(dict.fromkeys(("batch", "pair_id", "decision", "who"), pl.String()))
 """The last decision about a pair that still applies."""
 QUEUE = pl.Schema({**PAIR_COLUMNS, **DECIDED})
-_MIDDLE = 0.625
+_LEAST_CERTAIN = 0.625
 """Cosine between clearly supported (0.75) and clearly unsupported (0.5), where a decision helps most."""
 _GENERATED = pl.col("expected_verdict").is_null()
 """Condition of pairs other than known-answer pairs."""
@@ -69,7 +69,8 @@ COLUMNS = {
     "reason": "reason",
 }
 """Column of each filter by value."""
-_LABELS: Mapping[str, Callable[[str], str]] = {"reason": in_words, "type": words, "verdict": words}
+_WORDS: Mapping[str, Callable[[str], str]] = {"reason": in_words, "type": words, "verdict": words}
+"""The function that shows a value of a filter in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +189,8 @@ class Queue:
     @property
     def problems(self) -> dict[str, str]:
         """Return the problem of each batch whose files cannot be read."""
-        read = [*self._pairs.items(), *self._decisions.items()]
-        return {batch: rows.problem for batch, rows in read if rows.problem}
+        batches = [*self._pairs.items(), *self._decisions.items()]
+        return {batch: rows.problem for batch, rows in batches if rows.problem}
 
     def _read_changes(self) -> None:
         """Read batches whose tables or decisions have changed. A decision does not change the order."""
@@ -203,13 +204,13 @@ class Queue:
             decisions[batch] = self._current(self._decisions, batch, files, _read_decisions)
         if pairs != self._pairs:
             self._sorted = _in_order(
-                pl.concat([PAIR_COLUMNS.to_frame(), *(read.rows for read in pairs.values())])
+                pl.concat([PAIR_COLUMNS.to_frame(), *(batch_rows.rows for batch_rows in pairs.values())])
             )
         elif decisions == self._decisions:
             return
         self._pairs, self._decisions = pairs, decisions
         key = ("batch", "pair_id")
-        decided = pl.concat([DECIDED.to_frame(), *(read.rows for read in decisions.values())])
+        decided = pl.concat([DECIDED.to_frame(), *(batch_rows.rows for batch_rows in decisions.values())])
         columns = self._sorted.select(key).join(decided, on=key, how="left", maintain_order="left")
         self._rows = self._sorted.with_columns(columns["decision"], columns["who"])
 
@@ -257,7 +258,7 @@ def read_pairs(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
         .agg(documents=pl.col("path").unique().sort())
     )
     # a pair is as certain as its least certain claim
-    certainty = (pl.col("similarity").fill_null(0.0) - _MIDDLE).abs().min()
+    certainty = (pl.col("similarity").fill_null(0.0) - _LEAST_CERTAIN).abs().min()
     certainties = claims.group_by("pair_id").agg(certainty=certainty)
     # random, and the same for a pair every time
     lots = [int(hash_parts("0", pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
@@ -325,12 +326,12 @@ def _facets(rows: pl.DataFrame, filters: Filters) -> list[dict[str, Any]]:
     facets = []
     for name, column in COLUMNS.items():
         counted = in_list[column].drop_nulls().value_counts().sort("count", column, descending=[True, False])
-        offered = dict(counted.head(MOST_CHOICES).iter_rows())
+        offered = dict(counted.head(MOST_CHOICES).iter_rows())  # number of pairs by value
         chosen = getattr(filters, name)
         if chosen:
             offered.setdefault(chosen, 0)
-        label = _LABELS.get(name, str)
-        choices = [(value, label(value), count) for value, count in offered.items()]
+        show_value = _WORDS.get(name, str)
+        choices = [(value, show_value(value), count) for value, count in offered.items()]
         facets.append(
             {
                 "name": name,

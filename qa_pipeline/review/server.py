@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qa_pipeline.errors import InputError, QAPipelineError
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.review import ask_page, pages
+from qa_pipeline.review import pages
+from qa_pipeline.review.app import Access, Jobs, ReviewApp, cookie_name, message, page, review_of
 from qa_pipeline.review.asking import Asking, impatient
 from qa_pipeline.review.queue import Queue
-from qa_pipeline.review.responses import Access, ReviewApp, cookie_name, message, page, review_of
 from qa_pipeline.review.source import PageFiles
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.services import ReviewSettings
@@ -50,6 +50,7 @@ _STATIC = {
     "review.js": ("text/javascript", ("review/review.js",)),
     "icon.svg": ("image/svg+xml", ("review/icon.svg",)),
 }
+"""Media type, and files of the package that are joined, by name in addresses."""
 
 
 def build_app(
@@ -68,16 +69,24 @@ def build_app(
         yield
         files.close()
 
-    own_routes = (Route("/enter", enter), Route("/static/{name}", send_static))
+    server_routes = (Route("/enter", enter), Route("/static/{name}", send_static))
     app = Starlette(
         lifespan=lifespan,
-        routes=[*own_routes, *pages.ROUTES, *ask_page.ROUTES],
+        routes=[*server_routes, *pages.ROUTES],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
         exception_handlers={QAPipelineError: show_error, 404: show_missing, 500: show_fault},
     )
-    tables = StoredTables(layout)
     resources = resources or Resources(impatient(settings).model_copy(update={"out": layout.out}))
-    app.state.review = ReviewApp(layout, access, Queue(layout), tables, settings, files, Asking(resources))
+    app.state.review = ReviewApp(
+        layout=layout,
+        access=access,
+        queue=Queue(layout),
+        tables=StoredTables(layout),
+        settings=settings,
+        files=files,
+        asking=Asking(resources),
+        jobs=Jobs(),
+    )
     return app
 
 
@@ -129,11 +138,11 @@ class Guard:
 
         async def send_guarded(event: Message) -> None:
             if event["type"] == "http.response.start":
-                names = {name.lower() for name, _ in event["headers"]}
+                present = {name.lower() for name, _ in event["headers"]}
                 event["headers"] += [
                     (name.lower().encode(), value.encode())
                     for name, value in HEADERS.items()
-                    if name.lower().encode() not in names
+                    if name.lower().encode() not in present
                 ]
             await send(event)
 
@@ -163,8 +172,8 @@ class Guard:
         origin = request.headers.get("origin")
         site = request.headers.get("sec-fetch-site", "same-origin")
         if site != "same-origin" or origin not in (None, f"http://{host}", self._url):
-            foreign = "This form was sent from a page of another site. Repeat it on a page of this one."
-            return message(request, 403, "Not taken", foreign)
+            text = "This form was sent from a page of another site. Repeat it on a page of this one."
+            return message(request, 403, "Not taken", text)
         size = request.headers.get("content-length", "")
         if not size.isdecimal() or "transfer-encoding" in request.headers:
             text = "The request does not say how large it is. Send its Content-Length, as browsers do."

@@ -26,11 +26,11 @@ from qa_pipeline.text.rendering import first_names
 
 LONGEST_PART = 60_000
 """Characters of a part, about 20 printed pages."""
-_OFFSET = re.compile("[0-9]{1,9}")
+_OFFSET = re.compile("[0-9]{1,9}")  # int() would accept signs, blanks and other digits
 _VIEW_FIELDS = ("part", "page", "view")
 """Fields of an address that choose the part of a document."""
 SECONDS = 20.0
-"""Time to draw a page."""
+"""Time to draw a page; another request waits for twice as long."""
 
 
 class PageFiles:
@@ -55,13 +55,14 @@ class PageFiles:
     def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
         """Return a page as PNG, with a span of its text highlighted."""
         start, end = _span_of(document, number)
+        # offsets in the text of the page
         span = None if evidence is None else [offset - start for offset in evidence]
         text = (document["text"] or "")[start:end]
-        head = {"number": number, "text": text, "evidence": span}
+        request = {"number": number, "text": text, "evidence": span}
         if not self._lock.acquire(timeout=2 * SECONDS):
             raise InputError(f"{document['path']}: other pages are still being drawn; reload this page")
         try:
-            (outcome,) = self._pool.run([(head, self._content(document))], self._limits, _png)
+            (outcome,) = self._pool.run([(request, self._content(document))], self._limits, _png)
         except SandboxError as error:
             raise InputError(f"{document['path']}: {error}") from error
         finally:
@@ -168,7 +169,7 @@ def source_view(
     first, last = evidence or (0, 0)
     pages = document["pages"] if document["format"] == "pdf" else []
     numbers = [page["number"] for page in pages]
-    number, picture, problem = None, None, None
+    number, picture, problem = None, None, None  # of the page on the screen
     if pages and query.get("view") != "text":
         page_of_evidence = bisect_right([page["start"] for page in pages], first) - 1
         number = number_in(query, "page") or numbers[max(page_of_evidence, 0)]

@@ -12,7 +12,7 @@ import pytest
 from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs import monitoring
 from qa_pipeline.defs.monitoring import QUALITY, monitoring_definitions
-from qa_pipeline.monitoring import drift
+from qa_pipeline.monitoring import alerts
 from qa_pipeline.monitoring.days import Score
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -58,7 +58,7 @@ class Production:
 @pytest.fixture
 def production(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Production]:
     monkeypatch.setattr(monitoring, "metric_scores", scored_by)
-    monkeypatch.setattr(drift, "REFERENCE_DAYS", 4)
+    monkeypatch.setattr(alerts, "REFERENCE_DAYS", 4)
     with dg.DagsterInstance.ephemeral() as instance:
         yield Production(tmp_path, instance)
 

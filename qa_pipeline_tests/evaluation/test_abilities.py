@@ -14,7 +14,7 @@ from qa_pipeline.evaluation.abilities import (
     NOISE,
     REJECTION,
     Proof,
-    Proved,
+    ProvedPair,
     Source,
     Text,
     build_suite,
@@ -28,12 +28,12 @@ NAMES = ("Kestrel", "Merlin", "Osprey", "Harrier", "Falcon", "Buzzard", "Goshawk
 
 def boilers() -> Source:
     """A page on each of a few boilers, every fact of which is asked for."""
-    pairs: list[Proved] = []
+    pairs: list[ProvedPair] = []
     for place, name in enumerate(NAMES):
         said = f"The {name} boiler holds {340 + 10 * place} litres of clean water in its tank."
         asked = f"How many litres of clean water does the tank of the {name} boiler hold?"
         text = Text(f"{name}.md", f"It is painted in grey. {said} It stands in the cellar.")
-        pairs.append(Proved(name, asked, said, "en", (Proof(said, said, text),)))
+        pairs.append(ProvedPair(name, asked, said, "en", (Proof(said, said, text),)))
     beside = [
         Text(f"{name}.md", f"The warranty of the {name} ends after a while. Keep the bill.") for name in NAMES
     ]
@@ -93,7 +93,7 @@ def test_pairs_that_cannot_be_asked_so_give_no_row() -> None:
     text = SOURCE.pairs[0].passages[0]
     alone = Source("one", SOURCE.pairs[:1], {"en": [text]})
     assert build_suite(alone, 7) == []
-    refused = Proved("r", "Who painted the Kestrel boiler grey?", "Unknown.", "en", ())
+    refused = ProvedPair("r", "Who painted the Kestrel boiler grey?", "Unknown.", "en", ())
     (row,) = build_suite(Source("r", [refused], SOURCE.texts), 1)
     assert (row["category"], row["difficulty"]) == (REJECTION, "unanswerable")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.labelled_files import LEFT_OUT
-from qa_pipeline.evaluation.report import by_badness, what_to_know
+from qa_pipeline.evaluation.report import by_badness, cautions
 from qa_pipeline.evaluation.running import STATEMENTS
 from qa_pipeline_tests.evaluation.reported import asked, framed, said, stored
 
@@ -50,7 +50,7 @@ def test_an_evaluation_in_which_no_model_decided_says_so_first(tmp_path: Path) -
     few = [asked(), asked(1)]
     by_rules = said(1, decided_by="quotation")
     rules, likeness, model = (
-        what_to_know(stored(tmp_path / str(place), few, [by_rules, other]))[0]
+        cautions(stored(tmp_path / str(place), few, [by_rules, other]))[0]
         for place, other in enumerate((by_rules, said(0), said(0, decided_by="llm")))
     )
     assert rules.startswith("No model decided")
@@ -66,6 +66,6 @@ def test_rows_left_out_and_unknown_ones_are_counted(tmp_path: Path) -> None:
     rows = [*MANY[:15], *(asked(100 + place, faithfulness=None) for place in range(16))]
     found = stored(tmp_path, rows, left_out=pl.DataFrame([fault], schema=LEFT_OUT))
     assert found["left_out"] == [fault]
-    left_out, unknown = what_to_know(found)
+    left_out, unknown = cautions(found)
     assert "2 rows" in left_out
     assert "faithfulness (15)" in unknown

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.evaluation.answered_questions import read_rag_rows
-from qa_pipeline.evaluation.metrics.means import Means
+from qa_pipeline.evaluation.metrics.base import Means
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluate, with_claims_split_by
 from qa_pipeline.llm.base import Request

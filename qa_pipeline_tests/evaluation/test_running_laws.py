@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.evaluation.metrics.base import Metric, Value
-from qa_pipeline.evaluation.metrics.means import Row
+from qa_pipeline.evaluation.metrics.base import Metric, Row, Value
 from qa_pipeline.evaluation.metrics.registry import METRICS
 from qa_pipeline.evaluation.running import categorical_correctness
 from qa_pipeline_tests.evaluation.metrics.frames import context, means_at, rows_of

@@ -9,6 +9,7 @@ import pytest
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS
 from qa_pipeline.monitoring import days
 from qa_pipeline.monitoring.days import (
+    Logs,
     Score,
     day_file,
     decisions_of,
@@ -17,7 +18,6 @@ from qa_pipeline.monitoring.days import (
     read_days,
     score_day,
 )
-from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from qa_pipeline.review.responses import Access
+from qa_pipeline.review.app import Access
 from qa_pipeline.review.server import build_app
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace

@@ -7,8 +7,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.review.app import Access
 from qa_pipeline.review.queue import Queue
-from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
 from qa_pipeline.settings.services import ReviewSettings
 from qa_pipeline.settings.tree import Settings

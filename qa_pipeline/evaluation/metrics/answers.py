@@ -4,9 +4,20 @@ import math
 from datetime import date
 from itertools import chain, combinations, pairwise, product
 
-from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, entropy, metric, share, signal
+from qa_pipeline.evaluation.metrics.base import (
+    RULES,
+    SIMILARITY,
+    STATEMENTS_VERSION,
+    Means,
+    Row,
+    ask,
+    entropy,
+    judge_request,
+    metric,
+    share,
+    signal,
+)
 from qa_pipeline.evaluation.metrics.grounding import faithfulness, supporting_contexts
-from qa_pipeline.evaluation.metrics.means import RULES, SIMILARITY, Means, Row, ask, judge_request
 from qa_pipeline.models.vector_cache import TextVectors
 from qa_pipeline.records import BackQuestionsReply
 from qa_pipeline.text.reading import read
@@ -89,7 +100,7 @@ def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[i
     readings = [read(sample, language) for sample in samples]
     for index, sample in enumerate(samples):
         cosines = vectors.cosines(sample, samples)
-        meaning = index
+        meaning = index  # unless an earlier sample means the same
         for other in sorted({*first_of_meaning}):
             denial = one_slot_denial(readings[index], readings[other], frozenset())
             if cosines[other] >= SAME_MEANING and denial is None:
@@ -133,10 +144,10 @@ def answer_relevance(row: Row) -> float | None:
 @metric("reference_statements", "reference_similarity", version=STATEMENTS_VERSION)
 def answer_correctness(row: Row) -> float | None:
     """Return 0.6 of the statements that the right answer supports, and 0.4 of the cosine to it."""
-    faithful = share(statement["supported"] for statement in row["reference_statements"])
-    if faithful is None:
+    supported = share(statement["supported"] for statement in row["reference_statements"])
+    if supported is None:
         return None
-    return 0.6 * faithful + 0.4 * float(row["reference_similarity"])
+    return 0.6 * supported + 0.4 * float(row["reference_similarity"])
 
 
 @metric("meanings", range=(0.0, None), direction="lower")
@@ -158,8 +169,8 @@ def information_integration(row: Row) -> float | None:
     sources = {claim["source"] for claim in row["true_claims"]}
     if coverage is None or not sources or None in sources or faithfulness(row) is None:
         return None
-    used = {context["document"] for context in supporting_contexts(row)}
-    return 0.6 * coverage + 0.4 * len(sources & used) / len(sources)
+    proving = {context["document"] for context in supporting_contexts(row)}
+    return 0.6 * coverage + 0.4 * len(sources & proving) / len(sources)
 
 
 @metric("conflicts")
@@ -174,38 +185,39 @@ def _evidence_parts(row: Row) -> dict[str, float | None]:
     support: share of supported statements. independence: documents / contexts that prove a statement.
     recency: mean over these contexts of 1/2 for each year before the newest. authority: their mean.
     """
-    used = supporting_contexts(row)
-    documents = [context["document"] for context in used]
+    proving = supporting_contexts(row)
+    documents = [context["document"] for context in proving]
     newest = max((day for context in row["contexts"] if (day := _day(context["date"]))), default=None)
-    days = [_day(context["date"]) for context in used]
+    days = [_day(context["date"]) for context in proving]
     ages = [None if newest is None or day is None else newest - day for day in days]
     return {
         "support": faithfulness(row),
-        "independence": len({*documents}) / len(used) if used and None not in documents else None,
+        "independence": len({*documents}) / len(proving) if proving and None not in documents else None,
         "recency": share(None if age is None else 2.0 ** (-age / HALF_LIFE_DAYS) for age in ages),
-        "authority": share(context["authority"] for context in used),
+        "authority": share(context["authority"] for context in proving),
     }
 
 
 def _day(text: str | None) -> int | None:
+    """Return the number of the day of an ISO date, which may have a time."""
     try:
         return date.fromisoformat((text or "")[:10]).toordinal()
     except ValueError:
         return None
 
 
-def _without(row: Row) -> list[str]:
+def _unknown_parts(row: Row) -> list[str]:
     return [f"without {name}" for name, part in _evidence_parts(row).items() if part is None]
 
 
-@metric("statements", "contexts", without=_without, version=STATEMENTS_VERSION)
+@metric("statements", "contexts", without=_unknown_parts, version=STATEMENTS_VERSION)
 def evidence_quality(row: Row) -> float | None:
     """Return the weighted mean of support, independence of sources, recency and authority."""
     parts = {name: part for name, part in _evidence_parts(row).items() if part is not None}
     if "support" not in parts:
         return None
-    weighted = math.fsum(WEIGHTS[name] * part for name, part in parts.items())
-    return weighted / math.fsum(WEIGHTS[name] for name in parts)
+    weighted_sum = math.fsum(WEIGHTS[name] * part for name, part in parts.items())
+    return weighted_sum / math.fsum(WEIGHTS[name] for name in parts)
 
 
 @metric("confidences", version=2)
@@ -214,4 +226,5 @@ def chain_integrity(row: Row) -> float | None:
     confidences = row["confidences"]
     if None in confidences or not all(map(math.isfinite, confidences)):
         return None
+    # a rounding error is no loss
     return share(before - after <= MOST_FALL + 1e-9 for before, after in pairwise(confidences))

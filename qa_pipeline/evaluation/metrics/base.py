@@ -1,4 +1,4 @@
-"""Metrics and signals: their definitions, and the registry of each.
+"""Metrics and signals: their definitions, the registry of each, and the models that they are computed with.
 
 A metric is a function of one row, a dictionary of the columns of a data set (`RAG_ROWS`) and of signals.
 A signal is a fact about the texts of a row that several metrics share, such as its verified statements.
@@ -8,17 +8,50 @@ A value is unknown if the row lacks a column or signal that the metric needs.
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from qa_pipeline.evaluation.metrics.means import MODEL, Means, Row
+from qa_pipeline.errors import ModelError
+from qa_pipeline.llm.base import LanguageModel, ReplyT, Request, complete_all
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.prompts.loading import PromptName, delimit, delimit_all, load_prompt, render_passages
+from qa_pipeline.records import Passage
+from qa_pipeline.text.injection import hold_injections, is_injection, redact_injections
+
+Row = dict[str, Any]
+"""A row of a data set (`RAG_ROWS`) with its signals, or an object in one of its columns."""
+Undecided = Literal["similarity", "unknown"]
+SIMILARITY, ENTAILMENT, RULES, MODEL = "similarity", "entailment", "rules", "llm"
+"""Deciders in addition to the steps of verification."""
+STATEMENTS_VERSION = 3
+"""Version of metrics over statements: 3 since the scores are those of verification."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """The models and settings that metrics are computed with.
+
+    Args:
+        resources: settings and local models.
+        verifier: decides statements that the local steps leave open.
+        judge: reads answers and contexts.
+        undecided: decides the remaining statements by similarity, or leaves them unknown.
+        splitter: splits answers into statements as `verification.split_claims` says.
+        unsplit: collects the reason, by question and answer, if the splitter failed.
+    """
+
+    resources: Resources
+    verifier: LanguageModel | None = None
+    judge: LanguageModel | None = None
+    undecided: Undecided = "similarity"
+    splitter: LanguageModel | None = None
+    unsplit: dict[tuple[str | None, str], str] = field(default_factory=dict)
+
 
 Direction = Literal["higher", "lower"]
 Value = Callable[[Row], float | None]
 Find = Callable[[list[Row], Means], Sequence[Any]]
-STATEMENTS_VERSION = 3
-"""Version of metrics over statements: 3 since the scores are those of verification."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +91,8 @@ class Metric:
         return [name for name in self.needs if row.get(name) is None]
 
     def deciders(self, row: Row) -> list[str]:
-        """Return the decider of each signal of a row, or of each element of the signal."""
-        steps: list[Any] = [] if self.without is None else self.without(row)
+        """Return the decider of each signal of a row, or of each element of a signal that is a list."""
+        steps: list[Any] = [] if self.without is None else self.without(row)  # such as "without recency"
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
             name, _, field = path.partition(".")  # such as "statements.scored_by"
             has_single_decider = f"{name}_by" in row
@@ -74,14 +107,17 @@ METRICS: dict[str, Metric] = {}
 """All metrics by name, in the order of reports."""
 
 
-def metric(*needs: str, **about: Any) -> Callable[[Value], Value]:
-    """Register a function as the metric of its name; its docstring becomes the meaning."""
+def metric(*needs: str, **fields: Any) -> Callable[[Value], Value]:
+    """Register a function as the metric of its name; its docstring becomes the meaning.
 
-    def register(of: Value) -> Value:
-        meaning = inspect.getdoc(of) or ""
+    `fields` are further fields of the `Metric`.
+    """
+
+    def register(function: Value) -> Value:
+        name, meaning = function.__name__, inspect.getdoc(function) or ""
         meaning = meaning.removeprefix("Return ").removeprefix("the ")
-        METRICS[of.__name__] = Metric(of.__name__, of, needs, meaning[:1].upper() + meaning[1:], **about)
-        return of
+        METRICS[name] = Metric(name, function, needs, meaning[:1].upper() + meaning[1:], **fields)
+        return function
 
     return register
 
@@ -134,15 +170,15 @@ def add_signals(rows: Sequence[Row], names: Iterable[str], means: Means) -> None
         add_signals(new, definition.needs, means)
         complete = [row for row in new if all(row.get(need) is not None for need in definition.needs)]
         values = definition.find(complete, means)
-        by = MODEL if definition.judged and means.judge is not None else definition.decided_by
+        decider = MODEL if definition.judged and means.judge is not None else definition.decided_by
         for row in new:
             row[name] = None
-            if by is not None:
+            if decider is not None:
                 row[f"{name}_by"] = None
         for row, value in zip(complete, values, strict=True):
             row[name] = value
-            if by is not None and value is not None:
-                row[f"{name}_by"] = by
+            if decider is not None and value is not None:
+                row[f"{name}_by"] = decider
 
 
 def share(values: Iterable[float | None]) -> float | None:
@@ -159,3 +195,58 @@ def entropy(values: Sequence[Any]) -> float | None:
         return None
     shares = (count / len(values) for count in Counter(values).values())
     return abs(math.fsum(-part * math.log2(part) for part in shares))
+
+
+def judge_request(
+    row: Row,
+    name: PromptName,
+    reply_model: type[ReplyT],
+    means: Means,
+    contexts: Sequence[Row] = (),
+    sentences: Sequence[str] = (),
+) -> Request[ReplyT]:
+    """Fill a prompt with the texts of a row, its contexts and numbered sentences."""
+    language, llm = row["language"], means.resources.settings.llm
+    prompt = load_prompt(language, name, llm)
+    texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
+    texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
+    values = {label: delimit(text, label) for label, text in texts.items()}
+    passages = [
+        Passage(f"context-{index}", context["document"] or "", (), context["text"] or "", language)
+        for index, context in enumerate(contexts)
+    ]
+    if contexts:
+        values["passages"] = render_passages([redact_injections(passage) for passage in passages])
+    if sentences:
+        values["sentences"] = delimit_all(sentences, "sentence")
+        passages = [Passage("context", "", (), "\n".join(sentences), language)]
+    return Request(
+        role="evaluate",
+        system=prompt.system,
+        prompt=prompt.fill(**values),
+        reply_model=reply_model,
+        temperature=0.0,
+        language=language,
+        passages=tuple(passages),
+        question=texts.get("question"),
+        answer=texts.get("answer"),
+        prompt_hash=prompt.hash,
+    )
+
+
+def ask(requests: Sequence[Request[ReplyT]], means: Means) -> Iterator[ReplyT | None]:
+    """Yield the judge's reply to each request; equal requests are sent once.
+
+    The reply is None if the request failed, or if its texts contain an injection.
+    """
+    if means.judge is None:
+        return
+    distinct = {request.key: request for request in requests}
+    workers = means.resources.settings.llm.workers
+    outcomes = complete_all(means.judge, [*distinct.values()], workers=workers)
+    outcome_by_key = dict(zip(distinct, outcomes, strict=True))  # a reply, or the error of the model
+    for request in requests:
+        outcome = outcome_by_key[request.key]
+        texts = (request.question or "", request.answer or "")
+        is_injected = hold_injections(request.passages) or any(map(is_injection, texts))
+        yield None if isinstance(outcome, ModelError) or is_injected else outcome.value

@@ -17,21 +17,20 @@ from qa_pipeline.curation.citation_quality import (
     WEIGHT_EXISTENCE,
     WEIGHT_GROUNDING,
 )
-from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, metric, share, signal
-from qa_pipeline.evaluation.metrics.grounding import faithfulness
-from qa_pipeline.evaluation.metrics.means import RULES, Means, Row
-from qa_pipeline.evaluation.metrics.statements import SCORES_DECIDE, Verified, by_contexts, verify
-from qa_pipeline.text.references import (
-    NUMBER_MARK,
-    is_same_path,
-    locate_quote,
-    marked_numbers,
-    normalise_path,
+from qa_pipeline.evaluation.metrics.base import RULES, STATEMENTS_VERSION, Means, Row, metric, share, signal
+from qa_pipeline.evaluation.metrics.grounding import (
+    SCORES_DECIDE,
+    Verified,
+    by_contexts,
+    faithfulness,
+    verify,
 )
+from qa_pipeline.text import references
 from qa_pipeline.verification.splitting import Claim, split_claims, with_references
 
 _BY_SUPPORT = {"decided_by": ("citation_support",), "version": STATEMENTS_VERSION}
 _BY_BOTH = {"decided_by": ("citation_support", "statements"), "version": STATEMENTS_VERSION}
+"""Fields of metrics whose deciders are those of the support of citations, and those of statements too."""
 
 
 @signal("answer", "contexts", decided_by=RULES)
@@ -58,14 +57,15 @@ def _citations(row: Row) -> list[Row] | None:
         # [3] names the third entry, and any other mark the entries of that document
         number = next(iter(_numbers(mark)), None)
         if number is None:
-            named = [entry for entry in entries if is_same_path(mark, entry["reference"] or "")]
+            matches = [entry for entry in entries if references.is_same_path(mark, entry["reference"] or "")]
         else:
-            named = [entries[number - 1]] if 1 <= number <= len(entries) else []
-        if not named:
-            named = [_citation(mark)]
-            citations += named
-        named[0]["marks"].append(mark)
-        named[0]["mentions"] += mentions
+            matches = [entries[number - 1]] if 1 <= number <= len(entries) else []
+        if not matches:
+            matches = [_citation(mark)]
+            citations += matches
+        first = matches[0]  # also an element of `citations`, which gets the marks
+        first["marks"].append(mark)
+        first["mentions"] += mentions
     is_unknown = row["citations"] is None and not citations
     return None if is_unknown else [_looked_up(citation, row) for citation in citations]
 
@@ -81,7 +81,7 @@ def _marks(claim: Claim) -> list[str]:
 
 
 def _numbers(reference: str) -> list[int]:
-    return marked_numbers(reference) if NUMBER_MARK.fullmatch(reference.strip()) else []
+    return references.marked_numbers(reference) if references.NUMBER_MARK.fullmatch(reference.strip()) else []
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
@@ -96,18 +96,17 @@ def _looked_up(citation: Row, row: Row) -> Row:
         reference, exists = None, len(contexts) == len(numbers)
     else:
         sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
-        annotated = [
-            name for name in (row["relevant_documents"] or []) + sources if is_same_path(reference, name)
-        ]
-        contexts = [index for index, name in enumerate(documents) if is_same_path(reference, name)]
+        true_documents = (row["relevant_documents"] or []) + sources
+        annotated = [name for name in true_documents if references.is_same_path(reference, name)]
+        contexts = [index for index, name in enumerate(documents) if references.is_same_path(reference, name)]
         reference = annotated[0] if annotated else reference
         exists = bool(contexts or annotated)
     quote_found = None
     if quote and quote.strip():
-        readable = [index for index in contexts if texts[index] is not None]
-        quoting = [index for index in readable if locate_quote(quote, texts[index])]
-        quote_found = bool(quoting) if readable else None
-        contexts = quoting or contexts
+        with_text = [index for index in contexts if texts[index] is not None]
+        with_quote = [index for index in with_text if references.locate_quote(quote, texts[index])]
+        quote_found = bool(with_quote) if with_text else None
+        contexts = with_quote or contexts
     document = (documents[contexts[0]] if contexts else None) or reference
     columns = {"document": document, "contexts": contexts, "exists": exists, "quote_found": quote_found}
     return citation | columns
@@ -121,28 +120,29 @@ def find_citation_support(rows: list[Row], means: Means) -> list[list[Row]]:
     positions of the statements it proves. A mark belongs to the statement it is in or behind, and to the
     statements of its sentence without a mark; a citation without marks belongs to all statements.
     """
-    owned_of_rows = [_owned(row) for row in rows]
+    assigned_of_rows = [_assigned(row) for row in rows]
     texts = [
         by_contexts(statement["claim"], row, [row["contexts"][index] for index in cited["contexts"]])
-        for row, owned in zip(rows, owned_of_rows, strict=True)
-        for cited, statements in owned
+        for row, assigned in zip(rows, assigned_of_rows, strict=True)
+        for cited, statements in assigned
         for statement in statements
     ]
     # a model never decides a statement twice, and its figures may be in several contexts
     local = replace(means, verifier=None, splitter=None, undecided="similarity")
-    alone = iter(verify(texts, local, compare_figures=False))
+    verified = iter(verify(texts, local, compare_figures=False))  # in the order of the texts
     return [
-        [_support(cited, statements, [*islice(alone, len(statements))]) for cited, statements in owned]
-        for owned in owned_of_rows
+        [_support(cited, statements, [*islice(verified, len(statements))]) for cited, statements in assigned]
+        for assigned in assigned_of_rows
     ]
 
 
-def _owned(row: Row) -> list[tuple[Row, list[Row]]]:
+def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
     """Return each citation with its statements; see `find_citation_support`."""
     sentences = split_claims(row["answer"], row["language"])
     claims = []
     for statement in row["statements"]:
         start = statement["start"]
+        # the marks of its sentence, which count unless the statement has marks
         around = (sentence.references for sentence in sentences if sentence.start <= start < sentence.end)
         claims.append(Claim(statement["text"], start, statement["end"], next(around, ())))
     marks = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
@@ -171,13 +171,14 @@ def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) 
         is_denied = not is_supported and statement["decided_by"] not in SCORES_DECIDE
         if has_evidence or (is_supported and alone["verdict"] == "supported"):
             support["proves"].append(statement["position"])
-        scored = statement if has_evidence or is_denied else alone
-        if support["score"] is None or scored["score"] > support["score"]:
-            support |= {"score": scored["score"], "decided_by": scored["scored_by"]}
+        source = statement if has_evidence or is_denied else alone
+        if support["score"] is None or source["score"] > support["score"]:
+            support |= {"score": source["score"], "decided_by": source["scored_by"]}
     return support
 
 
 def _band(support: float | None) -> float | None:
+    """Return the band of a support: 1, 0.7 or 0."""
     if support is None:
         return None
     rounded = round(support, 9)
@@ -239,10 +240,10 @@ def fabricated_citations(row: Row) -> float | None:
 @metric("cited", "relevant_documents", version=2)
 def annotated_citation_accuracy(row: Row) -> float | None:
     """Return the share of the claims with a citation that cite a document people annotated."""
-    annotated = {*map(normalise_path, row["relevant_documents"])}
+    annotated = {*map(references.normalise_path, row["relevant_documents"])}
     # each mark of a citation counts as a claim
     claims = [(citation["document"], max(1, citation["mentions"])) for citation in row["cited"]]
     if not claims or not annotated or any(document is None for document, _ in claims):
         return None
-    correct = (count for document, count in claims if normalise_path(document) in annotated)
+    correct = (count for document, count in claims if references.normalise_path(document) in annotated)
     return float(sum(correct) / sum(count for _, count in claims))

@@ -1,16 +1,233 @@
-"""Metrics of grounding: the support of an answer by its contexts, and their contradictions."""
+"""Metrics of grounding: verified statements, their support by contexts, and contradictions with contexts."""
 
 import math
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 
-from qa_pipeline.evaluation.metrics import statements as statements
-from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, metric, share, signal
-from qa_pipeline.evaluation.metrics.means import MODEL, Means, Row, ask, judge_request
+import polars as pl
+
+from qa_pipeline.evaluation.metrics.base import (
+    ENTAILMENT,
+    MODEL,
+    SIMILARITY,
+    STATEMENTS_VERSION,
+    Means,
+    Row,
+    ask,
+    judge_request,
+    metric,
+    share,
+    signal,
+)
+from qa_pipeline.models.vector_cache import TextVectors
 from qa_pipeline.records import ContextReply, GroundednessReply
-from qa_pipeline.verification.deciding import QUOTATION
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.reading import Reading, read
+from qa_pipeline.text.references import without_marks
+from qa_pipeline.text.words import recall
+from qa_pipeline.verification import verify as verification
+from qa_pipeline.verification.deciding import QUOTATION, missing_figures
+from qa_pipeline.verification.quotation import without_polar_word
+from qa_pipeline.verification.sources import units_of
+from qa_pipeline.verification.verify import Statement
 
+SCORES_DECIDE = (SIMILARITY, ENTAILMENT, "similarity_only")
+"""Deciders that compare a score with a threshold."""
+ENTAILED = 0.5
+"""Probability from which contexts support a statement."""
+STATED = 0.64
+"""Likeness from which contexts support a statement that is not a fragment."""
 _BY_SCORES = {"decided_by": ("statements.scored_by",), "version": STATEMENTS_VERSION}
+Verified = list[Row] | None
+"""The statements of a text; None if it has none, or if its passages have no text.
+
+A statement has its `position`, its words in the answer (`text`, `start`, `end`) and in a self-contained form
+(`claim`), `verdict` (supported, unsupported, contradicted or undecided), `decided_by` and `reason`, the index
+of the context of its evidence and the `quote`, its cosine to the question (`relevance`), `score` and
+`pair_score` (against the best context and the best pair of contexts) and `scored_by`. A claim that is looked
+for in a text has only `supported` (None if undecided) and `decided_by`.
+"""
+
+
+@signal("answer", "contexts", "refused")
+def find_statements(rows: list[Row], means: Means) -> list[Verified]:
+    """Verify each answer against its contexts; None for a refusal or an unknown text."""
+    texts = [None if row["refused"] else by_contexts(row["answer"], row, row["contexts"]) for row in rows]
+    return verify(texts, means)
+
+
+@signal("answer", "reference", "refused")
+def find_reference_statements(rows: list[Row], means: Means) -> list[Verified]:
+    """Look for each statement of the answer in the reference; None for a refusal."""
+    texts = [None if row["refused"] else _by_text(row["answer"], row, row["reference"]) for row in rows]
+    return [claims and [_as_one([claim]) for claim in claims] for claims in verify(texts, means)]
+
+
+@signal("contexts")
+def find_attributed(rows: list[Row], means: Means) -> list[Verified]:
+    """Look for each true claim, or else each statement of the reference, in the contexts."""
+    texts = [[by_contexts(claim, row, row["contexts"]) for claim in _true_claims(row)] for row in rows]
+    return _find_claims(rows, texts, means)
+
+
+@signal("answer", "true_claims", "refused")
+def find_covered(rows: list[Row], means: Means) -> list[Verified]:
+    """Look for each true claim in the answer; None for a refusal."""
+    texts = [
+        [None if row["refused"] else _by_text(claim, row, row["answer"]) for claim in _true_claims(row)]
+        for row in rows
+    ]
+    return _find_claims(rows, texts, means)
+
+
+def by_contexts(text: str, row: Row, contexts: Iterable[Row]) -> Statement | None:
+    """Return a text with the contexts that should support it; None if the text of a context is unknown."""
+    passages = tuple(context["text"] for context in contexts)
+    headings = tuple(tuple(context["headings"] or ()) for context in contexts)
+    if None in passages:
+        return None
+    return Statement(text, passages, row["language"], row["query"], headings if any(headings) else ())
+
+
+def _by_text(text: str, row: Row, source: str) -> Statement:
+    return Statement(text, (without_marks(source),), row["language"], row["query"])
+
+
+def _true_claims(row: Row) -> list[str]:
+    claims = row["true_claims"]
+    return [row["reference"] or ""] if claims is None else [claim["claim"] for claim in claims]
+
+
+def _find_claims(rows: list[Row], texts: list[list[Statement | None]], means: Means) -> list[Verified]:
+    """Verify the true claims of each row; a reference counts as its statements."""
+    verified = iter(verify([*chain(*texts)], means))
+    claims_of_rows: list[Verified] = []
+    for row, row_texts in zip(rows, texts, strict=True):
+        claims = [statements or [] for statements in islice(verified, len(row_texts))]
+        if row["true_claims"] is None:
+            claims = [[statement] for statement in claims[0]]
+        # a row without claims is known; claims of which none gave a statement are not
+        is_known = any(claims) or not row_texts
+        claims_of_rows.append([_as_one(claim) for claim in claims] if is_known else None)
+    return claims_of_rows
+
+
+def _as_one(statements: Sequence[Row]) -> Row:
+    """Return a claim of several statements: supported if all are, unknown if there are none."""
+    order = {"undecided": 1, "supported": 2}  # after unsupported and contradicted
+    weakest = min(statements, key=lambda statement: order.get(statement["verdict"], 0), default=None)
+    if weakest is None:
+        return {"supported": None, "decided_by": None}
+    supported = {"undecided": None, "supported": True}.get(weakest["verdict"], False)
+    return {"supported": supported, "decided_by": weakest["decided_by"]}
+
+
+def verify(
+    texts: Sequence[Statement | None], means: Means, *, compare_figures: bool = True
+) -> list[Verified]:
+    """Return the verified statements of each text.
+
+    The steps of verification decide first, the verifier among them. Scores decide the rest, unless there is
+    a verifier or `means.undecided` is unknown. With `compare_figures` a score never supports a statement
+    whose figures or negations differ from its evidence.
+    """
+    resources = means.resources
+    settings = resources.settings
+    checked = (text for text in texts if text and text.text.strip() and "".join(text.passages).strip())
+    text_by_id = {text.statement_id: text for text in checked}
+    models = (resources.embedder, resources.entailment, means.verifier, means.splitter)
+    step_means = verification.Means(settings.verification, *models, settings.llm)
+    # other metrics measure if the answer is to the question
+    verified = verification.verify([*text_by_id.values()], step_means, to_the_question=False)
+    if settings.verification.split_claims == "model":
+        for statement_id, reason in verified.failures.items():
+            text = text_by_id.pop(statement_id)
+            means.unsplit[text.question, text.text] = reason
+    claims = verified.claims_with_verdicts().filter(pl.col("pair_id").is_in([*text_by_id]))
+    claims = claims.with_columns(
+        claim=pl.coalesce("self_contained", "text"), context="evidence_passage", quote="evidence_quote"
+    )
+    questions = [text.question for text in text_by_id.values()]
+    vectors = TextVectors([*claims["claim"], *questions], resources.embedder)
+    statements_by_id: dict[str, list[Row]] = {}
+    for claim in claims.iter_rows(named=True):
+        text = text_by_id[claim["pair_id"]]
+        claim["relevance"] = vectors.cosines(claim["claim"], [text.question])[0]
+        statement = _scored(claim, text, means, compare_figures)
+        statements_by_id.setdefault(claim["pair_id"], []).append(statement)
+    return [None if text is None else statements_by_id.get(text.statement_id) for text in texts]
+
+
+def _scored(claim: Row, text: Statement, means: Means, compare_figures: bool) -> Row:
+    """Return a claim with its scores, and with the verdict of its score if the steps did not decide it.
+
+    The score is the probability of entailment, or else likeness: the mean of the cosine and the share of
+    words. Only the cosine decides a fragment, whose words occur in many texts. The score is 1 for a claim
+    that a step proved, and 0 for a claim that a step denied.
+    """
+    stated, evidence = (read(words or "", text.language) for words in (claim["claim"], claim["quote"]))
+    # completes the evidence for the score of a pair of contexts
+    second = _second_evidence(stated, evidence, claim, text)
+    cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
+    if means.resources.entailment is not None:
+        scored_by = ENTAILMENT
+        score = pair_score = claim["entailment"] or 0.0
+        is_alike = score >= ENTAILED
+    else:
+        scored_by = SIMILARITY
+        score = (cosine + (claim["token_recall"] or 0.0)) / 2
+        in_pair = recall(stated.stem_set, evidence.stem_set | second.stem_set) or 0.0
+        pair_score = max(score, (cosine + in_pair) / 2)
+        similarity_pass = means.resources.settings.verification.similarity_pass
+        is_alike = cosine >= similarity_pass if claim["fragment"] else score >= STATED
+    # a score hardly moves with yes and no, figures and negations
+    is_polar = without_polar_word(claim["text"], text.language)[1] is not None
+    stays_open = means.verifier is not None or means.undecided == "unknown" or is_polar
+    verdict, decided_by, reason = claim["verdict"], claim["decided_by"], claim["reason"]
+    if verdict == "failed":
+        verdict = "undecided"
+    elif verdict == "undecided" and not stays_open:
+        is_compared = is_alike and compare_figures
+        reason = _difference(claim, stated, evidence, second) if is_compared else None
+        verdict = "supported" if is_alike and reason is None else "unsupported"
+        if is_compared and {_direction(stated), _direction(evidence)} == {1, -1}:
+            verdict, reason = "contradicted", "direction_mismatch"
+        decided_by = scored_by if reason is None else QUOTATION
+    if verdict != "undecided" and decided_by not in SCORES_DECIDE:
+        scored_by = decided_by
+        score = pair_score = float(verdict == "supported")
+    decision = {"verdict": verdict, "decided_by": decided_by, "reason": reason}
+    return claim | decision | {"score": score, "pair_score": pair_score, "scored_by": scored_by}
+
+
+def _difference(claim: Row, stated: Reading, evidence: Reading, second: Reading) -> str | None:
+    """Return a reason code if the figures or negations of a claim differ from its evidence."""
+    if claim["scope_differs"] and missing_figures(stated, [evidence, second]):
+        return "number_not_in_passages"
+    is_denial = evidence.tokens and bool(evidence.negations) != bool(stated.negations)
+    return "negation_mismatch" if is_denial else None
+
+
+def _direction(reading: Reading) -> int:
+    """Return 1 for a text of rising amounts, -1 for falling amounts, 0 if neither or both."""
+    words, vocabulary = {*reading.lower_tokens}, lexicon(reading.language)
+    rises, falls = bool(words & vocabulary.rising), bool(words & vocabulary.falling)
+    if rises == falls:
+        return 0
+    return 1 if rises else -1
+
+
+def _second_evidence(stated: Reading, evidence: Reading, claim: Row, text: Statement) -> Reading:
+    """Return the sentence of another context with most of the words that the evidence lacks."""
+    missing = stated.stem_set - evidence.stem_set
+    readings = (
+        unit.reading
+        for index, passage in enumerate(text.passages)
+        if index != claim["evidence_passage"]
+        for unit in units_of("", passage, text.language)
+    )
+    empty = read("", text.language)
+    return max(readings, key=lambda reading: len(missing & reading.stem_set), default=empty)
 
 
 @signal("contexts", "statements", decided_by=QUOTATION, judged=True)
@@ -33,6 +250,7 @@ def find_contradictions(rows: list[Row], means: Means) -> list[list[bool | None]
 
 
 def _denied_contexts(row: Row) -> list[bool | None] | None:
+    """Return for each context True if it denies a statement; None if every statement is undecided."""
     verdicts = [(statement["verdict"], statement["context"]) for statement in row["statements"]]
     if all(verdict == "undecided" for verdict, _ in verdicts):
         return None
@@ -55,7 +273,8 @@ def find_groundedness(rows: list[Row], means: Means) -> list[list[float | None] 
     for row, _ in claims:
         claim_replies = [*islice(replies, len(row["contexts"]))]
         ratings = [reply.groundedness for reply in claim_replies if reply is not None]
-        best.append(max(ratings) if ratings and len(ratings) == len(claim_replies) else None)
+        is_complete = bool(ratings) and len(ratings) == len(claim_replies)  # a failed rating may be the best
+        best.append(max(ratings) if is_complete else None)
     best_in_order = iter(best)
     return [[*islice(best_in_order, len(row["statements"]))] for row in rows]
 
@@ -63,11 +282,11 @@ def find_groundedness(rows: list[Row], means: Means) -> list[list[float | None] 
 @metric("statements", version=STATEMENTS_VERSION)
 def faithfulness(row: Row) -> float | None:
     """Return the share of the statements of an answer that its passages support."""
-    return _weighted(row, [1.0] * len(row["statements"]))
+    return _supported_share(row, [1.0] * len(row["statements"]))
 
 
-def _weighted(row: Row, weights: Sequence[float]) -> float | None:
-    """Return the share of supported statements by weight."""
+def _supported_share(row: Row, weights: Sequence[float]) -> float | None:
+    """Return the weight of supported statements as a share; None with an undecided statement or no weight."""
     verdicts = [statement["verdict"] for statement in row["statements"]]
     total = math.fsum(weights)
     if "undecided" in verdicts or not total > 0:
@@ -85,13 +304,13 @@ def weighted_faithfulness_uniform(row: Row) -> float | None:
 @metric("statements", version=STATEMENTS_VERSION)
 def weighted_faithfulness_position(row: Row) -> float | None:
     """Return the share of supported statements, the first statements counting most."""
-    return _weighted(row, [1 / (statement["position"] + 1) for statement in row["statements"]])
+    return _supported_share(row, [1 / (statement["position"] + 1) for statement in row["statements"]])
 
 
 @metric("statements", version=STATEMENTS_VERSION)
 def weighted_faithfulness_semantic(row: Row) -> float | None:
     """Return the share of supported statements, weighted by similarity to the question."""
-    return _weighted(row, [max(0.0, statement["relevance"]) for statement in row["statements"]])
+    return _supported_share(row, [max(0.0, statement["relevance"]) for statement in row["statements"]])
 
 
 @metric("statements", **_BY_SCORES)

@@ -11,14 +11,18 @@ from itertools import chain, islice
 
 from qa_pipeline.evaluation.metrics.base import (
     METRICS,
+    SIMILARITY,
     STATEMENTS_VERSION,
+    Means,
     Metric,
+    Row,
+    ask,
     entropy,
+    judge_request,
     metric,
     share,
     signal,
 )
-from qa_pipeline.evaluation.metrics.means import SIMILARITY, Means, Row, ask, judge_request
 from qa_pipeline.models.vector_cache import TextVectors
 from qa_pipeline.records import RelevanceReply
 from qa_pipeline.text.references import normalise_path
@@ -26,15 +30,15 @@ from qa_pipeline.text.sentences import sentence_spans
 
 CUTOFFS = (5, 10)
 """Depths of the registry; `metric_at` has the metrics of any other depth."""
-_AT_CUTOFF = re.compile(r"(precision|recall|f1|ndcg)_at_([1-9]\d{0,3})")
+_RANKED_NAME = re.compile(r"(precision|recall|f1|ndcg)_at_([1-9]\d{0,3})")
 _NEEDS = ("contexts", "relevant_documents")
-_AT = {
+_FAMILIES = {
     "precision": ("P", "Share of the first {} passages that are relevant."),
     "recall": ("R", "Share of the relevant documents that are among the first {} passages."),
     "f1": ("F1", "Harmonic mean of precision and recall among the first {} passages."),
     "ndcg": ("nDCG", "How near the order of the first {} passages is to the best one."),
 }
-"""Name in ir-measures and meaning of each family."""
+"""Name in ir-measures and meaning of each family of metrics with a depth."""
 
 
 def _ranking(row: Row) -> tuple[dict[str, int], list[str]] | None:
@@ -69,16 +73,16 @@ def _f1(row: Row, k: str) -> float | None:
 
 def metric_at(name: str) -> Metric | None:
     """Return the metric of a ranking at any depth, such as `recall_at_3`; None for another name."""
-    if (match := _AT_CUTOFF.fullmatch(name)) is None:
+    if (match := _RANKED_NAME.fullmatch(name)) is None:
         return None
-    measure, meaning = _AT[match[1]]
-    of = partial(_f1, k=match[2]) if measure == "F1" else partial(_measured, measure=f"{measure}@{match[2]}")
-    return Metric(name, of, _NEEDS, meaning.format(match[2]))
+    family, k = match.groups()
+    measure, meaning = _FAMILIES[family]
+    function = partial(_f1, k=k) if measure == "F1" else partial(_measured, measure=f"{measure}@{k}")
+    return Metric(name, function, _NEEDS, meaning.format(k))
 
 
-METRICS |= {
-    at.name: at for k in CUTOFFS for family in _AT if (at := metric_at(f"{family}_at_{k}")) is not None
-}
+_AT_CUTOFFS = (metric_at(f"{family}_at_{k}") for k in CUTOFFS for family in _FAMILIES)
+METRICS |= {ranked.name: ranked for ranked in _AT_CUTOFFS if ranked is not None}
 
 
 @metric(*_NEEDS)

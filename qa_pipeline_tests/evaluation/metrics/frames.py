@@ -6,8 +6,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS
-from qa_pipeline.evaluation.metrics.base import SIGNALS, add_signals
-from qa_pipeline.evaluation.metrics.means import Means
+from qa_pipeline.evaluation.metrics.base import SIGNALS, Means, add_signals
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import with_claims_split_by
 from qa_pipeline.llm.base import LanguageModel

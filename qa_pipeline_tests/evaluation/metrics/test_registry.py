@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS, read_rag_rows
-from qa_pipeline.evaluation.metrics.base import SIGNALS, add_signals
-from qa_pipeline.evaluation.metrics.means import Means
+from qa_pipeline.evaluation.metrics.base import SIGNALS, Means, add_signals
 from qa_pipeline.evaluation.metrics.registry import METRICS
 from qa_pipeline.evaluation.running import evaluate
 from qa_pipeline_tests.evaluation.metrics.frames import (

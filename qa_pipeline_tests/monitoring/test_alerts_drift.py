@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from qa_pipeline.monitoring import drift
-from qa_pipeline.monitoring.drift import (
+from qa_pipeline.monitoring import alerts
+from qa_pipeline.monitoring.alerts import (
     DRIFT,
     find_drift,
 )
@@ -11,7 +11,7 @@ from qa_pipeline_tests.monitoring.scored import drawn, scored_rows
 
 @pytest.fixture(autouse=True)
 def reference_of_ten_days(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drift, "REFERENCE_DAYS", 10)
+    monkeypatch.setattr(alerts, "REFERENCE_DAYS", 10)
 
 
 def states(days: list[list[float]]) -> list[str]:

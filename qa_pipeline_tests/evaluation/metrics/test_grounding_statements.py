@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.metrics.means import Means
+from qa_pipeline.evaluation.metrics.base import Means
 from qa_pipeline.evaluation.running import with_claims_split_by
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings

@@ -8,7 +8,7 @@ import pytest
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.labelled_files import Labelled
-from qa_pipeline.monitoring.logs import LOGGED, Logs
+from qa_pipeline.monitoring.days import LOGGED, Logs
 from qa_pipeline.monitoring.observing import Observer
 from qa_pipeline.storage.row_files import Limits
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from qa_pipeline.review.asking import Answer, AskedBatch
-from qa_pipeline.review.bibliography import as_bibtex, as_markdown, sources_of
+from qa_pipeline.review.answer import Answer, as_bibtex, as_markdown, sources_of
+from qa_pipeline.review.batches import AskedBatch
 from qa_pipeline.review.pair import ClaimView, Quote
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.curation import rows

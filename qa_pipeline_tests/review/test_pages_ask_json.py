@@ -9,14 +9,14 @@ from starlette.testclient import TestClient
 
 from qa_pipeline.errors import TransientModelError
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.review import ask_page
+from qa_pipeline.review import pages
+from qa_pipeline.review.app import Access
 from qa_pipeline.review.asking import Asking
-from qa_pipeline.review.responses import Access
 from qa_pipeline.review.server import build_app
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.review.conftest import ADDRESS
-from qa_pipeline_tests.review.test_ask_page import (
+from qa_pipeline_tests.review.test_pages_ask import (
     BATCH,
     PROVED,
     QUESTION,
@@ -118,7 +118,7 @@ def test_a_number_of_steps_that_is_too_long_is_no_fault(client: TestClient, suff
 def test_a_draft_is_null_while_the_documents_are_searched(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ask_page, "PATIENCE", 0.0)
+    monkeypatch.setattr(pages, "PATIENCE", 0.0)
     is_released = threading.Event()
 
     def wait(*_: Any) -> Any:

@@ -11,7 +11,7 @@ from qa_pipeline.errors import BudgetExhaustedError, ModelError, TransientModelE
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import AnswerReply, DraftCitation, JudgeReply
-from qa_pipeline.review.responses import Access
+from qa_pipeline.review.app import Access
 from qa_pipeline.review.server import build_app
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.layout import Layout

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.review.jobs import Job, Jobs
+from qa_pipeline.review.app import Job, Jobs
 
 
 def wait_for(job: Job) -> Job:

@@ -1,11 +1,12 @@
-"""Uploaded documents: each becomes a batch of its own.
+"""Batches that can be asked: those of runs, and uploaded documents, each a batch of its own.
 
-They are stored in the folder `asked` of the output folder, under hashes of their contents. The name of an
+Uploads are stored in the folder `asked` of the output folder, under hashes of their contents. The name of an
 upload never becomes part of a path.
 """
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +17,6 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun, cut_documents, read_batch
 from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
-from qa_pipeline.review.asking import AskedBatch
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
@@ -29,10 +29,25 @@ _FOLDER = re.compile(r"[0-9a-f]{64}\.[a-z0-9_+-]{1,16}")
 """Hash of the content and suffix of its format."""
 
 
+@dataclass(frozen=True, slots=True)
+class AskedBatch:
+    """A batch that can be asked; an uploaded document is a batch in an output folder of its own."""
+
+    key: str  # in forms and addresses, such as batch:manuals
+    name: str
+    layout: Layout
+    title: str  # name of the batch or of the uploaded file
+
+    @property
+    def is_upload(self) -> bool:
+        """Return True for an uploaded document."""
+        return self.key != f"batch:{self.name}"
+
+
 def searchable_batches(layout: Layout) -> list[AskedBatch]:
     """Return the batches by name, then uploads, the latest first."""
     batches = sorted(path.stem for path in (layout.out / "indexes").glob("*.faiss"))
-    uploads = sorted(_uploads(layout).glob("*/name.txt"), key=lambda path: -path.stat().st_mtime_ns)
+    uploads = sorted(_uploads_folder(layout).glob("*/name.txt"), key=lambda path: -path.stat().st_mtime_ns)
     return [
         *(AskedBatch(f"batch:{name}", name, layout, name) for name in batches),
         *filter(None, (_upload(path.parent) for path in uploads)),
@@ -44,7 +59,7 @@ def batch_of(layout: Layout, key: str) -> AskedBatch:
     kind, _, name = key.partition(":")
     if kind == "batch" and layout.index(name).is_file():
         return AskedBatch(key, name, layout, name)
-    upload = _upload(_uploads(layout) / name) if kind == "upload" and _FOLDER.fullmatch(name) else None
+    upload = _upload(_uploads_folder(layout) / name) if kind == "upload" and _FOLDER.fullmatch(name) else None
     if upload is not None:
         return upload
     raise InputError(
@@ -53,7 +68,7 @@ def batch_of(layout: Layout, key: str) -> AskedBatch:
     )
 
 
-def _uploads(layout: Layout) -> Path:
+def _uploads_folder(layout: Layout) -> Path:
     return layout.uploads / "documents"
 
 
@@ -76,7 +91,7 @@ def read_document(resources: Resources, layout: Layout, name: str, content: byte
     content_sha256 = sha256(content).hexdigest()
     if content_sha256 in forgotten_documents(layout):
         raise InputError("this document was deleted with qa-pipeline forget")
-    folder = _uploads(layout) / f"{content_sha256}{suffix}"
+    folder = _uploads_folder(layout) / f"{content_sha256}{suffix}"
     earlier = _upload(folder)
     if earlier is not None:
         yield earlier
@@ -86,19 +101,19 @@ def read_document(resources: Resources, layout: Layout, name: str, content: byte
         write_bytes(folder / "corpus" / DOCUMENT / f"{DOCUMENT}{suffix}", content)
         write_bytes(folder / "name.txt", title.encode())
         # an output folder of its own that shares settings, models, stores and caps
-        own = {"corpus": str(folder / "corpus"), "out": folder, "cache": resources.layout.stores}
-        settings = resources.settings.model_copy(update=own)
-        own_resources = Resources(settings, embedder=resources.embedder, run=resources.run)
-        documents = read_batch(StageRun(own_resources, DOCUMENT))
+        paths = {"corpus": str(folder / "corpus"), "out": folder, "cache": resources.layout.stores}
+        settings = resources.settings.model_copy(update=paths)
+        upload_resources = Resources(settings, embedder=resources.embedder, run=resources.run)
+        documents = read_batch(StageRun(upload_resources, DOCUMENT))
         document = documents.row(0, named=True)
         if document["status"] != "parsed":
             reason = in_words(document["reason"], document["detail"])
             raise InputError(f"the document cannot be read: {reason}")
-        chunks = cut_documents(own_resources, documents)
+        chunks = cut_documents(upload_resources, documents)
         if not chunks.height:
             raise InputError("the document has no text to search; is it a scan?")
-        embeddings = embed_chunks(chunks, own_resources.embedder)
+        embeddings = embed_chunks(chunks, upload_resources.embedder)
         for table, frame in ((DOCUMENTS, documents), (CHUNKS, chunks), (EMBEDDINGS, embeddings)):
-            write_table(own_resources.layout.table(table.name, DOCUMENT), frame, table)
-        write_bytes(own_resources.layout.index(DOCUMENT), dump_index(build_index(embeddings)))
-    yield AskedBatch(f"upload:{folder.name}", DOCUMENT, own_resources.layout, title)
+            write_table(upload_resources.layout.table(table.name, DOCUMENT), frame, table)
+        write_bytes(upload_resources.layout.index(DOCUMENT), dump_index(build_index(embeddings)))
+    yield AskedBatch(f"upload:{folder.name}", DOCUMENT, upload_resources.layout, title)
