@@ -258,9 +258,9 @@ def _from_sentence(
     likely = [candidates[index] for index in most_similar if similarity[index] >= least]
     documents = dict(retrieved.chunks.select("chunk_id", "document_id").iter_rows())
     quoting = [_quoting_pair(row, chunk_id, unit, passages, documents) for chunk_id, unit in likely]
+    pairs = tables.PAIRS.frame(quoting)
     # a person's question is answered as it is; only the sentences are checked
-    ignored = ("not_standalone", "copied_passage")
-    pairs = mark_flawed(tables.PAIRS.frame(quoting), retrieved.chunks, ignore=ignored)
+    pairs = mark_flawed(pairs, retrieved.chunks, ignore=("not_standalone", "copied_passage"))
     claims = retrieved.claims(pairs)
     verdicts = verify_claims(claims, pairs, {}, settings.verification)
     is_proved = (pl.col("verdict") == "supported").all()
