@@ -48,8 +48,7 @@ from qa_pipeline.verification.canaries import (
     judged_rows,
     verified_rows,
 )
-from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.entailment import fill_entailment
+from qa_pipeline.verification.claims import fill_entailment, find_claims
 from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evidence
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
