@@ -138,7 +138,7 @@ def forget(
     next run. Releases never change; those that may contain it are listed.
     """
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.curation.forgetting import erase_documents, find_documents
+    from qa_pipeline.curation.withdrawals import erase_documents, find_documents
     from qa_pipeline.llm.reply_database import Database
     from qa_pipeline.publishing.manifest import alone, read_manifest, release_folders
 

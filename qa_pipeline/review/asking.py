@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.curation.ledger import build_verdicts
-from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.curation.ledger import build_verdicts, in_words
 from qa_pipeline.errors import InputError, TableError
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
