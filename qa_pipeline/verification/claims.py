@@ -14,7 +14,7 @@ import polars as pl
 from qa_pipeline.models.cross_encoder import EntailmentModel, Scores
 from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.models.vector_cache import ChunkVectors, TextVectors
-from qa_pipeline.records import Passage, ProgressCallback, index_text, no_progress
+from qa_pipeline.records import Passage, ProgressCallback, index_text, no_progress, passages_by_id
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.table_schema import ClaimColumns, DraftedPairRow, typed_rows
 from qa_pipeline.storage.tables import CLAIMS
@@ -62,13 +62,14 @@ def find_claims(
     embedder: Encoder | None,
     notify: ProgressCallback = no_progress,
     *,
+    entailment: EntailmentModel | None = None,
     embeddings: pl.DataFrame | None = None,
     model_claims: Mapping[str, Sequence[Claim]] | None = None,
 ) -> pl.DataFrame:
     """Split the answers of drafted pairs and compare every claim with its cited sources.
 
-    Refusals are skipped. Without an embedder the similarities are null. `embeddings` has vectors of chunks
-    that are already embedded. `model_claims` has the claims of answers that a model split, by pair.
+    Refusals are skipped. Without a model its scores are null. `embeddings` has vectors of chunks that are
+    already embedded. `model_claims` has the claims of answers that a model split, by pair.
 
     Raises:
         SettingsError: the embedding model returns vectors without a direction.
@@ -79,7 +80,9 @@ def find_claims(
         _answered(pair, (model_claims or {}).get(pair["pair_id"]), index, references)
         for pair in typed_rows(answered, DraftedPairRow)
     ]
-    return compare_claims(rows, index, embedder, notify, embeddings=embeddings)
+    progress = notify if entailment is None else no_progress  # only the slower count is shown
+    claims = compare_claims(rows, index, embedder, progress, embeddings=embeddings)
+    return fill_entailment(claims, pairs, passages_by_id(chunks), entailment, notify)
 
 
 def _answered(
