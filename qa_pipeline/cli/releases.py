@@ -10,8 +10,7 @@ import typer
 
 from qa_pipeline.cli.console import print_line, show
 from qa_pipeline.cli.exit_codes import FAILED
-from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, check_exists
-from qa_pipeline.cli.settings import settings_at
+from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, check_exists, settings_at
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.files import locked, write_bytes
