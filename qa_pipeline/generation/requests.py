@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from qa_pipeline.generation.multihop import LINKS
-from qa_pipeline.generation.offline.passages import sentences_of, units_of
+from qa_pipeline.generation.passages import sentences_of, units_of
 from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.llm.base import ReplyT, Request
 from qa_pipeline.prompts.loading import Delimited, Prompt, delimit, load_prompt, part_text, render_passages
