@@ -144,15 +144,16 @@ def answer_questions(
 def drafting_rules(resources: Resources) -> dict[str, Any]:
     """Return the arguments of `draft_answers` that select passages and guard questions."""
     settings, generation = resources.settings, resources.settings.generation
-    verifier, encoder = resources.reviewer("verifier"), resources.embedder
-    guards = partial(
-        guard.guard_questions, settings=generation.guard, model=verifier, encoder=encoder, llm=settings.llm
-    )
-    if not generation.enable_reference_validation:
-        return {"guard": guards}
-    validating = resources.reviewer("verifier", generation.validation_model)
-    selects = partial(guard.select_passages, settings=generation, model=validating, llm=settings.llm)
-    return {"guard": guards, "select": selects}
+    verifier, encoder, llm = resources.reviewer("verifier"), resources.embedder, settings.llm
+    rules: dict[str, Any] = {
+        "guard": partial(
+            guard.guard_questions, settings=generation.guard, model=verifier, encoder=encoder, llm=llm
+        )
+    }
+    if generation.enable_reference_validation:
+        model = resources.reviewer("verifier", generation.validation_model)
+        rules["select"] = partial(guard.select_passages, settings=generation, model=model, llm=llm)
+    return rules
 
 
 def _imported_pairs(
@@ -287,11 +288,11 @@ def check_reviewers(
     # with other policies vectors only order the evidence, and do not change verdicts of canaries
     similarity = run.settings.verification.policy == "similarity_only"
     rows = []
-    for rows_drawn, model in drawn:
-        pairs = canaries.canary_pairs(rows_drawn, run.batch)
+    for made, model in drawn:
+        pairs = canaries.canary_pairs(made, run.batch)
         claims = score_claims(run.resources, pairs, documents, chunks, embeddings, similarity=similarity)
         decided = _verified_claims(run, model, claims, pairs, documents, chunks)
-        rows.append(canaries.verified_rows(rows_drawn, run.batch, claims, decided))
+        rows.append(canaries.verified_rows(made, run.batch, claims, decided))
     if judge is not None and run.settings.judging.enabled:
         rows.append(_judged_canaries(run, judge, chunks, **frames))
     return pl.concat(rows)

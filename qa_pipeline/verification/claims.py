@@ -11,10 +11,10 @@ from itertools import chain
 import numpy as np
 import polars as pl
 
+from qa_pipeline import records
 from qa_pipeline.models.cross_encoder import EntailmentModel, Scores
 from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.models.vector_cache import ChunkVectors, TextVectors
-from qa_pipeline.records import Passage, ProgressCallback, index_text, no_progress, passages_by_id
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.table_schema import ClaimColumns, DraftedPairRow, typed_rows
 from qa_pipeline.storage.tables import CLAIMS
@@ -60,7 +60,7 @@ def find_claims(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
     embedder: Encoder | None,
-    notify: ProgressCallback = no_progress,
+    notify: records.ProgressCallback = records.no_progress,
     *,
     entailment: EntailmentModel | None = None,
     embeddings: pl.DataFrame | None = None,
@@ -80,9 +80,9 @@ def find_claims(
         _answered(pair, (model_claims or {}).get(pair["pair_id"]), index, references)
         for pair in typed_rows(answered, DraftedPairRow)
     ]
-    progress = notify if entailment is None else no_progress  # only the slower count is shown
+    progress = notify if entailment is None else records.no_progress  # only the slower count is shown
     claims = compare_claims(rows, index, embedder, progress, embeddings=embeddings)
-    return fill_entailment(claims, pairs, passages_by_id(chunks), entailment, notify)
+    return fill_entailment(claims, pairs, records.passages_by_id(chunks), entailment, notify)
 
 
 def _answered(
@@ -105,7 +105,7 @@ def compare_claims(
     answered: Sequence[Answered],
     index: SourceIndex,
     embedder: Encoder | None,
-    notify: ProgressCallback = no_progress,
+    notify: records.ProgressCallback = records.no_progress,
     *,
     embeddings: pl.DataFrame | None = None,
     to_the_question: bool = True,
@@ -225,7 +225,7 @@ KnownScores = tuple[float | None, float | None]
 def score_claims(
     requests: Sequence[tuple[str, Sequence[str]]],
     model: EntailmentModel,
-    notify: ProgressCallback = no_progress,
+    notify: records.ProgressCallback = records.no_progress,
 ) -> list[KnownScores]:
     """Score claims, each with its passages, against windows of these.
 
@@ -268,15 +268,15 @@ def _largest(scores: Sequence[Scores]) -> KnownScores:
 def fill_entailment(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
-    passages: Mapping[str, Passage],
+    passages: Mapping[str, records.Passage],
     model: EntailmentModel | None,
-    notify: ProgressCallback = no_progress,
+    notify: records.ProgressCallback = records.no_progress,
 ) -> pl.DataFrame:
     """Score every claim against the chunk of its evidence and the chunks it cites."""
     if model is None or not claims.height:
         return claims
     # headings name the topic of a passage
-    texts = {i: index_text(passage.section_path, passage.text) for i, passage in passages.items()}
+    texts = {i: records.index_text(passage.section_path, passage.text) for i, passage in passages.items()}
     with_question = claims.join(
         pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
     )
