@@ -26,8 +26,8 @@ def failed_checks(result: dg.ExecuteInProcessResult) -> dict[str, tuple[str, str
 
 
 def names_of(counts: dg.MetadataValue[Any]) -> set[str]:
-    assert isinstance(counts, dg.JsonMetadataValue)
-    return set(counts.data)
+    assert isinstance(counts.value, dict)
+    return set(counts.value)
 
 
 def test_all_batches_are_published_and_the_ui_is_told_of_rows_splits_batches_and_card(
