@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from qa_pipeline.curation.ledger import support_level
-from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.curation.ledger import in_words, support_level
 from qa_pipeline.curation.training import evidence_lists, find_proofs
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.answered_questions import RagRow, read_rag_rows

@@ -2,10 +2,9 @@
 
 import dagster as dg
 
-from qa_pipeline.defs.assets import BATCH_ASSETS, corpus
-from qa_pipeline.defs.automation import build_batch, corpus_sensor, nightly, purge_runs, weekly_purge
+from qa_pipeline.defs import automation
+from qa_pipeline.defs.assets import BATCH_ASSETS, corpus, release
 from qa_pipeline.defs.monitoring import alerts, monitoring_definitions
-from qa_pipeline.defs.release import nightly_release, publish_job, release
 from qa_pipeline.defs.steps import versioned
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.pipeline.resources import Resources
@@ -16,9 +15,9 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
     """Build the code location; a step builds the models of the settings when it first needs them."""
     definitions = dg.Definitions(
         assets=[corpus, *(versioned(asset, settings) for asset in (*BATCH_ASSETS, release))],
-        jobs=[build_batch, publish_job, purge_runs],
-        schedules=[nightly, nightly_release, weekly_purge],
-        sensors=[corpus_sensor, *([alerts] if settings.monitoring.alerts.urls else [])],
+        jobs=[automation.build_batch, automation.publish_job, automation.purge_runs],
+        schedules=[automation.nightly, automation.nightly_release, automation.weekly_purge],
+        sensors=[automation.corpus_sensor, *([alerts] if settings.monitoring.alerts.urls else [])],
         resources={"resources": resources or Resources(settings)},
         executor=dg.in_process_executor,
     )

@@ -3,19 +3,28 @@
 import sys
 from collections.abc import Callable
 from importlib import metadata
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from qa_pipeline.cli.calibrate import calibrate
 from qa_pipeline.cli.evaluate import evaluation
-from qa_pipeline.cli.exit_codes import OK
-from qa_pipeline.cli.monitor import monitor
-from qa_pipeline.cli.options import Application
+from qa_pipeline.cli.exit_codes import OK, errors_as_exit_codes
+from qa_pipeline.cli.options import show_settings
 from qa_pipeline.cli.releases import audit, forget, release, verify
 from qa_pipeline.cli.review import decide, review, show, status
 from qa_pipeline.cli.run import estimate, run, validate
-from qa_pipeline.cli.settings import show_settings
+from qa_pipeline.cli.thresholds import calibrate, monitor
+
+
+class Application(TyperGroup):
+    """The group of all commands. It turns their errors into exit codes."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with errors_as_exit_codes():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
     name="qa-pipeline",

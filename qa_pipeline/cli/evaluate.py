@@ -1,17 +1,13 @@
 """The commands `eval`: reports of answered questions, comparisons, gates, and measures against labels."""
 
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from qa_pipeline.cli.console import print_line, show, watching
-from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
-from qa_pipeline.cli.options import Change, Json, MaxCalls, MaxCost, check_exists
-from qa_pipeline.cli.settings import model_options, settings_at
-from qa_pipeline.errors import InputError, SettingsError
+from qa_pipeline import errors
+from qa_pipeline.cli import console, exit_codes, options
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 
@@ -20,6 +16,7 @@ if TYPE_CHECKING:
 
 Scorer = Literal["local", "model"]
 Undecided = Literal["similarity", "unknown"]
+_SPLIT_BY_RULES = {"verification.split_claims": "rules"}
 Data = Annotated[Path, typer.Option(help="Folder for caches.")]
 
 
@@ -40,57 +37,54 @@ def run(
         int | None,
         typer.Option(min=1, metavar="PAIRS", help="Write a suite from the output folder DATASET to --out."),
     ] = None,
-    change: Change = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    as_json: Json = False,
+    change: options.Change = None,
+    max_calls: options.MaxCalls = None,
+    max_cost: options.MaxCost = None,
+    as_json: options.Json = False,
 ) -> None:
     """Measure faithfulness, citations, retrieval and answers of answered questions.
 
     Rows that lack the fields of a metric have null there and are counted. Equal input gives equal files.
     --abilities measures nothing: it writes a suite of questions, made from PAIRS pairs, to the file --out.
     """
-    check_exists(*datasets)
+    options.check_exists(*datasets)
+    from qa_pipeline.evaluation import report, report_folder, running
     from qa_pipeline.evaluation.abilities import write_suite
     from qa_pipeline.evaluation.answered_questions import read_rag_rows
     from qa_pipeline.evaluation.labelled_files import draw
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-    from qa_pipeline.evaluation.report import About, dataset_name
-    from qa_pipeline.evaluation.report_folder import dataset_sha256, new_report, write_report
-    from qa_pipeline.evaluation.running import categorical_correctness, count_unsplit, evaluate_into
 
     if abilities is not None:
         write_bytes(out, write_suite(datasets[0], abilities))
-        print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
+        console.print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
         return
     metrics = chosen_metrics(metric or [])
-    options = model_options(max_calls=max_calls, max_cost=max_cost)
-    settings = _settings_of(data, change, options, scorer)
+    given = options.model_options(max_calls=max_calls, max_cost=max_cost)
+    settings = _settings_of(data, change, given, scorer)
     tools = _tools_of(settings, scorer, undecided="similarity")
     read = read_rag_rows(datasets)
     drawn = draw(read.items.select("dataset", "id", group_id="group"), limit)
     rows = read.items.join(drawn, on="id", how="semi", maintain_order="left")
-    with new_report(out, replace=replace) as folder, watching(quiet=as_json) as watch:
-        counts = evaluate_into(folder, rows, metrics, tools, watch("evaluation", "rows"))
-        about = About(
-            dataset_name(rows, name),
-            dataset_sha256(read.items),
+    with report_folder.new_report(out, replace=replace) as folder, console.watching(quiet=as_json) as watch:
+        counts = running.evaluate_into(folder, rows, metrics, tools, watch("evaluation", "rows"))
+        about = report.About(
+            report.dataset_name(rows, name),
+            report_folder.dataset_sha256(read.items),
             read.left_out,
             _settings_shown(tools),
-            categorical_correctness(rows, metrics, tools) if laws else None,
+            running.categorical_correctness(rows, metrics, tools) if laws else None,
         )
-        about.settings.update(limit=limit, unsplit=count_unsplit(rows, tools) or None)
-        document = write_report(folder, metrics, counts, about)
+        about.settings.update(limit=limit, unsplit=running.count_unsplit(rows, tools) or None)
+        document = report_folder.write_report(folder, metrics, counts, about)
     _show(document, out, every=bool(metric), as_json=as_json)
 
 
-def _settings_of(data: Path, change: list[str] | None, options: dict[str, Any], scorer: Scorer) -> Settings:
+def _settings_of(data: Path, change: list[str] | None, given: dict[str, Any], scorer: Scorer) -> Settings:
     """Load settings; without a model, rules split answers into claims."""
-    from qa_pipeline.evaluation.running import with_claims_split_by
-
-    settings = settings_at(data, change, options)
-    is_split_by_model = settings.verification.split_claims == "model"
-    return settings if scorer == "model" or is_split_by_model else with_claims_split_by(settings, "rules")
+    settings = options.settings_at(data, change, given)
+    if scorer == "model" or settings.verification.split_claims == "model":
+        return settings
+    return options.settings_at(data, change, given | _SPLIT_BY_RULES)
 
 
 def _tools_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "Means":
@@ -106,11 +100,11 @@ def _tools_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "M
     verifier = resources.reviewer("verifier") if asks_models or split_by != "rules" else None
     judge = resources.reviewer("judge") if asks_models else None
     if asks_models and verifier is None and judge is None:
-        raise SettingsError(
+        raise errors.SettingsError(
             "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider"
         )
     if verifier is None and split_by == "model":
-        raise SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
+        raise errors.SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
     splitter = None if split_by == "rules" else verifier
     return Means(resources, verifier if asks_models else None, judge, undecided, splitter)
 
@@ -136,15 +130,15 @@ def _without_folder(model: str | None) -> str | None:
 
 def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) -> None:
     """Print a report: all metrics, or the metrics of the summary."""
+    from qa_pipeline.evaluation import report
     from qa_pipeline.evaluation.metrics.registry import SUMMARY
-    from qa_pipeline.evaluation.report import cautions, reasons, with_bounds
     from qa_pipeline.evaluation.summaries import describe_deciders
 
     metrics = {name: metric for name, metric in document["metrics"].items() if every or name in SUMMARY}
     rows = [
         {
             "metric": name,
-            "mean (95 %)": with_bounds(metric),
+            "mean (95 %)": report.with_bounds(metric),
             **{column: metric[column] for column in ("known", "unknown")},
             "better": metric["direction"],
             "decided by": describe_deciders(metric["decided_by"]) if metric["known"] else "–",
@@ -154,11 +148,11 @@ def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) ->
     screen = {
         f"{document['dataset']}, {document['total_queries']:,} rows": rows,
         "of all rows together": [f"{name} {value:.3f}" for name, value in document["of_all_rows"].items()],
-        "unknown": [f"{', '.join(names)}: {why}" for why, names in reasons(metrics)],
-        "note": cautions(document),
+        "unknown": [f"{', '.join(names)}: {why}" for why, names in report.reasons(metrics)],
+        "note": report.cautions(document),
         "report": str(out / "report.html"),
     }
-    show({"report": str(out), **document}, as_json=as_json, screen=screen, every=True)
+    console.show({"report": str(out), **document}, as_json=as_json, screen=screen, every=True)
 
 
 def compare(
@@ -169,30 +163,28 @@ def compare(
         str | None,
         typer.Option(metavar="METRIC", help="Recommend deployment by this metric: p < 0.05 and d > 0.1."),
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Compare two evaluations row by row: differences, intervals, tests and effect sizes.
 
     Intervals and tests treat rows of a document as dependent. Metrics of different versions are not
     compared. Different data sets need --unpaired.
     """
-    check_exists(baseline, current)
-    from qa_pipeline.evaluation import comparison
-    from qa_pipeline.evaluation.report_folder import read_report
-    from qa_pipeline.evaluation.summaries import rounded
+    options.check_exists(baseline, current)
+    from qa_pipeline.evaluation import comparison, report_folder, summaries
 
-    reports = read_report(baseline), read_report(current)
+    reports = report_folder.read_report(baseline), report_folder.read_report(current)
     document = (comparison.compare_unpaired if unpaired else comparison.compare_paired)(*reports)
     if decide is not None:
         if decide not in document["metrics"]:
-            raise InputError(
+            raise errors.InputError(
                 f"--decide {decide}: this metric was not compared; "
                 f"choose from {', '.join(document['metrics'])}"
             )
         decision = comparison.ab_decision(document["metrics"][decide])
         document["decision"] = {"metric": decide, **decision}
     screen = comparison.comparison_screen(document)
-    show(rounded(document), as_json=as_json, screen=screen, every=True)
+    console.show(summaries.rounded(document), as_json=as_json, screen=screen, every=True)
 
 
 def gate(
@@ -205,25 +197,24 @@ def gate(
     accept_likeness: Annotated[
         bool, typer.Option("--accept-likeness", help="Accept likeness alone on critical checks.")
     ] = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Fail if an evaluation is worse than an earlier one, misses a threshold or fails a golden row.
 
     A loss must be significant (95 %, paired, by document). Exit codes: 0 passed; 1 failed; 2 undecided,
     because likeness alone decided a critical check.
     """
-    check_exists(current, baseline, golden)
-    from qa_pipeline.evaluation.gate import Limits, gate_screen, read_golden
-    from qa_pipeline.evaluation.gate import gate as check_gate
-    from qa_pipeline.evaluation.report_folder import read_report
-    from qa_pipeline.evaluation.summaries import rounded
+    options.check_exists(current, baseline, golden)
+    from qa_pipeline.evaluation import gate as gates
+    from qa_pipeline.evaluation import report_folder, summaries
 
-    limits = Limits(thresholds=_thresholds(threshold or []), accept_likeness=accept_likeness)
-    earlier = read_report(baseline) if baseline else None
-    golden_rows = read_golden(golden) if golden else None
-    document = check_gate(read_report(current), earlier, limits, golden_rows)
-    show(rounded(document), as_json=as_json, screen=gate_screen(document), every=True)
-    raise typer.Exit({"passed": OK, "failed": FAILED}.get(document["outcome"], BAD_INPUT))
+    limits = gates.Limits(thresholds=_thresholds(threshold or []), accept_likeness=accept_likeness)
+    earlier = report_folder.read_report(baseline) if baseline else None
+    golden_rows = gates.read_golden(golden) if golden else None
+    document = gates.gate(report_folder.read_report(current), earlier, limits, golden_rows)
+    console.show(summaries.rounded(document), as_json=as_json, screen=gates.gate_screen(document), every=True)
+    codes = {"passed": exit_codes.OK, "failed": exit_codes.FAILED}
+    raise typer.Exit(codes.get(document["outcome"], exit_codes.BAD_INPUT))
 
 
 def _thresholds(texts: list[str]) -> dict[str, float]:
@@ -236,7 +227,7 @@ def _thresholds(texts: list[str]) -> dict[str, float]:
         except ValueError:
             bound = math.nan
         if not name or not math.isfinite(bound):
-            raise InputError(f"--threshold {text} should be NAME=NUMBER, such as faithfulness=0.85")
+            raise errors.InputError(f"--threshold {text} should be NAME=NUMBER, such as faithfulness=0.85")
         thresholds[name] = bound
     return thresholds
 
@@ -255,13 +246,13 @@ def raters(
         float, typer.Option(min=-1, max=1, help="Label items only if Fleiss' kappa is above this.")
     ] = 0.6,
     out: Annotated[Path | None, typer.Option(help="JSONL file for the label of each item.")] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Measure agreement between raters (Fleiss' kappa), and label items by majority.
 
     A row is a rating: id of the item, annotator and rating. Items without a majority get null.
     """
-    check_exists(*files)
+    options.check_exists(*files)
     from qa_pipeline.evaluation.raters import rating_figures, read_ratings
     from qa_pipeline.evaluation.summaries import rounded
 
@@ -269,11 +260,12 @@ def raters(
     figures, agreed = rating_figures(read.items, least_kappa=min_kappa)
     if out is not None:
         write_bytes(out, agreed.write_ndjson().encode())  # without labels if agreement is too low
-    show({"left_out": read.left_out, **rounded(figures)}, as_json=as_json)
+    console.show({"left_out": read.left_out, **rounded(figures)}, as_json=as_json)
     if not figures["is_used"]:
-        sys.stderr.write(
+        typer.echo(
             f"Not used: Fleiss' kappa is unknown or not above {min_kappa:g}; agree on the meaning of the "
-            "categories and rate again, or choose another --min-kappa\n"
+            "categories and rate again, or choose another --min-kappa",
+            err=True,
         )
 
 
@@ -287,28 +279,28 @@ def validation(
         Scorer, typer.Option(help="local: rules and local models. model: also verifier and judge.")
     ] = "local",
     data: Data = Path("data"),
-    change: Change = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    as_json: Json = False,
+    change: options.Change = None,
+    max_calls: options.MaxCalls = None,
+    max_cost: options.MaxCost = None,
+    as_json: options.Json = False,
 ) -> None:
     """Compare hallucinations and tokens with and without validation.
 
     An answer passes if all its claims are supported and the judge accepts it. Verification and judge are
     also compared with the labels. Tokens are those of drafting and validating each answer.
     """
-    check_exists(*files)
+    options.check_exists(*files)
     import polars as pl
 
     from qa_pipeline.calibration.fitting import read_all_rows
-    from qa_pipeline.evaluation.labelled_files import draw, labelled_files
-    from qa_pipeline.evaluation.running import with_claims_split_by
+    from qa_pipeline.evaluation import labelled_files
     from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.evaluation.validation import measure_validation
 
-    items = pl.concat([draw(read_all_rows(path).items, limit) for path in labelled_files(files)])
-    options = model_options(max_calls=max_calls, max_cost=max_cost)
-    settings = with_claims_split_by(_settings_of(data, change, options, scorer), "rules")
+    paths = labelled_files.labelled_files(files)
+    items = pl.concat([labelled_files.draw(read_all_rows(path).items, limit) for path in paths])
+    given = options.model_options(max_calls=max_calls, max_cost=max_cost) | _SPLIT_BY_RULES
+    settings = _settings_of(data, change, given, scorer)
     tools = _tools_of(settings, scorer, undecided="unknown")
     document = rounded(measure_validation(items, tools.resources, tools.verifier, tools.judge))
-    show(document, as_json=as_json)
+    console.show(document, as_json=as_json)

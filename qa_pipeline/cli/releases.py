@@ -10,8 +10,7 @@ import typer
 
 from qa_pipeline.cli.console import print_line, show
 from qa_pipeline.cli.exit_codes import FAILED
-from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, check_exists
-from qa_pipeline.cli.settings import settings_at
+from qa_pipeline.cli.options import RUN_FIRST, Change, Json, Out, Release, check_exists, settings_at
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.files import locked, write_bytes
@@ -138,7 +137,7 @@ def forget(
     next run. Releases never change; those that may contain it are listed.
     """
     check_exists(out, advice=RUN_FIRST)
-    from qa_pipeline.curation.forgetting import erase_documents, find_documents
+    from qa_pipeline.curation.withdrawals import erase_documents, find_documents
     from qa_pipeline.llm.reply_database import Database
     from qa_pipeline.publishing.manifest import publisher_lock, read_manifest, release_folders
 

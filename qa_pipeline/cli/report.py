@@ -11,7 +11,7 @@ import polars as pl
 from qa_pipeline.cli.console import print_block, print_line, show
 from qa_pipeline.cli.exit_codes import FAILED, OK
 from qa_pipeline.curation.batch_gates import VERDICT_WORDS
-from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.curation.ledger import in_words
 from qa_pipeline.pipeline.fingerprint import NO_ROWS, BatchOutcome
 from qa_pipeline.pipeline.report import Report, report
 from qa_pipeline.review.pair import PairView, draw_pairs

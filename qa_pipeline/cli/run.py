@@ -2,27 +2,14 @@
 
 import os
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from qa_pipeline.cli.console import print_line, show, watching
-from qa_pipeline.cli.options import (
-    Change,
-    Json,
-    MaxCalls,
-    MaxCost,
-    Model,
-    OnlyBatch,
-    Out,
-    Provider,
-    Unjudged,
-    check_exists,
-)
-from qa_pipeline.cli.settings import check_models, choose_batches, model_options, run_settings
+from qa_pipeline.cli import console, options
+from qa_pipeline.documents.corpus.corpora import single_batch, split_batch
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import locked, prepare_folder
@@ -32,7 +19,7 @@ from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from qa_pipeline.pipeline.fingerprint import BatchOutcome
-    from qa_pipeline.pipeline.resources import Resources, StageObserver
+    from qa_pipeline.pipeline.resources import StageObserver
 
 MOST_TRIED = 3
 """Batches of a trial."""
@@ -47,35 +34,33 @@ Corpus = Annotated[
 
 def run(
     corpus: Corpus,
-    out: Out = Path("data"),
-    batch: OnlyBatch = None,
-    provider: Provider = None,
-    model: Model = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    accept_unjudged: Unjudged = None,
-    change: Change = None,
+    out: options.Out = Path("data"),
+    batch: options.OnlyBatch = None,
+    provider: options.Provider = None,
+    model: options.Model = None,
+    max_calls: options.MaxCalls = None,
+    max_cost: options.MaxCost = None,
+    accept_unjudged: options.Unjudged = None,
+    change: options.Change = None,
     try_chunks: Annotated[
         int | None, typer.Option("--try", min=1, metavar="N", help="Only run N chunks, into OUT/try.")
     ] = None,
     dagster: Annotated[bool, typer.Option("--dagster", help="Record runs at DAGSTER_HOME.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Run unchanged batches too.")] = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Generate training examples from batches of documents.
 
     Unchanged batches are skipped. After an interruption, the same command resumes.
     """
-    from qa_pipeline.documents.corpus.corpora import single_batch
-
     location, single = single_batch(corpus) or (corpus, None)
-    options = model_options(provider, model, max_calls, max_cost, accept_unjudged)
-    settings = run_settings(location, out, change, options)
+    given = options.model_options(provider, model, max_calls, max_cost, accept_unjudged)
+    settings = options.run_settings(location, out, change, given)
     home = os.environ.get("DAGSTER_HOME")
     if dagster and not (home and Path(home).is_dir()):
         raise SettingsError("DAGSTER_HOME must name the folder of a Dagster instance")
-    batches, found = choose_batches(settings, single, batch)
-    check_models(settings)
+    batches, found = options.choose_batches(settings, single, batch)
+    options.check_models(settings)
     prepare_folder(settings.out)
     if found.loose:
         sys.stderr.write(
@@ -84,42 +69,32 @@ def run(
         )
     from qa_pipeline.cli.report import show_outcomes
     from qa_pipeline.curation.withdrawals import withdraw_missing
-    from qa_pipeline.pipeline.fingerprint import BatchOutcome
+    from qa_pipeline.pipeline import fingerprint
     from qa_pipeline.pipeline.resources import Resources
 
     if try_chunks is not None:
-        with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
+        with locked(settings.out, shared=True), console.watching(quiet=as_json) as watch:
             outcomes = _run_trial(settings, batches, try_chunks, watch)
         trial = Layout(settings.out / "try")
         raise typer.Exit(show_outcomes(trial, outcomes, as_json=as_json, is_trial=True))
     layout = Layout(settings.out, cache=settings.cache)
-    with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
+    with locked(settings.out, shared=True), console.watching(quiet=as_json) as watch:
         if not batch and single is None:
             withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
         resources = Resources(settings, watch=watch)
-        outcomes = _bring_up_to_date(resources, batches, dagster=dagster, force=force)
+        done = {} if force else fingerprint.unchanged_outcomes(resources, batches)
+        if due := [name for name in batches if name not in done]:
+            from qa_pipeline.defs.running import run_batches  # loads Dagster
+
+            done |= {outcome.batch: outcome for outcome in run_batches(resources, due, recorded=dagster)}
+        outcomes = [done[name] for name in batches]
     if not batch:
-        outcomes += [BatchOutcome(name, "failed", error=why) for name, why in found.refused.items()]
+        outcomes += [fingerprint.BatchOutcome(name, "failed", why) for name, why in found.refused.items()]
     raise typer.Exit(show_outcomes(layout, outcomes, as_json=as_json))
 
 
-def _bring_up_to_date(
-    resources: "Resources", batches: Sequence[str], *, dagster: bool, force: bool
-) -> "list[BatchOutcome]":
-    """Run changed batches. Models and Dagster are only loaded if there are any."""
-    from qa_pipeline.pipeline.fingerprint import unchanged_outcomes
-
-    outcomes = {} if force else unchanged_outcomes(resources, batches)
-    due = [batch for batch in batches if batch not in outcomes]
-    if due:
-        from qa_pipeline.defs.running import run_batches
-
-        outcomes |= {outcome.batch: outcome for outcome in run_batches(resources, due, recorded=dagster)}
-    return [outcomes[batch] for batch in batches]
-
-
 def _run_trial(
-    settings: Settings, batches: Sequence[str], count: int, watch: "StageObserver"
+    settings: Settings, batches: list[str], count: int, watch: "StageObserver"
 ) -> "list[BatchOutcome]":
     """Run `count` chunks of a few batches into OUT/try. A full run finds the replies in the store."""
     from qa_pipeline.defs.running import run_batches
@@ -142,69 +117,67 @@ def _run_trial(
 def validate(
     pairs: Annotated[Path, typer.Argument(help="JSONL, JSON, CSV or Parquet file.")],
     corpus: Annotated[str, typer.Option(help="Folder, .zip file or address of the documents.")],
-    out: Out = Path("data/validation"),
-    provider: Provider = None,
-    model: Model = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    accept_unjudged: Unjudged = None,
-    change: Change = None,
-    as_json: Json = False,
+    out: options.Out = Path("data/validation"),
+    provider: options.Provider = None,
+    model: options.Model = None,
+    max_calls: options.MaxCalls = None,
+    max_cost: options.MaxCost = None,
+    accept_unjudged: options.Unjudged = None,
+    change: options.Change = None,
+    as_json: options.Json = False,
 ) -> None:
     """Check existing pairs against their documents.
 
     Writes each row of PAIRS with its `validation`: verdict, scores and evidence.
     """
-    check_exists(pairs)
-    from qa_pipeline.documents.corpus.corpora import split_batch
-
+    options.check_exists(pairs)
     location, name = split_batch(corpus)
     check_batch_name(name)
-    options = model_options(provider, model, max_calls, max_cost, accept_unjudged)
-    settings = run_settings(location, out, change, options)
-    check_models(settings)
+    given = options.model_options(provider, model, max_calls, max_cost, accept_unjudged)
+    settings = options.run_settings(location, out, change, given)
+    options.check_models(settings)
     from qa_pipeline.cli.report import show_outcomes
-    from qa_pipeline.curation.exports import VALIDATED, write_validated
+    from qa_pipeline.curation import exports
     from qa_pipeline.defs.running import run_batches
-    from qa_pipeline.generation.pair_entries import LIMITS, SUFFIXES, read_pairs
+    from qa_pipeline.generation import pair_entries
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.pipeline.stages import batch_files
     from qa_pipeline.storage.row_files import open_rows
 
     resources = Resources(settings, pairs_file=pairs)
     batch_files(resources, name)  # an error of the arguments, if raised here
-    read_pairs(pairs)
+    pair_entries.read_pairs(pairs)
     prepare_folder(settings.out)
-    with locked(settings.out, shared=True), watching(quiet=as_json) as watch:
+    with locked(settings.out, shared=True), console.watching(quiet=as_json) as watch:
         resources.watch = watch
         outcomes = run_batches(resources, [name])
     layout = resources.layout
     code = show_outcomes(layout, outcomes, as_json=as_json)
     if layout.export("passed", name).is_file():
-        write_validated(layout, name, open_rows(pairs, LIMITS, SUFFIXES).rows)
+        rows = open_rows(pairs, pair_entries.LIMITS, pair_entries.SUFFIXES).rows
+        exports.write_validated(layout, name, rows)
         if not as_json:
-            print_line(f"All rows with their verdicts: {layout.export(VALIDATED, name)}")
+            console.print_line(f"All rows with their verdicts: {layout.export(exports.VALIDATED, name)}")
     raise typer.Exit(code)
 
 
 def estimate(
     corpus: Corpus,
-    out: Out = Path("data"),
-    batch: OnlyBatch = None,
-    provider: Provider = None,
-    model: Model = None,
-    change: Change = None,
-    as_json: Json = False,
+    out: options.Out = Path("data"),
+    batch: options.OnlyBatch = None,
+    provider: options.Provider = None,
+    model: options.Model = None,
+    change: options.Change = None,
+    as_json: options.Json = False,
 ) -> None:
     """Estimate the model calls and cost of a run.
 
     Questions in the output folder are not counted again.
     """
-    from qa_pipeline.documents.corpus.corpora import single_batch
-
     location, single = single_batch(corpus) or (corpus, None)
-    settings = run_settings(location, out, change, model_options(provider, model, max_calls=_NO_CAP))
-    batches, _ = choose_batches(settings, single, batch)
+    given = options.model_options(provider, model, max_calls=_NO_CAP)
+    settings = options.run_settings(location, out, change, given)
+    batches, _ = options.choose_batches(settings, single, batch)
 
     import time
 
@@ -222,4 +195,4 @@ def estimate(
         "cost": None if made.cost is None else float(made.cost),
     }
     screen = document if made.stages else {"estimate": "llm.provider names no hosted model: it costs nothing"}
-    show(document, as_json=as_json, screen=screen, every=True)
+    console.show(document, as_json=as_json, screen=screen, every=True)

@@ -7,7 +7,7 @@ other. To undo a decision, append a row that reverts it (`reopened`). Then the d
 
 import io
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,22 +73,20 @@ def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]], seen: int | Non
         recorded_ids = set(recorded["decision_id"])  # another process may have recorded the same file
         new = [row for row in rows if row["decision_id"] not in recorded_ids]
         if seen is not None:
-            _check_seen(recorded, {row["pair_id"] for row in new}, seen)
+            pair_ids = [row["pair_id"] for row in new]
+            later = recorded.filter(pl.col("pair_id").is_in(pair_ids), pl.col("sequence") > seen)
+            if later.height:
+                row = later.row(-1, named=True)
+                raise DecidedMeanwhileError(
+                    f"{row['who']} decided about this pair meanwhile ({row['decision']}); "
+                    "look at it as it is now"
+                )
         last = recorded["sequence"].max()  # not the count: rows about forgotten documents were deleted
         first = last + 1 if isinstance(last, int) else 0
         numbered = [{**row, "sequence": first + offset} for offset, row in enumerate(new)]
         return pl.concat([recorded, DECISIONS.frame(numbered)]).write_ndjson().encode()
 
     rewrite(path, with_rows)
-
-
-def _check_seen(recorded: pl.DataFrame, pair_ids: Collection[str], seen: int) -> None:
-    later = recorded.filter(pl.col("pair_id").is_in(list(pair_ids)), pl.col("sequence") > seen)
-    if later.height:
-        row = later.row(-1, named=True)
-        raise DecidedMeanwhileError(
-            f"{row['who']} decided about this pair meanwhile ({row['decision']}); look at it as it is now"
-        )
 
 
 def standing(decisions: pl.DataFrame) -> pl.DataFrame:

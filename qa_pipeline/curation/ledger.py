@@ -5,26 +5,18 @@
 
 import functools
 import operator
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.curation.batch_gates import (
-    JUDGE_NOT_TRUSTED,
-    MODEL,
-    VERIFIER_NOT_TRUSTED,
-    reviewer_trust,
-)
-from qa_pipeline.curation.citation_quality import citation_quality
+from qa_pipeline.curation import duplicates
+from qa_pipeline.curation.batch_gates import JUDGE_NOT_TRUSTED, MODEL, VERIFIER_NOT_TRUSTED, reviewer_trust
 from qa_pipeline.curation.decisions import EDITED, PERSON, applied
-from qa_pipeline.curation.duplicates import (
-    find_alternatives,
-    find_conflicts,
-    find_duplicates,
-    find_same_wording,
-)
 from qa_pipeline.curation.gate import Gate
+from qa_pipeline.curation.measures import citation_quality
 from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.records import HOP_SCOPES
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
@@ -290,13 +282,13 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     Known-answer pairs are left out: they never train, and half of them repeat a question on purpose.
     """
     candidates = decided.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
-    alternatives = find_alternatives(candidates)
+    alternatives = duplicates.find_alternatives(candidates)
     best = candidates.join(alternatives, on="pair_id", how="anti")
-    duplicates = pl.concat([alternatives, find_duplicates(best, twins)])
-    single = candidates.join(duplicates, on="pair_id", how="anti")
-    duplicates = pl.concat([duplicates, find_same_wording(single)])
-    remaining = candidates.join(duplicates, on="pair_id", how="anti")
-    marked = join_by_pair(decided, duplicates, find_conflicts(remaining))
+    repeats = pl.concat([alternatives, duplicates.find_duplicates(best, twins)])
+    single = candidates.join(repeats, on="pair_id", how="anti")
+    repeats = pl.concat([repeats, duplicates.find_same_wording(single)])
+    remaining = candidates.join(repeats, on="pair_id", how="anti")
+    marked = join_by_pair(decided, repeats, duplicates.find_conflicts(remaining))
     # a pair that a person accepted is not sent to a person again
     conflicts = pl.col("answers").is_not_null() & (pl.col("reason") != "person_accepted")
     detail = pl.format("the question has {} different accepted answers", pl.col("answers"))
@@ -333,3 +325,13 @@ def _unsupported_spans(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl
         .group_by("pair_id", maintain_order=True)
         .agg(span.alias("unsupported_spans"))
     )
+
+
+_REASONS = tomllib.loads(Path(__file__).with_name("reasons.toml").read_text("utf-8"))
+
+
+def in_words(reason: str, detail: str | None = None) -> str:
+    """Describe a reason code in words, followed by its stored detail."""
+    words = _REASONS.get(reason, reason.replace("_", " "))
+    rest = (detail or "").replace(f"{reason}: ", "").strip()
+    return f"{words}: {rest}" if rest else words

@@ -1,26 +1,33 @@
-"""Withdraw invalid training data, and record the reason in a tombstone.
+"""Withdraw invalid training data, and forget documents.
 
 Consumers train on the table training_examples. It exists only if it was built from the current verdicts of
 its batch and the blocking gates pass. It is deleted before changed verdicts are written, and when a gate
-fails. If a batch is removed from its corpus, its tables, index and exports are deleted. The next run that
-passes writes them again from stored replies. Decisions of people are never deleted here.
+fails; a tombstone records the reason. If a batch is removed from its corpus, its tables, index and exports
+are deleted. The next run that passes writes them again from stored replies. Decisions of people are deleted
+only if they are about a forgotten document.
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
+from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.curation.exports import LEDGER_FILES, VALIDATED
-from qa_pipeline.errors import InputError
+from qa_pipeline.errors import InputError, StorageError
+from qa_pipeline.llm.reply_database import Database
+from qa_pipeline.llm.reply_store import erase as erase_replies
+from qa_pipeline.llm.reply_store import versions_of
 from qa_pipeline.settings.location import is_remote, location_of
+from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import delete, write_bytes
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.parquet import table_bytes
-from qa_pipeline.storage.tables import STORED, TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.storage.parquet import read_table, table_bytes
+from qa_pipeline.text.rendering import first_names
 
 Reason = Literal["gate_failed", "batch_gone", "being_rebuilt", "document_forgotten"]
 
@@ -73,9 +80,9 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> Non
 
 def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> None:
     """Delete the training examples of a batch if its new verdicts differ from the stored verdicts."""
-    path = layout.table(VERDICTS.name, batch)
-    is_published = layout.table(TRAINING_EXAMPLES.name, batch).is_file()
-    if is_published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):
+    path = layout.table(tables.VERDICTS.name, batch)
+    is_published = layout.table(tables.TRAINING_EXAMPLES.name, batch).is_file()
+    if is_published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, tables.VERDICTS)):
         withdraw(layout, batch, "being_rebuilt", {})
 
 
@@ -138,14 +145,14 @@ def withdraw(layout: Layout, batch: str, reason: Reason, details: Mapping[str, s
     stone = Tombstone(reason=reason, details=dict(details))
     if stone != tombstone_of(layout, batch):
         write_bytes(layout.tombstone(batch), stone.model_dump_json(indent=2).encode() + b"\n")
-    delete(layout.table(TRAINING_EXAMPLES.name, batch))
+    delete(layout.table(tables.TRAINING_EXAMPLES.name, batch))
 
 
 def files_of_batch(layout: Layout, batch: str) -> list[Path]:
     """Return all files that a run of the batch writes, the training examples first."""
-    tables = [TRAINING_EXAMPLES.name, *(name for name in STORED if name != TRAINING_EXAMPLES.name)]
+    names = dict.fromkeys([tables.TRAINING_EXAMPLES.name, *tables.STORED])
     exports = [layout.export(name, batch) for name in (*LEDGER_FILES, VALIDATED)]
-    return [*(layout.table(name, batch) for name in tables), *exports, layout.index(batch)]
+    return [*(layout.table(name, batch) for name in names), *exports, layout.index(batch)]
 
 
 def _address(corpus: str | Path) -> str:
@@ -158,3 +165,118 @@ def _read(path: Path) -> Tombstone:
         return Tombstone.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):  # an empty or damaged file withdraws too
         return Tombstone(reason="being_rebuilt")
+
+
+_ID_LENGTH = 32  # hex digits: a document id is a prefix of the content hash
+_FULL_PATH = pl.concat_str("batch", pl.lit("/"), "path")
+_KEYS = {"chunks": "chunk_id", "questions": "question_id", "pairs": "pair_id", "claims": "pair_id"}
+"""Tables with rows that may mention a document, and the column by which later tables refer to these rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """The documents to delete.
+
+    `paths` has `batch/path` of each, `contents` the content hashes, and `ids` the ids of all their versions.
+    """
+
+    paths: list[str]
+    contents: list[str]
+    ids: list[str]
+    batches: list[str]
+
+
+def find_documents(layout: Layout, name: str, database: Database | None) -> Occurrences:
+    """Find the documents that a name refers to, with copies in other batches and earlier versions.
+
+    The name is a path, `batch/path`, an id or a content hash. The store of replies knows earlier versions.
+
+    Raises:
+        InputError: the name is unknown or ambiguous.
+    """
+    columns = ("document_id", "content_sha256", "batch", "path")
+    stored = [read_table(path, tables.DOCUMENTS, columns) for path in layout.tables(tables.DOCUMENTS.name)]
+    documents = pl.concat([tables.DOCUMENTS.empty().select(columns), *stored]).drop_nulls("content_sha256")
+    is_called = pl.any_horizontal(pl.col("path", "document_id", "content_sha256") == name)
+    named = documents.filter(is_called | (name == _FULL_PATH))
+    named_paths = sorted(set(named.select(_FULL_PATH).to_series()))
+    if named["content_sha256"].n_unique() > 1 and len(named_paths) > 1:
+        raise InputError(f"several documents match {name!r}: {first_names(named_paths)}; give batch and path")
+    ids: set[str] = set()
+    if database is not None:
+        for version in {name, *named_paths}:
+            ids.update(document_id for document_id, _, _ in versions_of(database, version))
+    if named.is_empty() and not ids:
+        raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
+    has_same_content = pl.col("content_sha256").is_in(named["content_sha256"].implode())
+    rows = documents.filter(_FULL_PATH.is_in(named_paths) | has_same_content)
+    contents = sorted(set(rows["content_sha256"]))
+    ids |= {*rows["document_id"], *(content[:_ID_LENGTH] for content in contents)}
+    # batches with the named document last, so that an interrupted command can find it again
+    named_batches = set(named["batch"])
+    batches = sorted(set(rows["batch"]), key=lambda batch: (batch in named_batches, batch))
+    return Occurrences(sorted(rows.select(_FULL_PATH).to_series()), contents, sorted(ids), batches)
+
+
+def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> int:
+    """Delete the documents and everything made from them, and return the number of erased replies.
+
+    The order of the steps allows a rerun to finish an interrupted command.
+
+    Raises:
+        TableError: a table or the decisions cannot be read. The files of its batch are not deleted.
+        InputError: the list of forgotten documents is damaged.
+        StorageError: the store cannot be used.
+        StorageError: a file cannot be written or deleted.
+    """
+    hashes = sorted({*forgotten_documents(layout), *occurrences.contents})
+    lines = (f"{json.dumps({'content_sha256': content_hash})}\n" for content_hash in hashes)
+    write_bytes(layout.forgotten, "".join(lines).encode())
+    erased = 0 if database is None else erase_replies(database, occurrences.ids)
+    for batch in occurrences.batches:
+        _delete_decisions(layout, batch, occurrences)
+        withdraw(layout, batch, "document_forgotten", {})
+        documents = layout.table(tables.DOCUMENTS.name, batch)
+        _delete(path for path in files_of_batch(layout, batch) if path != documents)
+    for content in occurrences.contents:
+        _delete(layout.uploads.glob(f"documents/{content}*"))
+    # vectors and logits are keyed by text hashes, so their documents are unknown: delete all
+    for store in (layout.vectors, layout.logits):
+        _delete(store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))
+    _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
+    # the documents tables last: a rerun finds the batches in them
+    _delete(layout.table(tables.DOCUMENTS.name, batch) for batch in occurrences.batches)
+    return erased
+
+
+def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> None:
+    """Delete decisions about pairs that mention a forgotten document or were removed.
+
+    A pair mentions it indirectly too: by the ids of its chunks, or of questions about them.
+    """
+    pairs = layout.table(tables.PAIRS.name, batch)
+    if not pairs.is_file():  # an interrupted command has deleted the decisions
+        return
+    forgotten = {*occurrences.contents, *occurrences.ids}
+    for name, key in _KEYS.items():
+        path = layout.table(name, batch)
+        if path.is_file():
+            rows = read_table(path, tables.STORED[name])
+            # a row may mention a forgotten id in any column
+            lines = pl.Series(rows.write_ndjson().splitlines(), dtype=pl.String())
+            forgotten.update(rows.filter(lines.str.contains_any(sorted(forgotten)))[key])
+    pair_ids = set(read_table(pairs, tables.PAIRS, ["pair_id"])["pair_id"]) - forgotten
+    decisions = read_decisions(layout.decisions(batch))
+    remaining = decisions.filter(pl.col("pair_id").is_in(pair_ids))
+    if remaining.height < decisions.height:
+        write_bytes(layout.decisions(batch), remaining.write_ndjson().encode())
+
+
+def _delete(paths: Iterable[Path]) -> None:
+    for path in list(paths):
+        try:
+            delete(path)
+        except OSError as error:
+            raise StorageError(
+                f"cannot delete {path}: {error.strerror or error}; delete it, run again"
+            ) from error

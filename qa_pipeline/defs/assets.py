@@ -1,25 +1,35 @@
-"""The assets of a batch, in the order of their creation; most run a stage of `pipeline.stages`."""
+"""The assets: of a batch, in the order of their creation, and the release over all batches.
+
+Most assets of a batch run a stage of `pipeline.stages`.
+"""
 
 from hashlib import sha256
 
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import end_withdrawal
-from qa_pipeline.defs.metadata import cost_metadata, frame_table, plotted
 from qa_pipeline.defs.steps import (
+    OWNERS,
     ResourcesParam,
     batch_asset,
+    cost_metadata,
     document_batches,
+    frame_table,
     model_asset,
+    plotted,
     refuse_blocked,
     step_of,
     table_asset,
 )
+from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.report import summarise
+from qa_pipeline.publishing.release import publish_release
+from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.text.rendering import shorten
 from qa_pipeline.verification.canaries import canary_rates
 from qa_pipeline.verification.refusals import judge_refusals
 
@@ -160,3 +170,48 @@ BATCH_ASSETS: list[dg.AssetsDefinition] = [
     documents, chunks, embeddings, index, questions, pairs, claims, claim_verdicts, canaries, assessments,
     verdicts, training_examples, llm_calls,
 ]  # fmt: skip
+
+
+@dg.asset(
+    group_name="publishing",
+    kinds={"parquet"},
+    deps=[training_examples],
+    pool="release",
+    owners=OWNERS,
+    check_specs=[
+        dg.AssetCheckSpec(
+            "release_verifies",
+            asset="release",
+            blocking=True,
+            description="Blocks. The release passes all checks of its own files, as in `qa-pipeline verify`.",
+        )
+    ],
+)
+def release(resources: ResourcesParam) -> dg.MaterializeResult:
+    """Publish the accepted rows of all batches that pass their gates, in splits without leakage.
+
+    If the rows are unchanged, the last release stays the latest.
+    """
+    try:
+        published = publish_release(resources)
+        checks = verify_release(published.folder)
+    except QAPipelineError as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+    problems = [f"{check.name}: {problem}" for check in checks for problem in check.problems]
+    manifest = published.manifest
+    return dg.MaterializeResult(
+        data_version=dg.DataVersion(manifest.content),
+        metadata={
+            "version": f"{manifest.version}{'' if published.made else ', as before'}",
+            "folder": dg.MetadataValue.path(str(published.folder)),
+            "dagster/row_count": sum(manifest.splits.values()),
+            "rows by split": manifest.splits,
+            "rows by batch": manifest.batches,
+            "batches left out": manifest.batches_left_out,
+            "rows left out": manifest.rows_left_out,
+            "not satisfied": "; ".join(manifest.unsatisfied),
+        },
+        check_results=[
+            dg.AssetCheckResult(passed=not problems, description=shorten("; ".join(problems)) or "all hold")
+        ],
+    )

@@ -1,4 +1,4 @@
-"""What starts runs of batches: the corpus sensor and the nightly schedule; and the removal of old runs."""
+"""Jobs, and what starts them: the corpus sensor and the schedules."""
 
 import json
 from collections.abc import Collection, Iterator, Sequence
@@ -8,15 +8,8 @@ from typing import Any
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
-from qa_pipeline.defs.assets import BATCH_ASSETS, corpus, training_examples
-from qa_pipeline.defs.steps import (
-    ENDED,
-    PARTITION,
-    PARTITIONS_NAME,
-    UNENDED,
-    ResourcesParam,
-    document_batches,
-)
+from qa_pipeline.defs.assets import BATCH_ASSETS, corpus, release, training_examples
+from qa_pipeline.defs.steps import ENDED, PARTITION, PARTITIONS_NAME, ResourcesParam, document_batches
 from qa_pipeline.documents.corpus.corpora import Corpus, open_corpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.storage.files import version_of
@@ -32,6 +25,7 @@ VANISHED = "gone"
 NO_REPORT = ("", 0)
 """Version and number of the last report of a batch without reports."""
 DATA_VERSION = "dagster/data_version"
+UNENDED = [status for status in dg.DagsterRunStatus if status not in ENDED]
 UNENDED_BACKFILLS = ("REQUESTED", "CANCELING", "FAILING")
 """States of a backfill that has not ended; like the tag above, they lack a constant in Dagster."""
 RETENTION = timedelta(days=30)
@@ -201,6 +195,15 @@ def nightly(
     return requests
 
 
+publish_job = dg.define_asset_job(
+    "publish_release",
+    selection=[release],
+    description="Publishes the accepted rows of all batches whose gates hold, and verifies the release.",
+)
+
+nightly_release = dg.ScheduleDefinition(name="nightly_release", job=publish_job, cron_schedule="0 5 * * *")
+
+
 @dg.op
 def purge_old_runs(context: dg.OpExecutionContext) -> None:
     """Delete old runs whose batch was built completely later.
@@ -210,22 +213,16 @@ def purge_old_runs(context: dg.OpExecutionContext) -> None:
     instance = context.instance
     ended_before = dg.RunsFilter(statuses=ENDED, updated_before=datetime.now(UTC) - RETENTION)
     old = set(instance.get_run_ids(ended_before))
+    all_keys = {asset.key for asset in BATCH_ASSETS}
     rebuilt: set[str] = set()
     for run in instance.get_runs(dg.RunsFilter(statuses=ENDED)):  # the latest first
         batch = run.tags.get(PARTITION)
         if batch in rebuilt and run.run_id in old:
             instance.delete_run(run.run_id)
-        if batch and _builds_whole_batch(run):
+        keys = run.asset_selection or (all_keys if run.job_name == build_batch.name else set())
+        is_whole = keys >= all_keys and run.root_run_id is None  # a rerun makes only the rest
+        if batch and is_whole and run.status == dg.DagsterRunStatus.SUCCESS:
             rebuilt.add(batch)
-
-
-def _builds_whole_batch(run: dg.DagsterRun) -> bool:
-    """Return True if a run succeeded and made every asset itself."""
-    if run.root_run_id is not None or run.status != dg.DagsterRunStatus.SUCCESS:
-        return False
-    if run.asset_selection:
-        return {asset.key for asset in BATCH_ASSETS} <= run.asset_selection
-    return run.job_name == build_batch.name
 
 
 @dg.job(description="Deletes runs that ended more than 30 days ago and whose batch was built whole since.")

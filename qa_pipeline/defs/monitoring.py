@@ -5,8 +5,7 @@ from datetime import date
 import dagster as dg
 import polars as pl
 
-from qa_pipeline.defs.metadata import MOST_SHOWN, frame_table, plotted
-from qa_pipeline.defs.steps import OWNERS, PARTITION, ResourcesParam, partitioned_check, versioned
+from qa_pipeline.defs import steps
 from qa_pipeline.errors import QAPipelineError
 from qa_pipeline.monitoring.alerts import NOT_DECIDED, find_drift, find_levels, notify
 from qa_pipeline.monitoring.days import Logs, day_file, metric_scores, metrics_of, read_days, score_day
@@ -24,13 +23,15 @@ DAYS = dg.DailyPartitionsDefinition(start_date="2026-01-01")  # UTC
     kinds={"parquet"},
     partitions_def=DAYS,
     pool="production",
-    owners=OWNERS,
+    owners=steps.OWNERS,
     check_specs=[
-        partitioned_check(LIMITS, QUALITY, DAYS, "Means of the day are beyond a limit only by chance."),
-        partitioned_check(DRIFT, QUALITY, DAYS, "Metrics differ from the reference only by chance."),
+        steps.partitioned_check(LIMITS, QUALITY, DAYS, "Means of the day are beyond a limit only by chance."),
+        steps.partitioned_check(DRIFT, QUALITY, DAYS, "Metrics differ from the reference only by chance."),
     ],
 )
-def production_quality(context: dg.AssetExecutionContext, resources: ResourcesParam) -> dg.MaterializeResult:
+def production_quality(
+    context: dg.AssetExecutionContext, resources: steps.ResourcesParam
+) -> dg.MaterializeResult:
     """Score each day of production from its logs; texts stay in the logs."""
     day, folder = date.fromisoformat(context.partition_key), resources.layout.monitoring
     settings = resources.settings
@@ -47,8 +48,8 @@ def production_quality(context: dg.AssetExecutionContext, resources: ResourcesPa
         metadata={
             "file": dg.MetadataValue.path(str(day_file(folder, day))),
             "dagster/partition_row_count": answers.height,
-            "left out of the logs": frame_table(scored.left_out),
-            **plotted({f"mean {name}": mean for name, mean in means.items()}),
+            "left out of the logs": steps.frame_table(scored.left_out),
+            **steps.plotted({f"mean {name}": mean for name, mean in means.items()}),
         },
         check_results=[
             _result(LIMITS, levels, ["alert", NOT_DECIDED], dg.AssetCheckSeverity.ERROR),
@@ -66,8 +67,8 @@ def _result(
         check_name=check,
         passed=not bad.height,
         severity=severity,
-        description="; ".join(bad["message"].head(MOST_SHOWN)) or "no alert",
-        metadata={"findings": frame_table(findings.select("metric", "state", "message"))},
+        description="; ".join(bad["message"].head(steps.MOST_SHOWN)) or "no alert",
+        metadata={"findings": steps.frame_table(findings.select("metric", "state", "message"))},
     )
 
 
@@ -83,7 +84,7 @@ def monitoring_definitions(settings: Settings) -> dg.Definitions:
     if settings.monitoring.logs is None:
         return dg.Definitions()
     return dg.Definitions(
-        assets=[versioned(production_quality, settings)],
+        assets=[steps.versioned(production_quality, settings)],
         jobs=[monitor_day],
         schedules=[dg.build_schedule_from_partitioned_job(monitor_day, hour_of_day=0, minute_of_hour=30)],
     )
@@ -93,13 +94,13 @@ def monitoring_definitions(settings: Settings) -> dg.Definitions:
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Sends a message about each run that failed to monitoring.alerts.urls.",
 )
-def alerts(context: dg.RunFailureSensorContext, resources: ResourcesParam) -> None:
+def alerts(context: dg.RunFailureSensorContext, resources: steps.ResourcesParam) -> None:
     """Send batch and step of a failed run; the message never contains text of documents."""
-    run, batch = context.dagster_run, context.dagster_run.tags.get(PARTITION, "")
+    run, batch = context.dagster_run, context.dagster_run.tags.get(steps.PARTITION, "")
     if run.tags.get("dagster/will_retry") == "true":
         return  # the last try sends the message
-    steps = ", ".join(str(event.step_key) for event in context.get_step_failure_events())
-    message = f"{batch or run.job_name}: failed at {steps or 'its start'} (run {run.run_id[:8]})"
+    failed_steps = ", ".join(str(event.step_key) for event in context.get_step_failure_events())
+    message = f"{batch or run.job_name}: failed at {failed_steps or 'its start'} (run {run.run_id[:8]})"
     urls = resources.settings.monitoring.alerts.urls
     try:
         notify(urls, f"qa_pipeline: {run.job_name} failed", message)

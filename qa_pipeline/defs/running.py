@@ -7,8 +7,8 @@ from threading import Thread
 import dagster as dg
 
 from qa_pipeline.defs.assets import BATCH_ASSETS, corpus
-from qa_pipeline.defs.automation import build_batch
-from qa_pipeline.defs.steps import PARTITIONS_NAME, UNENDED, WARNS, versioned
+from qa_pipeline.defs.automation import UNENDED, build_batch
+from qa_pipeline.defs.steps import PARTITIONS_NAME, WARNS, versioned
 from qa_pipeline.errors import PermanentModelError, QAPipelineError
 from qa_pipeline.pipeline.fingerprint import (
     BLOCKED,

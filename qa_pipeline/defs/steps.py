@@ -1,9 +1,10 @@
-"""Shared parts of all assets: partitions, gates as checks, and the step that stores a table.
+"""Shared parts of all assets: partitions, gates as checks, the step that stores a table, and metadata.
 
 A blocking check only stops later assets of the same run. So a failing gate also withdraws the batch's
 published rows, and `training_examples` refuses to run while another gate fails.
 """
 
+import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,8 +17,8 @@ import polars as pl
 from qa_pipeline.curation.batch_gates import GATES
 from qa_pipeline.curation.gate import GateSpec
 from qa_pipeline.curation.withdrawals import note_gate, tombstone_of
-from qa_pipeline.defs.metadata import frame_metadata, table_schema
 from qa_pipeline.errors import QAPipelineError, SettingsError
+from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.fingerprint import code_version
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun
@@ -26,6 +27,7 @@ from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.parquet import frame_hash, read_table, write_table
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import LLM_CALLS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.text.rendering import shorten
 
 ResourcesParam = dg.ResourceParam[Resources]
 
@@ -42,7 +44,6 @@ SECONDS_A_LINE = 30.0
 PARTITION = "dagster/partition"
 """A documented tag of Dagster without an exported constant."""
 ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
-UNENDED = [status for status in dg.DagsterRunStatus if status not in ENDED]
 
 
 def batch_asset(group: str, *kinds: str) -> dict[str, Any]:
@@ -227,3 +228,75 @@ def step_of(context: dg.AssetExecutionContext, resources: Resources) -> Iterator
     except QAPipelineError as error:
         resources.error = error
         raise dg.Failure(str(error), allow_retries=False) from error
+
+
+PREVIEW_ROWS = 5
+MOST_SHOWN = 100
+"""Most rows of another table in the UI; all rows are counted."""
+CELL_LENGTH, TYPE_LENGTH = 200, 60
+"""Most characters of a cell, and of a column's type, in the UI; the tables keep the full text."""
+
+
+def table_schema(table: Table) -> dg.TableSchema:
+    """Return the columns with types and descriptions, for the asset's page."""
+    columns = [
+        dg.TableColumn(column.name, shorten(str(column.dtype), TYPE_LENGTH), column.description)
+        for column in table.columns
+    ]
+    return dg.TableSchema(columns, constraints=dg.TableConstraints([f"key: {', '.join(table.key)}"]))
+
+
+def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
+    """Return row count, rows by kind, and a preview."""
+    metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
+    if not frame.height:
+        return metadata
+    for name in table.counted:
+        counts = frame.group_by(pl.col(name).fill_null("(none)")).len("rows")
+        metadata[f"rows by {name}"] = frame_table(counts.sort(["rows", name], descending=[True, False]))
+    preview = frame.head(PREVIEW_ROWS)
+    for name in ("evidence", "citations"):
+        if name in frame.columns:
+            preview = preview.with_columns(quote=pl.col(name).list.first().struct.field("quote"))
+    preview = preview.select(name for name in table.preview if name in preview.columns)
+    return {**metadata, "preview": frame_table(preview)}
+
+
+def frame_table(frame: pl.DataFrame) -> dg.TableMetadataValue:
+    """Return the first rows as a table for the UI, which shows texts without interpreting markup."""
+    records = [
+        dg.TableRecord({name: _cell(value) for name, value in row.items()})
+        for row in frame.head(MOST_SHOWN).iter_rows(named=True)
+    ]
+    return dg.MetadataValue.table(records, dg.TableSchema([dg.TableColumn(name) for name in frame.columns]))
+
+
+def _cell(value: object) -> str | int | float | bool:
+    """Return a number rounded, and other values as text of limited length."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, int):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return shorten(text, CELL_LENGTH)
+
+
+def plotted(figures: dict[str, Any]) -> dict[str, Any]:
+    """Return the known figures, floats with four digits; Dagster plots the numbers."""
+    return {
+        name.replace("_", " "): float(f"{value:.4g}") if isinstance(value, float) else value
+        for name, value in figures.items()
+        if value is not None
+    }
+
+
+def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame) -> dict[str, Any]:
+    """Return cost and tokens by stage and per accepted pair; empty without calls."""
+    summary = cost_summary(calls, verdicts)
+    if not summary.calls:
+        return {}
+    names = ("cost", "cost_per_accepted_pair", "currency", "tokens", "calls_without_cost")
+    figures = plotted({name: getattr(summary, name) for name in names})
+    return figures | {"cost by stage": frame_table(summary.stages)}

@@ -5,6 +5,7 @@ from typing import cast
 
 import polars as pl
 
+from qa_pipeline import records
 from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.answer_quality import unclear_words
 from qa_pipeline.generation.requests import (
@@ -17,17 +18,6 @@ from qa_pipeline.generation.requests import (
     standalone_request,
 )
 from qa_pipeline.llm.base import LanguageModel, Reply, complete_all, maker, makers
-from qa_pipeline.records import (
-    HOP_SCOPES,
-    DraftPair,
-    DraftQuestion,
-    Passage,
-    ProgressCallback,
-    QuestionsReply,
-    QuotedReply,
-    no_progress,
-    passages_by_id,
-)
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.hashes import hash_parts
@@ -58,7 +48,7 @@ def write_questions(
     batch: str,
     links: pl.DataFrame | None = None,
     previous: pl.DataFrame | None = None,
-    notify: ProgressCallback = no_progress,
+    notify: records.ProgressCallback = records.no_progress,
 ) -> pl.DataFrame:
     """Ask for the planned questions, and keep questions that are self-contained and retrieve their chunk.
 
@@ -132,7 +122,9 @@ def _prompt_hashes(chunks: pl.DataFrame, settings: GenerationSettings, llm: LLMS
 
 
 def _rows(
-    request: QuestionsRequest, reply: Reply[QuestionsReply | QuotedReply] | ModelError, model: str
+    request: QuestionsRequest,
+    reply: Reply[records.QuestionsReply | records.QuotedReply] | ModelError,
+    model: str,
 ) -> list[QuestionRow]:
     """Return a row for each planned question. The drafts of a reply are taken in their order."""
     reason = NOT_WRITTEN if request.language in LANGUAGES else LANGUAGE_NOT_HANDLED
@@ -151,29 +143,38 @@ def _rows(
     return rows
 
 
-def _drafts(request: QuestionsRequest, reply: QuestionsReply | QuotedReply) -> list[DraftQuestion]:
+def _drafts(
+    request: QuestionsRequest, reply: records.QuestionsReply | records.QuotedReply
+) -> list[records.DraftQuestion]:
     """Return the questions of a reply, up to the limit, whose type suits the number of passages shown."""
-    if isinstance(reply, QuestionsReply):
+    if isinstance(reply, records.QuestionsReply):
         drafts = reply.questions[: request.limit]
         if len(request.passages) > 1 and request.types:
             return [draft for draft in drafts if draft.question_type in request.types]
-        return [draft for draft in drafts if draft.question_type not in HOP_SCOPES]
+        return [draft for draft in drafts if draft.question_type not in records.HOP_SCOPES]
     sentences = quotable(request.passages)
     if not (reply.question.strip() and 1 <= reply.sentence <= len(sentences)):
         return []
-    answer, kind = sentences[reply.sentence - 1][1], request.types[0]
-    question = reply.question
-    return [DraftPair(quotes=[answer], question=question, question_type=kind, answer=answer, coverage="full")]
+    answer = sentences[reply.sentence - 1][1]
+    return [
+        records.DraftPair(
+            question=reply.question,
+            question_type=request.types[0],
+            answer=answer,
+            quotes=[answer],
+            coverage="full",
+        )
+    ]
 
 
-def _write(row: QuestionRow, draft: DraftQuestion, passages: Sequence[Passage]) -> None:
+def _write(row: QuestionRow, draft: records.DraftQuestion, passages: Sequence[records.Passage]) -> None:
     """Put a question into its row.
 
     Its answer is kept if it covers the question and each quote is in a passage. For several hops each passage
     must be quoted. Other answers are doubtful, and are drafted again from the search results.
     """
     row["question"], row["question_type"] = draft.question.strip(), draft.question_type
-    if isinstance(draft, DraftPair) and draft.coverage == "full" and draft.answer.strip():
+    if isinstance(draft, records.DraftPair) and draft.coverage == "full" and draft.answer.strip():
         quoted = [{p.chunk_id for p in passages if is_quoted(quote, p.text)} for quote in draft.quotes]
         if all(quoted) and len(set().union(*quoted)) == len(passages):
             row["drafted_answer"] = draft.answer.strip()
@@ -201,13 +202,13 @@ def _skipped_rows(
     beyond = OVER_LIMIT if is_limited else NOT_OFFERED
     return [
         _dropped([passage], hashes[passage.language], batch, model, reason=left_out.get(chunk_id, beyond))
-        for chunk_id, passage in passages_by_id(chunks).items()
+        for chunk_id, passage in records.passages_by_id(chunks).items()
         if chunk_id not in asked_ids
     ]
 
 
 def _dropped(
-    passages: Sequence[Passage], prompt_hash: str, batch: str, model: str, *, reason: str
+    passages: Sequence[records.Passage], prompt_hash: str, batch: str, model: str, *, reason: str
 ) -> QuestionRow:
     """Return the row of a question that was not written."""
     return {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from qa_pipeline.curation.batch_gates import VERDICT_WORDS
-from qa_pipeline.curation.coverage import cover_sections, section_outcomes
 from qa_pipeline.curation.decisions import decision_states, read_decisions
 from qa_pipeline.curation.duplicates import ALTERNATIVE
+from qa_pipeline.curation.measures import cover_sections, section_outcomes
 from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
 from qa_pipeline.errors import CorpusError, InputError, TableError
 from qa_pipeline.pipeline.costs import CostSummary, cost_summary

@@ -118,7 +118,7 @@ class Resources:
     @cached_property
     def models(self) -> "Models":
         """Return the language models of the settings, with their shared store and budget."""
-        from qa_pipeline.generation.offline.provider import ExtractiveModel
+        from qa_pipeline.generation.extractive import ExtractiveModel
         from qa_pipeline.llm.factory import Models
 
         models = Models(

@@ -4,57 +4,39 @@
 the settings, models and files to them.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import polars as pl
 
+from qa_pipeline import records
+from qa_pipeline.curation import exports, ledger, withdrawals
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
-from qa_pipeline.curation.exports import ledger_files, ledger_rows, write_exports
-from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts
 from qa_pipeline.curation.training import build_training_examples
-from qa_pipeline.curation.withdrawals import forgotten_documents, withdraw_outdated
-from qa_pipeline.documents.corpus.corpora import BatchFiles, open_corpus
-from qa_pipeline.documents.masking import reference_mask, texts_mask
+from qa_pipeline.documents import masking
+from qa_pipeline.documents.corpus import corpora
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.generation.answer_quality import mark_flawed, mark_not_worth_asking
+from qa_pipeline.generation import answer_quality, guard, pair_entries, pair_import
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.guard import guard_questions, select_passages
 from qa_pipeline.generation.multihop import link_chunks
-from qa_pipeline.generation.pair_entries import RawPair, read_pairs, read_pairs_beside
-from qa_pipeline.generation.pair_import import import_pairs, mask_pairs, with_edited_pairs
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.packing import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_index
-from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage import tables
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import ASSESSMENTS, CANARIES, DECISIONS, DOCUMENTS, PAIRS, QUESTIONS
-from qa_pipeline.verification.canaries import (
-    Canary,
-    canary_pairs,
-    draw_canaries,
-    draw_for_model,
-    draw_judge_pairs,
-    judged_rows,
-    verified_rows,
-)
+from qa_pipeline.verification import canaries, judging, splitting
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.entailment import fill_entailment
-from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evidence
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.sources import sources_of
-from qa_pipeline.verification.splitting import Claim, split_answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +45,7 @@ class StageRun:
 
     resources: Resources
     batch: str
-    notify: ProgressCallback = no_progress
+    notify: records.ProgressCallback = records.no_progress
 
     @property
     def settings(self) -> Settings:
@@ -75,13 +57,13 @@ class StageRun:
         return read_earlier(self.resources.layout.table(table.name, self.batch), table)
 
 
-def batch_files(resources: Resources, batch: str) -> BatchFiles:
+def batch_files(resources: Resources, batch: str) -> corpora.BatchFiles:
     """Return the files of a batch.
 
     Raises:
         CorpusError: the batch does not exist.
     """
-    return open_corpus(resources.settings.corpus).batch(batch)
+    return corpora.open_corpus(resources.settings.corpus).batch(batch)
 
 
 def read_batch(run: StageRun) -> pl.DataFrame:
@@ -92,23 +74,23 @@ def read_batch(run: StageRun) -> pl.DataFrame:
         batch_files(resources, run.batch),
         run.settings.documents,
         resources.parse,
-        run.previous(DOCUMENTS),
+        run.previous(tables.DOCUMENTS),
         run.notify,
-        forgotten_documents(resources.layout),
+        withdrawals.forgotten_documents(resources.layout),
     )
 
 
 def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
     """Split the parsed documents into chunks, and mark chunks that are repeated or not worth asking about."""
     chunks = chunk_documents(documents, resources.counter, resources.settings.chunking)
-    return mark_not_worth_asking(mark_repeated_blocks(chunks, documents))
+    return answer_quality.mark_not_worth_asking(mark_repeated_blocks(chunks, documents))
 
 
 def ask_questions(run: StageRun, chunks: pl.DataFrame, embeddings: pl.DataFrame) -> pl.DataFrame:
     """Write questions about the chunks; empty without a generator, or if a file of pairs is checked."""
     resources, settings = run.resources, run.settings
     if resources.generator is None or resources.pairs_file is not None:
-        return QUESTIONS.empty()
+        return tables.QUESTIONS.empty()
     index = resources.layout.index(run.batch)
     shard = load_index(index.read_bytes(), embeddings, resources.embedder, str(index))
     retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval)
@@ -120,7 +102,7 @@ def ask_questions(run: StageRun, chunks: pl.DataFrame, embeddings: pl.DataFrame)
         settings.llm,
         batch=run.batch,
         links=link_chunks(chunks),
-        previous=run.previous(QUESTIONS),
+        previous=run.previous(tables.QUESTIONS),
         notify=run.notify,
     )
 
@@ -138,11 +120,11 @@ def answer_questions(
     """
     resources, settings = run.resources, run.settings
     if resources.pairs_file is not None:
-        existing = read_pairs(resources.pairs_file)
+        existing = pair_entries.read_pairs(resources.pairs_file)
     elif settings.generation.max_chunks is not None:  # a limited run leaves existing pairs out
         existing = []
     else:
-        existing = read_pairs_beside(batch_files(resources, run.batch))
+        existing = pair_entries.read_pairs_beside(batch_files(resources, run.batch))
     pairs = [_imported_pairs(run, existing, documents, chunks)]
     if resources.generator is not None and questions.height:
         drafted = draft_answers(
@@ -152,64 +134,58 @@ def answer_questions(
             settings.generation,
             settings.llm,
             **drafting_rules(resources),
-            previous=run.previous(PAIRS),
+            previous=run.previous(tables.PAIRS),
             notify=run.notify,
         )
-        pairs.insert(0, mark_flawed(drafted, chunks))
-    return with_edited_pairs(pl.concat(pairs), decisions, documents, chunks, run.batch)
+        pairs.insert(0, answer_quality.mark_flawed(drafted, chunks))
+    return pair_import.with_edited_pairs(pl.concat(pairs), decisions, documents, chunks, run.batch)
 
 
 def drafting_rules(resources: Resources) -> dict[str, Any]:
     """Return the arguments of `draft_answers` that select passages and guard questions."""
     settings, generation = resources.settings, resources.settings.generation
-    guard = partial(
-        guard_questions,
-        settings=generation.guard,
-        model=resources.reviewer("verifier"),
-        encoder=resources.embedder,
-        llm=settings.llm,
-    )
-    if not generation.enable_reference_validation:
-        return {"guard": guard}
-    validating = resources.reviewer("verifier", generation.validation_model)
-    select = partial(select_passages, settings=generation, model=validating, llm=settings.llm)
-    return {"guard": guard, "select": select}
+    verifier, encoder, llm = resources.reviewer("verifier"), resources.embedder, settings.llm
+    rules: dict[str, Any] = {
+        "guard": partial(
+            guard.guard_questions, settings=generation.guard, model=verifier, encoder=encoder, llm=llm
+        )
+    }
+    if generation.enable_reference_validation:
+        model = resources.reviewer("verifier", generation.validation_model)
+        rules["select"] = partial(guard.select_passages, settings=generation, model=model, llm=llm)
+    return rules
 
 
 def _imported_pairs(
-    run: StageRun, raw: list[RawPair], documents: pl.DataFrame, chunks: pl.DataFrame
+    run: StageRun, raw: list[pair_entries.RawPair], documents: pl.DataFrame, chunks: pl.DataFrame
 ) -> pl.DataFrame:
     """Resolve the citations of existing pairs; a pair in two files gives two rows.
 
     Pairs are masked like the batch's documents, so that their quotes still match.
     """
     if not raw:
-        return PAIRS.empty()
-    masking = _masking(run)
-    if masking is not None:
-        raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
-    imported = import_pairs(raw, documents, chunks, run.batch)
-    return mark_flawed(imported, chunks)
+        return tables.PAIRS.empty()
+    if _masks_texts(run):
+        rules = run.settings.documents.masking
+        raw = pair_import.mask_pairs(raw, masking.texts_mask(rules), masking.reference_mask(rules))
+    return answer_quality.mark_flawed(pair_import.import_pairs(raw, documents, chunks, run.batch), chunks)
 
 
-def _masking(run: StageRun) -> MaskingSettings | None:
-    """Return the masking of the batch's texts, if it changes them."""
-    masking = run.settings.documents.masking
-    return masking if masking.action in ("mask", "drop") else None
+def _masks_texts(run: StageRun) -> bool:
+    return run.settings.documents.masking.action in ("mask", "drop")
 
 
 def recorded_decisions(run: StageRun) -> pl.DataFrame:
     """Return the decisions of people about the batch, with texts masked like its documents."""
     decisions = read_decisions(run.resources.layout.decisions(run.batch))
-    masking = _masking(run) if decisions.height else None
-    if masking is None:
+    if not decisions.height or not _masks_texts(run):
         return decisions
-    mask = texts_mask(masking)
+    mask = masking.texts_mask(run.settings.documents.masking)
     rows = decisions.to_dicts()
     for row in rows:
         written = [name for name in WRITTEN if row[name]]
         row.update(zip(written, mask([row[name] for name in written]), strict=True))
-    return DECISIONS.frame(rows)
+    return tables.DECISIONS.frame(rows)
 
 
 def split_and_score(
@@ -226,8 +202,10 @@ def split_and_score(
     settings, model = run.settings, run.resources.reviewer("verifier")
     claims = None
     if model is not None:
-        passages, verification = passages_by_id(chunks), settings.verification
-        claims = split_answers(pairs, passages, model, verification, settings.llm, notify=run.notify)
+        passages, verification = records.passages_by_id(chunks), settings.verification
+        claims = splitting.split_answers(
+            pairs, passages, model, verification, settings.llm, notify=run.notify
+        )
     return score_claims(run.resources, pairs, documents, chunks, embeddings, run.notify, model_claims=claims)
 
 
@@ -237,25 +215,25 @@ def score_claims(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
     embeddings: pl.DataFrame,
-    notify: ProgressCallback = no_progress,
+    notify: records.ProgressCallback = records.no_progress,
     *,
-    model_claims: Mapping[str, list[Claim]] | None = None,
+    model_claims: dict[str, list[splitting.Claim]] | None = None,
     similarity: bool = True,
 ) -> pl.DataFrame:
     """Return all local scores of all claims; answers without `model_claims` are split by rules.
 
     Language models are not called. Without `similarity` the embedding model is not used either.
     """
-    claims = find_claims(
+    return find_claims(
         pairs,
         documents,
         chunks,
         resources.embedder if similarity else None,
-        notify if resources.entailment is None else no_progress,  # show the slower count only
+        notify,
+        entailment=resources.entailment,
         embeddings=embeddings,
         model_claims=model_claims,
     )
-    return fill_entailment(claims, pairs, passages_by_id(chunks), resources.entailment, notify)
 
 
 def decide_claims(
@@ -301,20 +279,20 @@ def check_reviewers(
 ) -> pl.DataFrame:
     """Create rows with known verdicts, and verify and judge them exactly like pairs."""
     if not run.settings.canaries.enabled:
-        return CANARIES.empty()
+        return tables.CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
-    drawn: list[tuple[list[Canary], LanguageModel | None]] = [(draw_canaries(chunks), None)]
+    drawn: list[tuple[list[canaries.Canary], LanguageModel | None]] = [(canaries.draw_canaries(chunks), None)]
     decided_by_model = frames["claim_verdicts"]["llm_decision"].is_in(["accept", "reject"]).any()
     if verifier is not None and decided_by_model:  # otherwise no verdict depends on it
-        drawn.append((draw_for_model(chunks), verifier))
+        drawn.append((canaries.draw_for_model(chunks), verifier))
     # with other policies vectors only order the evidence, and do not change verdicts of canaries
     similarity = run.settings.verification.policy == "similarity_only"
     rows = []
-    for canaries, model in drawn:
-        pairs = canary_pairs(canaries, run.batch)
+    for made, model in drawn:
+        pairs = canaries.canary_pairs(made, run.batch)
         claims = score_claims(run.resources, pairs, documents, chunks, embeddings, similarity=similarity)
         decided = _verified_claims(run, model, claims, pairs, documents, chunks)
-        rows.append(verified_rows(canaries, run.batch, claims, decided))
+        rows.append(canaries.verified_rows(made, run.batch, claims, decided))
     if judge is not None and run.settings.judging.enabled:
         rows.append(_judged_canaries(run, judge, chunks, **frames))
     return pl.concat(rows)
@@ -332,19 +310,19 @@ def _judged_canaries(
     settings = run.settings
     # canaries that should pass need all claims supported, even if accept_grounding is lower
     grounded = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=1.0)
-    canaries = draw_judge_pairs(with_evidence(grounded, claims, claim_verdicts), chunks)
-    pairs_to_judge = [canary.pair for canary in canaries if canary.pair is not None]
-    passages = passages_by_id(chunks)
-    assessed = judge_rows(
+    drawn = canaries.draw_judge_pairs(judging.with_evidence(grounded, claims, claim_verdicts), chunks)
+    pairs_to_judge = [canary.pair for canary in drawn if canary.pair is not None]
+    passages = records.passages_by_id(chunks)
+    assessed = judging.judge_rows(
         pairs_to_judge, passages, judge, settings.judging, llm=settings.llm, notify=run.notify
     )
-    decided = judged_verdicts(ASSESSMENTS.frame(assessed), settings.judging)
-    return judged_rows(canaries, run.batch, decided)
+    decided = ledger.judged_verdicts(tables.ASSESSMENTS.frame(assessed), settings.judging)
+    return canaries.judged_rows(drawn, run.batch, decided)
 
 
 def judge_pairs(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
     """Judge the pairs that passed source verification."""
-    return assess_pairs(
+    return judging.assess_pairs(
         **frames,
         model=run.resources.reviewer("judge"),
         settings=run.settings.judging,
@@ -360,11 +338,11 @@ def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame)
     The files are written even if a gate fails; the batch may be withdrawn later.
     """
     layout, settings = run.resources.layout, run.settings
-    verdicts = build_verdicts(verification=settings.verification, judging=settings.judging, **frames)
-    withdraw_outdated(layout, run.batch, verdicts)
+    verdicts = ledger.build_verdicts(verification=settings.verification, judging=settings.judging, **frames)
+    withdrawals.withdraw_outdated(layout, run.batch, verdicts)
     decided_from = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
-    rows = ledger_rows(verdicts=verdicts, documents=documents, **decided_from)
-    write_exports(layout, run.batch, ledger_files(rows))
+    rows = exports.ledger_rows(verdicts=verdicts, documents=documents, **decided_from)
+    exports.write_exports(layout, run.batch, exports.ledger_files(rows))
     return verdicts
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.curation.ledger import SCORES
-from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.curation.ledger import SCORES, in_words
 from qa_pipeline.review.batches import AskedBatch
 from qa_pipeline.review.pair import AnswerSpan, ClaimView, Support, support_of
 from qa_pipeline.storage.table_schema import ChunkRow, PairRow

@@ -16,7 +16,7 @@ from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.errors import InputError, TableError
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.offline.passages import Unit, sentences_of, units_of
+from qa_pipeline.generation.passages import Unit, sentences_of, units_of
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import Passage, passages_by_id
@@ -162,7 +162,7 @@ def _question_row(opened: _OpenBatch, question: str) -> dict[str, Any]:
 
 def _draft(retrieved: "_RetrievedDocuments", chunks: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
     """Draft the answer of a question, offline from sentences of its passages if the rules refuse."""
-    from qa_pipeline.generation.offline.provider import ExtractiveModel
+    from qa_pipeline.generation.extractive import ExtractiveModel
 
     settings, rules = retrieved.resources.settings, ExtractiveModel()
     model = retrieved.resources.generator or rules

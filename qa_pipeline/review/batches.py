@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.curation.ledger import in_words
 from qa_pipeline.curation.withdrawals import forgotten_documents
 from qa_pipeline.documents.formats.registry import SUFFIXES, format_of
 from qa_pipeline.errors import InputError

@@ -15,7 +15,7 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from qa_pipeline.curation.decisions import content_hashes
-from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.curation.ledger import in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table

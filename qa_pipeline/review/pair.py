@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.decisions import content_hashes, decision_states
-from qa_pipeline.curation.ledger import PARTIALLY_SUPPORTED, WELL_SUPPORTED
-from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.curation.ledger import PARTIALLY_SUPPORTED, WELL_SUPPORTED, in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.review.decision_files import why_in_words
 from qa_pipeline.review.stored import StoredTables

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import polars as pl
 
 from qa_pipeline.curation.decisions import APPLIED, decision_states, read_decisions
-from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.curation.ledger import in_words
 from qa_pipeline.errors import TableError
 from qa_pipeline.storage.files import Version, version_of
 from qa_pipeline.storage.hashes import hash_parts

@@ -92,12 +92,10 @@ class _Sentence:
 
     def changed(self) -> Iterator[Canary]:
         """Yield a canary for each way to falsify the sentence."""
-        for false in falsehoods(self.text, _full_text(self.passage), self.passage.language):
+        passage = self.passage
+        full_text = "\n\n".join((passage.title, *passage.section_path, passage.text))
+        for false in falsehoods(self.text, full_text, passage.language):
             yield self.put(EDITED, false.kind, false.text)
-
-
-def _full_text(passage: Passage) -> str:
-    return "\n\n".join((passage.title, *passage.section_path, passage.text))
 
 
 def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary]:

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+import numpy as np
 import polars as pl
 
+from qa_pipeline import records
+from qa_pipeline.models.cross_encoder import EntailmentModel, Scores
 from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.models.vector_cache import ChunkVectors, TextVectors
-from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.table_schema import ClaimColumns, DraftedPairRow, typed_rows
 from qa_pipeline.storage.tables import CLAIMS
@@ -58,15 +60,16 @@ def find_claims(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
     embedder: Encoder | None,
-    notify: ProgressCallback = no_progress,
+    notify: records.ProgressCallback = records.no_progress,
     *,
+    entailment: EntailmentModel | None = None,
     embeddings: pl.DataFrame | None = None,
     model_claims: Mapping[str, Sequence[Claim]] | None = None,
 ) -> pl.DataFrame:
     """Split the answers of drafted pairs and compare every claim with its cited sources.
 
-    Refusals are skipped. Without an embedder the similarities are null. `embeddings` has vectors of chunks
-    that are already embedded. `model_claims` has the claims of answers that a model split, by pair.
+    Refusals are skipped. Without a model its scores are null. `embeddings` has vectors of chunks that are
+    already embedded. `model_claims` has the claims of answers that a model split, by pair.
 
     Raises:
         SettingsError: the embedding model returns vectors without a direction.
@@ -77,7 +80,9 @@ def find_claims(
         _answered(pair, (model_claims or {}).get(pair["pair_id"]), index, references)
         for pair in typed_rows(answered, DraftedPairRow)
     ]
-    return compare_claims(rows, index, embedder, notify, embeddings=embeddings)
+    progress = notify if entailment is None else records.no_progress  # only the slower count is shown
+    claims = compare_claims(rows, index, embedder, progress, embeddings=embeddings)
+    return fill_entailment(claims, pairs, records.passages_by_id(chunks), entailment, notify)
 
 
 def _answered(
@@ -100,7 +105,7 @@ def compare_claims(
     answered: Sequence[Answered],
     index: SourceIndex,
     embedder: Encoder | None,
-    notify: ProgressCallback = no_progress,
+    notify: records.ProgressCallback = records.no_progress,
     *,
     embeddings: pl.DataFrame | None = None,
     to_the_question: bool = True,
@@ -203,3 +208,91 @@ def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: S
         "evidence_doubt": source.doubt(unit.start, unit.end),
         **{f"evidence_{name}": value for name, value in evidence.items()},
     }
+
+
+_MOST_PASSAGES = 8
+"""Maximum passages read for a claim: its evidence, then by shared words. Time grows with each passage."""
+_WINDOW_TOKENS, _OVERLAP = 320, 64
+"""Maximum tokens of a passage in one input, and the overlap of two windows in tokens."""
+_LEAST_ROOM = 0.5
+"""Minimum share of an input that a claim must leave to the passage."""
+_SCORED_TOGETHER = 256
+"""Claims read together. Larger groups fill batches of the model better and need more memory."""
+KnownScores = tuple[float | None, float | None]
+"""Entailment and contradiction of a claim, None if unknown."""
+
+
+def score_claims(
+    requests: Sequence[tuple[str, Sequence[str]]],
+    model: EntailmentModel,
+    notify: records.ProgressCallback = records.no_progress,
+) -> list[KnownScores]:
+    """Score claims, each with its passages, against windows of these.
+
+    A claim gets its largest entailment and its largest contradiction over all windows. A score is unknown if
+    the claim is empty or too long, there is no passage, or a window has NaN.
+    """
+    results: list[KnownScores] = []
+    for start in range(0, len(requests), _SCORED_TOGETHER):
+        group = requests[start : start + _SCORED_TOGETHER]
+        windows = [_inputs(claim, passages, model) for claim, passages in group]
+        scores = iter(model.probabilities([pair for pairs in windows for pair in pairs]))
+        results += [_largest([next(scores) for _ in pairs]) for pairs in windows]
+        notify(len(results), len(requests))
+    return results
+
+
+def _inputs(claim: str, passages: Sequence[str], model: EntailmentModel) -> list[tuple[str, str]]:
+    """Return each window of the passages with the claim, unless the claim leaves too little room."""
+    room = model.room_beside(claim)
+    if room < _LEAST_ROOM * model.most_tokens or not claim.strip():
+        return []
+    size = min(room, _WINDOW_TOKENS)
+    return [
+        (window, claim)
+        for passage in passages
+        for window in model.windows(passage, size, min(_OVERLAP, size // 4))
+    ]
+
+
+def _largest(scores: Sequence[Scores]) -> KnownScores:
+    """Return the largest scores over the windows of a claim."""
+    if not scores:
+        return None, None
+    entailment, _, contradiction = np.stack(scores).max(axis=0).tolist()
+    if np.isnan(entailment):
+        return None, None
+    return entailment, None if np.isnan(contradiction) else contradiction
+
+
+def fill_entailment(
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    passages: Mapping[str, records.Passage],
+    model: EntailmentModel | None,
+    notify: records.ProgressCallback = records.no_progress,
+) -> pl.DataFrame:
+    """Score every claim against the chunk of its evidence and the chunks it cites."""
+    if model is None or not claims.height:
+        return claims
+    # headings name the topic of a passage
+    texts = {i: records.index_text(passage.section_path, passage.text) for i, passage in passages.items()}
+    with_question = claims.join(
+        pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
+    )
+    # a fragment is only a statement together with its question
+    fragment = pl.concat_str(pl.col("question").fill_null(""), "text", separator=" ").str.strip_chars()
+    claim_text = pl.when("fragment").then(fragment).otherwise("text")
+    columns = (claim_text.alias("claim"), "evidence_chunk_id", "candidate_chunk_ids")
+    requests = []
+    for claim, evidence, candidates in with_question.select(columns).iter_rows():
+        chunk_ids = list(dict.fromkeys(filter(None, [evidence, *(candidates or [])])))[:_MOST_PASSAGES]
+        requests.append((claim, [texts[chunk_id] for chunk_id in chunk_ids]))
+    results = score_claims(requests, model, notify)
+    scored = {
+        "entailment": [entailment for entailment, _ in results],
+        "contradiction": [contradiction for _, contradiction in results],
+        "entailment_model": [model.identity] * len(results),
+    }
+    types = {name: CLAIMS.schema[name] for name in scored}
+    return CLAIMS.conform(claims.with_columns(pl.DataFrame(scored, schema=types).get_columns()))

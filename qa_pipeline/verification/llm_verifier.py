@@ -24,14 +24,7 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.table_schema import ClaimRow, typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.text.reading import read
-from qa_pipeline.verification.deciding import (
-    REPLIES,
-    borderline,
-    decide_claims,
-    find_quote,
-    scores_of_other_models,
-    unfounded,
-)
+from qa_pipeline.verification import deciding
 from qa_pipeline.verification.falsehoods import probe_of
 from qa_pipeline.verification.sources import Source
 
@@ -66,18 +59,18 @@ def verify_claims(
     Raises:
         PermanentModelError: the model cannot answer further requests.
     """
-    if count := scores_of_other_models(claims, settings.fitted):
+    if count := deciding.scores_of_other_models(claims, settings.fitted):
         _log.warning("%d scores of entailment are of another model than the thresholds; unused", count)
-    local = decide_claims(claims, pairs, settings)
+    local = deciding.decide_claims(claims, pairs, settings)
     if model is None:
         return local
-    open_claims = borderline(claims, local)
+    open_claims = deciding.borderline(claims, local)
     if settings.accept_grounding == 1:
         rejected = local.filter(pl.col("verdict").is_in(["unsupported", "contradicted"]))["pair_id"]
         hopeless = pairs.filter(pl.col("origin") == "generated", pl.col("pair_id").is_in(rejected.implode()))
         open_claims = open_claims.join(hopeless, on="pair_id", how="anti", maintain_order="left")
     replies = ask_verifier(open_claims, pairs, sources, model, settings, llm or LLMSettings(), notify=notify)
-    return decide_claims(claims, pairs, settings, replies)
+    return deciding.decide_claims(claims, pairs, settings, replies)
 
 
 def ask_verifier(
@@ -113,7 +106,7 @@ def ask_verifier(
         columns = _verdicts(call, replies[call.request.key], sources)
         verdicts |= zip((row["claim_id"] for row in call.rows), columns, strict=True)
     rows = [{"claim_id": claim_id, **verdicts[claim_id]} for claim_id in claims["claim_id"]]
-    return pl.DataFrame(rows, schema=REPLIES)
+    return pl.DataFrame(rows, schema=deciding.REPLIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +145,7 @@ def _contains_injections(rows: Sequence[PairClaimRow], sources: Mapping[str, Sou
 
 def _placed(quote: str, passages: Sequence[Passage], sources: Mapping[str, Source]) -> dict[str, Any]:
     """Return a quote with its position in the document, or alone if the position is unknown."""
-    match = find_quote(quote, passages)
+    match = deciding.find_quote(quote, passages)
     if match is None:
         return {"quote": quote}
     passage, span = match
@@ -218,14 +211,6 @@ def _groups(claims: pl.DataFrame, sources: Mapping[str, Source]) -> list[list[Pa
     ]
 
 
-def _by_number(reply: VerifyReply) -> dict[int, ClaimReply | None]:
-    """Return the reply about each claim, or None if the reply decides it twice."""
-    replies: dict[int, ClaimReply | None] = {}
-    for verdict in reply.verdicts:
-        replies[verdict.claim] = None if verdict.claim in replies else verdict
-    return replies
-
-
 def _verdicts(
     call: _Call, reply: Reply[VerifyReply] | ModelError, sources: Mapping[str, Source]
 ) -> Iterator[dict[str, Any]]:
@@ -234,7 +219,9 @@ def _verdicts(
     if isinstance(reply, ModelError):
         yield from ({**same, "reason": reply.reason, "detail": str(reply)} for _ in call.rows)
         return
-    replies = _by_number(reply.value)
+    replies: dict[int, ClaimReply | None] = {}  # None for a claim that is decided twice
+    for verdict in reply.value.verdicts:
+        replies[verdict.claim] = None if verdict.claim in replies else verdict
     is_injected = _contains_injections(call.rows, sources)
     probe_reply = replies.get(call.probe)
     rejects_probe = probe_reply is not None and probe_reply.decision == "reject"
@@ -252,7 +239,7 @@ def _verdicts(
                 reason = INJECTION_IN_SOURCE
             elif not rejects_probe:
                 reason = "probe_accepted"
-            elif problem := unfounded(claim, question, claim_reply.quotes, call.request.passages):
+            elif problem := deciding.unfounded(claim, question, claim_reply.quotes, call.request.passages):
                 reason, detail = problem
         yield {
             **same,

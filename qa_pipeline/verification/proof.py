@@ -33,8 +33,6 @@ _FARTHEST_ITEM = 100
 _LONGEST = 600
 """Maximum characters read of a neighbouring sentence. A retraction begins early."""
 
-_NOT_VERBATIM = "no sentence, list item or table row of the source equals it"
-
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -67,13 +65,6 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
         is_item=_depth(text, spans[first]) is not None,
         opens_paragraph=first == 0 or "\n\n" in text[spans[first - 1][1] : spans[first][0]],
     )
-
-
-def introduction_of(text: str, at: int, around: Surroundings) -> str:
-    """Return the term before a colon at the start of the line, and the lead-ins of its lists."""
-    line = text.rfind("\n", 0, at) + 1
-    label = _LABEL.match(text, line, at)
-    return "\n".join([*([label[1]] if label else []), *around.lead_ins])
 
 
 def takes_back(
@@ -255,7 +246,8 @@ def prove(
         doubted.append(proof)
     if doubted:
         return doubted[0]
-    return _denied(reading, index, chunk_ids) or Proof(doubts=(_NOT_VERBATIM,))
+    not_verbatim = Proof(doubts=("no sentence, list item or table row of the source equals it",))
+    return _denied(reading, index, chunk_ids) or not_verbatim
 
 
 def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool) -> Iterator[str]:
@@ -263,11 +255,10 @@ def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool)
     source, language = index.sources[unit.chunk_id], unit.reading.language
     at = source.start + unit.start
     around = surroundings(source.document_text, language, at, at + len(unit.text))
-    context = replace(
-        context,
-        headings=read("\n".join(source.headings), language),
-        introduction=read(introduction_of(source.document_text, at, around), language),
-    )
+    term = _LABEL.match(source.document_text, source.document_text.rfind("\n", 0, at) + 1, at)
+    introduction = "\n".join([*([term[1]] if term else []), *around.lead_ins])
+    headings = read("\n".join(source.headings), language)
+    context = replace(context, headings=headings, introduction=read(introduction, language))
     if is_bound:
         yield from unbound(unit.reading, context)
     yield from takes_back(unit.reading, around, source.headings, context, source.status)

@@ -17,8 +17,7 @@ from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.verification.citations import ClaimCitations
-from qa_pipeline.verification.claims import Answered, compare_claims
-from qa_pipeline.verification.entailment import fill_entailment
+from qa_pipeline.verification.claims import Answered, compare_claims, fill_entailment
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.sources import Source, SourceIndex
 from qa_pipeline.verification.splitting import AnswerRow, Claim, split_answers, split_claims
@@ -132,19 +131,19 @@ def _pairs(statements: Sequence[Statement]) -> pl.DataFrame:
     rows = [
         {
             "pair_id": statement.statement_id,
+            "batch": BATCH,
             "question": statement.question,
             "answer": without_marks(statement.text),
             "language": statement.language,
             "used_chunk_ids": list(statement.chunk_ids),
-            "batch": BATCH,
             "origin": "imported",
             "status": "drafted",
             "coverage": "full",
         }
         for statement in statements
     ]
-    names = ("pair_id", "question", "answer", "language", "used_chunk_ids")
-    more = ("batch", "origin", "status", "coverage")
+    names = ("pair_id", "batch", "question", "answer", "language", "used_chunk_ids")
+    more = ("origin", "status", "coverage")
     return pl.DataFrame(rows, schema={name: PAIRS.schema[name] for name in (*names, *more)})
 
 

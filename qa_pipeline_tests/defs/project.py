@@ -14,7 +14,7 @@ from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.definitions import build_definitions
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.defs.steps import PARTITIONS_NAME
-from qa_pipeline.generation.offline.provider import ExtractiveModel
+from qa_pipeline.generation.extractive import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline.llm.reply_store import ReplyStore

@@ -12,7 +12,7 @@ import pytest
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.parsing import parse_in_process
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.generation.offline.provider import ExtractiveModel
+from qa_pipeline.generation.extractive import ExtractiveModel
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline.llm.reply_store import ReplyStore

@@ -14,7 +14,7 @@ from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.table_schema import KeptQuestionRow, typed_rows
 from qa_pipeline.storage.tables import QUESTIONS
-from qa_pipeline_tests.curation.test_coverage import question
+from qa_pipeline_tests.curation.test_measures_coverage import question
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks
 from qa_pipeline_tests.generation.test_guard import passages
 from qa_pipeline_tests.support.scripted import ScriptedModel

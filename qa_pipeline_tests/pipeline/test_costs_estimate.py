@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qa_pipeline.defs.running import run_batches
-from qa_pipeline.generation.offline.provider import ExtractiveModel
+from qa_pipeline.generation.extractive import ExtractiveModel
 from qa_pipeline.pipeline.costs import Estimate, estimate_run
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings

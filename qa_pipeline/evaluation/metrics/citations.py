@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import islice
 
-from qa_pipeline.curation.citation_quality import (
+from qa_pipeline.curation.measures import (
     HIGH,
     MIDDLE,
     WEIGHT_ACCURACY,

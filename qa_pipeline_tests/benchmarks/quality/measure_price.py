@@ -22,7 +22,7 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.cli.settings import read_changes
+from qa_pipeline.cli.options import read_changes
 from qa_pipeline.defs.running import run_batches
 from qa_pipeline.documents.corpus.files import PAIRS_FILES
 from qa_pipeline.pipeline.resources import Resources

@@ -2,7 +2,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from qa_pipeline.defs.metadata import (
+from qa_pipeline.defs.steps import (
     CELL_LENGTH,
     PREVIEW_ROWS,
     frame_metadata,

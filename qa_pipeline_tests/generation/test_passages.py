@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.generation.offline.passages import plain, sentences_of, units_of
+from qa_pipeline.generation.passages import plain, sentences_of, units_of
 from qa_pipeline.records import Passage
 
 TEXT = """## Fees

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.curation.citation_quality import MEASURES, citation_quality
+from qa_pipeline.curation.measures import MEASURES, citation_quality
 from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS, PAIRS
 from qa_pipeline_tests.curation.rows import claim, claim_verdict, claim_verdicts, claims, pair, pairs
 

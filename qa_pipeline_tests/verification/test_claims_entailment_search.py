@@ -1,12 +1,9 @@
-from functools import partial
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.verification import entailment
+from qa_pipeline.verification.claims import score_claims
 from qa_pipeline_tests.models.cross_encoders import WINDOW, WordModel
 
-search = partial(entailment.score_claims, window_tokens=40)
 VOCABULARY = ["pump", "valve", "runs", "no", "bar", "warm", "cold", "tank"]
 words = st.lists(st.sampled_from(VOCABULARY), max_size=120).map(" ".join)
 asked_ones = st.tuples(words, st.lists(words, max_size=4))
@@ -14,20 +11,20 @@ asked_ones = st.tuples(words, st.lists(words, max_size=4))
 
 @given(st.lists(asked_ones, max_size=5))
 def test_scores_do_not_depend_on_what_is_scored_beside(asked: list[tuple[str, list[str]]]) -> None:
-    together = search(asked, WordModel())
-    alone = [search([one], WordModel())[0] for one in asked]
+    together = score_claims(asked, WordModel())
+    alone = [score_claims([one], WordModel())[0] for one in asked]
     assert together == alone
 
 
 def test_the_window_that_entails_most_counts_wherever_it_is() -> None:
     long = "cold tank " * 100 + "the pump runs warm " + "cold tank " * 100
-    score, _ = search([("The pump runs warm", ("cold", long))], WordModel())[0]
+    score, _ = score_claims([("The pump runs warm", ("cold", long))], WordModel())[0]
     assert score is not None
     assert score > 0.9
 
 
 def test_a_contradiction_in_any_window_counts() -> None:
-    score, contradiction = search([("pump runs", ("pump runs", "no pump"))], WordModel())[0]
+    score, contradiction = score_claims([("pump runs", ("pump runs", "no pump"))], WordModel())[0]
     assert contradiction is not None
     assert contradiction > 0.5
     assert score is not None
@@ -35,24 +32,24 @@ def test_a_contradiction_in_any_window_counts() -> None:
 
 
 def test_a_claim_that_takes_too_much_of_the_window_is_unknown() -> None:
-    assert search([("pump " * 1000, ("pump runs",))], WordModel()) == [(None, None)]
+    assert score_claims([("pump " * 1000, ("pump runs",))], WordModel()) == [(None, None)]
 
 
 def test_a_number_that_is_none_leaves_the_claim_unknown() -> None:
     asked = [("pump runs", ("pump runs", "poison")), ("pump runs", ("pump runs",))]
-    poisoned, (sound, _) = search(asked, WordModel())
+    poisoned, (sound, _) = score_claims(asked, WordModel())
     assert poisoned == (None, None)
     assert sound is not None
 
 
 def test_empty_passages_and_claims_have_no_score() -> None:
-    assert search([("pump", ("", " \n")), (" ", ("pump",))], WordModel()) == [(None, None)] * 2
+    assert score_claims([("pump", ("", " \n")), (" ", ("pump",))], WordModel()) == [(None, None)] * 2
 
 
 def test_a_passage_of_100000_characters_is_read_to_its_end() -> None:
     network = WordModel()
     long = "cold tank " * 10_000 + "pump runs warm"
-    score, _ = search([("pump runs warm", (long,))], network)[0]
+    score, _ = score_claims([("pump runs warm", (long,))], network)[0]
     assert score is not None
     assert score > 0.9
     assert len(network.seen) < 700

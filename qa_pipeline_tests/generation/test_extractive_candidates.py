@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa_pipeline.generation.offline.provider import find_candidates
+from qa_pipeline.generation.extractive import find_candidates
 from qa_pipeline.records import Passage
 
 ANSWER = {

@@ -1,12 +1,20 @@
-"""Ask questions by rules, from headings and statements. Answers are verbatim text of the passage."""
+"""The offline language model: fixed rules that ask about headings and plain statements of a passage.
+
+Answers are verbatim text. It neither verifies nor judges: rules that agree with themselves prove nothing.
+"""
 
 import functools
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
+from pathlib import Path
+from typing import Any
 
-from qa_pipeline.generation.offline.passages import (
+from qa_pipeline.errors import PermanentModelError
+from qa_pipeline.generation.passages import (
     Reading,
     Statement,
     Unit,
@@ -16,8 +24,70 @@ from qa_pipeline.generation.offline.passages import (
     sentences_of,
     words_of,
 )
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Passage
-from qa_pipeline.text.lexicon.languages import any_of, lexicon
+from qa_pipeline.text.lexicon.languages import LEXICONS, any_of, lexicon
+
+
+class ExtractiveModel:
+    """A model that asks and answers by rules, without weights, key, network or randomness."""
+
+    @property
+    def name(self) -> str:
+        """Return `extractive/` and a hash of the rules' source, so that a changed rule is a new model."""
+        return f"extractive/{_rules_hash()}"
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        """Fill the reply model from the request's passages.
+
+        Raises:
+            PermanentModelError: the request asks for verification or judgement.
+        """
+        payload: dict[str, Any]
+        if request.role == "questions":
+            found = find_candidates(request.passages[0])[: request.limit] if request.passages else ()
+            asked = [{"question": pair.question, "question_type": "fact_single"} for pair in found]
+            payload = {"questions": asked}
+        elif request.role == "standalone":
+            payload = {"question": None}
+        elif request.role == "answer":
+            payload = _answer(request)
+        else:
+            raise PermanentModelError(
+                f"the extractive provider writes only questions and answers, and has no role "
+                f"{request.role!r}; turn off the judge and verification by a model, or configure "
+                "another provider"
+            )
+        value = request.reply_model.model_validate(payload)
+        raw = json.dumps(payload, ensure_ascii=False, sort_keys=True)
+        return Reply(value=value, raw=raw, model=self.name)
+
+
+def _answer(request: Request[Any]) -> dict[str, Any]:
+    """Answer from the first passage whose rules ask exactly this question, or refuse."""
+    for number, passage in enumerate(request.passages, start=1):
+        for candidate in find_candidates(passage):
+            if candidate.question == request.question:
+                return {
+                    "coverage": "full",
+                    "answer": candidate.answer,
+                    "used_chunks": [number],
+                    "citations": [{"passage": number, "quote": candidate.quote}],
+                }
+    return {"coverage": "none", "answer": refusal(request.language), "used_chunks": [], "citations": []}
+
+
+@functools.cache
+def _rules_hash() -> str:
+    """Hash the source of the rules and of the text package that they use."""
+    folder = Path(__file__).parent
+    rules = [Path(__file__), folder / "passages.py", folder / "extractive_words.toml"]
+    texts = (folder.parent / "text").rglob("*")
+    files = [*rules, *sorted(file for file in texts if file.suffix in (".py", ".toml"))]
+    sources = (file.read_bytes().replace(b"\r\n", b"\n") for file in files)
+    return hashlib.sha256(b"\0".join(sources)).hexdigest()[:12]
+
 
 MAX_QUESTION, MIN_ANSWER, MAX_ANSWER = 200, 40, 490
 """Limits in characters. An answer of 500 that is most of its passage would count as a copy."""
@@ -40,14 +110,19 @@ class Candidate:
     quote: str
 
 
-def find(passage: Passage) -> Iterator[Candidate]:
-    """Yield the questions and answers of a passage, best kind first."""
+@functools.lru_cache(maxsize=4096)
+def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
+    """Return the distinct questions and answers of a passage, best kind first."""
+    if passage.language not in LEXICONS:
+        return ()
     read = Reading(passage)
+    by_question: dict[str, Candidate] = {}
     for question, start, end in chain(_asking_headings(read), _statements(read)):
         quote = read.text[start:end]
         answer = " ".join(quote.split())
         if _is_well_formed(question, answer):
-            yield Candidate(question, answer, quote)
+            by_question.setdefault(question.casefold(), Candidate(question, answer, quote))
+    return tuple(by_question.values())
 
 
 def _is_well_formed(question: str, answer: str) -> bool:

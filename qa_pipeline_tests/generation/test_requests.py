@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.generation.multihop import LINKS
-from qa_pipeline.generation.planning import PLAN, plan_questions
+from qa_pipeline.generation.requests import PLAN, plan_questions
 from qa_pipeline.records import HOP_SCOPES
 from qa_pipeline.settings.generation import MIX, GenerationSettings
 

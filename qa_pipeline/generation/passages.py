@@ -1,4 +1,4 @@
-"""Read a passage for the rules: its units, sentences and names."""
+"""Read a passage for the extractive rules: its units, sentences and names."""
 
 import functools
 import re
@@ -40,7 +40,7 @@ class Statement(BaseModel):
 
 
 class Words(BaseModel):
-    """Question templates and closed word lists of a language. See words.toml."""
+    """Question templates and closed word lists of a language. See extractive_words.toml."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     statements: tuple[Statement, ...]
@@ -63,7 +63,7 @@ class Unit:
 @functools.cache
 def words_of(language: str) -> Words:
     """Return the templates and word lists of a language."""
-    content = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+    content = tomllib.loads(Path(__file__).with_name("extractive_words.toml").read_text(encoding="utf-8"))
     return Words.model_validate(content[language])
 
 

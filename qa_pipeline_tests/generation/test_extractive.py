@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import PermanentModelError
-from qa_pipeline.generation.offline.provider import ExtractiveModel, find_candidates
+from qa_pipeline.generation.extractive import ExtractiveModel, find_candidates
 from qa_pipeline.llm.base import Request
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply, Passage, QuestionsReply, QuestionType, Role

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
-from qa_pipeline.curation import forgetting
+from qa_pipeline.curation import withdrawals
 from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
@@ -181,7 +181,7 @@ def test_a_killed_command_is_finished_by_running_it_again(
 
         return step
 
-    monkeypatch.setattr(forgetting, "write_bytes", counted(write_bytes))
+    monkeypatch.setattr(withdrawals, "write_bytes", counted(write_bytes))
     monkeypatch.setattr(Path, "unlink", counted(Path.unlink))
     killed = 0
     for tried in (1, 3, 10, 20, 30, 40, 50, 60):

@@ -3,8 +3,7 @@ from polars.testing import assert_frame_equal
 
 from qa_pipeline.records import passages_by_id
 from qa_pipeline.storage.tables import CLAIMS
-from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.entailment import fill_entailment
+from qa_pipeline.verification.claims import fill_entailment, find_claims
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.models.cross_encoders import WordModel
 from qa_pipeline_tests.verification import rows

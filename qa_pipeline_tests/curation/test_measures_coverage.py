@@ -1,6 +1,6 @@
 import polars as pl
 
-from qa_pipeline.curation.coverage import (
+from qa_pipeline.curation.measures import (
     cover_sections,
 )
 from qa_pipeline.storage.tables import QUESTIONS
