@@ -46,16 +46,17 @@ Release = Annotated[
     Path, typer.Argument(help="A release or a folder of releases.", parser=out_folder, metavar="RELEASE")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeatable.")]
+OnlyBatch = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this batch; repeatable.")]
 Provider = Annotated[
-    str | None, typer.Option(help="gemini, openai, ollama, llama.cpp, vllm, extractive (rules), none.")
+    str | None,
+    typer.Option(metavar="NAME", help="gemini, openai, ollama, llama.cpp, vllm, extractive (rules), none."),
 ]
-Model = Annotated[str | None, typer.Option(help="Model of the provider.")]
+Model = Annotated[str | None, typer.Option(metavar="NAME", help="Model of the provider.")]
 Change = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting; repeatable.")
 ]
-MaxCalls = Annotated[int | None, typer.Option(help="Maximum number of model calls.")]
-MaxCost = Annotated[float | None, typer.Option(help="Maximum cost of model calls, in USD.")]
+MaxCalls = Annotated[int | None, typer.Option(metavar="N", help="Maximum number of model calls.")]
+MaxCost = Annotated[float | None, typer.Option(metavar="USD", help="Maximum cost of model calls.")]
 Unjudged = Annotated[
     bool | None,
     typer.Option(

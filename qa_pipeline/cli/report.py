@@ -144,7 +144,7 @@ def _show_sentences(summary: Report, outcomes: Sequence[BatchOutcome] = ()) -> N
     if unjudged:
         print_line(
             f"Accepted, not judged: {unjudged}. Each sentence is verified against its source; no model "
-            "judged relevance and completeness. Name one with --provider or llm.judge.provider",
+            "judged relevance and completeness. Choose a judge with --provider or llm.judge.provider",
             "yellow",
         )
     if unproved:

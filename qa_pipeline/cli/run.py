@@ -27,8 +27,7 @@ _NO_CAP = 10**15
 """Calls of an estimate, which needs no cap."""
 
 Corpus = Annotated[
-    str,
-    typer.Argument(help="Folder, file or address. Each sub-folder or .zip file is a batch; else it is one."),
+    str, typer.Argument(help="Folder, file or address of documents. Each sub-folder is a batch.")
 ]
 
 
@@ -116,7 +115,7 @@ def _run_trial(
 
 def validate(
     pairs: Annotated[Path, typer.Argument(help="JSONL, JSON, CSV or Parquet file.")],
-    corpus: Annotated[str, typer.Option(help="Folder, .zip file or address of the documents.")],
+    corpus: Annotated[str, typer.Option(metavar="CORPUS", help="Folder or address of the documents.")],
     out: options.Out = Path("data/validation"),
     provider: options.Provider = None,
     model: options.Model = None,

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 def calibrate(
     data: Annotated[
-        list[Path] | None, typer.Option(help="File or folder of labelled rows; repeatable.")
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="File or folder of labelled rows; repeatable."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Rows of each file, spread over sources.")] = None,
     target_precision: Annotated[
@@ -100,7 +101,11 @@ def monitor(
     out: options.Out = Path("data"),
     since: Annotated[
         datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="First day (UTC) whose alerts count. Default: the last day."),
+        typer.Option(
+            metavar="YYYY-MM-DD",
+            formats=["%Y-%m-%d"],
+            help="First day (UTC) whose alerts count. Default: the last day.",
+        ),
     ] = None,
     alerts: Annotated[Path | None, typer.Option(help="JSONL file for the alerts.")] = None,
     change: options.Change = None,

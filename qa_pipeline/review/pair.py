@@ -36,7 +36,7 @@ STEPS = {
     "similarity_only": "Decided by similarity alone",
     "llm": "Decided by the verifying model",
     "person": "Decided by a person",
-    "no_step": "Not decided",
+    "no_step": "",
 }
 """Words for the step that decided a claim."""
 _MOST_CLAIMS = 300
