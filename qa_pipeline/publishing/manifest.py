@@ -202,7 +202,7 @@ def alone(releases: Path) -> Iterator[None]:
     Raises:
         StorageError: another process has the lock.
     """
-    with locked(releases, across_hosts=True):
+    with locked(releases):
         unfinished = [*releases.glob(".*.tmp")]
         if store_of(releases):  # a store receives a release file by file, the manifest last
             numbered = (folder for folder in releases.glob("*") if folder.name.isdecimal())

@@ -74,11 +74,7 @@ class ObjectStore:
         if set(mode) - {"r", "b", "t"}:
             raise io.UnsupportedOperation(f"{path} is written whole, with write_bytes")
         content = io.BytesIO(self._ask("cat_file", path))
-        if "b" in mode:
-            return content
-        return io.TextIOWrapper(
-            content, options.get("encoding"), options.get("errors"), options.get("newline")
-        )
+        return content if "b" in mode else io.TextIOWrapper(content, **options)
 
     def rm(self, path: str, *, recursive: bool = False) -> None:
         """Delete a file, or all files below a path."""

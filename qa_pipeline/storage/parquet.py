@@ -41,12 +41,8 @@ def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -
             frame = pl.read_parquet(file, columns=list(columns) if columns else None)
     except FileNotFoundError as error:
         raise TableError(f"{path} does not exist; run its batch first (qa-pipeline run)") from error
-    except OSError as error:
-        raise TableError(f"cannot read {path}: {error.strerror or error}") from error
-    except pl.exceptions.PolarsError as error:
-        raise TableError(
-            f"{path} is not a readable Parquet file; delete it and run its step again"
-        ) from error
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise TableError(f"{path} cannot be read ({error}); delete it and run its step again") from error
     if columns:
         return frame
     try:

@@ -7,7 +7,6 @@ from types import NoneType
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 import polars as pl
-import pyarrow as pa
 from typing_extensions import TypedDict
 
 from qa_pipeline.errors import TableError
@@ -48,20 +47,13 @@ class Table:
         """Return the column names and types in stored order."""
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
-    @cached_property
-    def _arrow(self) -> pa.Schema:
-        return self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
-
     def empty(self) -> pl.DataFrame:
         """Return an empty frame with the schema."""
         return pl.DataFrame(schema=self.schema)
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         """Build a frame from rows, with null for missing keys; raises a TableError for a wrong schema."""
-        # Arrow builds nested columns faster than polars
-        return self.conform(
-            pl.DataFrame(pa.Table.from_pylist(list(rows), schema=self._arrow), schema=self.schema)
-        )
+        return self.conform(pl.DataFrame(rows, schema=self.schema))
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return `frame` in stored column order; raises a TableError that lists all problems."""
@@ -174,10 +166,7 @@ class ChunkRow(TypedDict):
     char_end: int
     title: str
     section_path: list[str]
-    section_start: int
-    section_end: int
     page_first: int | None
-    page_last: int | None
     tokens: int
     language: str
     passed_over: str | None
@@ -238,11 +227,7 @@ class _Pair(TypedDict):
     prompt_hash: str | None
     expected_verdict: str | None
     passage_scores: list[float] | None
-    guarded_by: str | None
-    guard_similarity: float | None
     guard_passed: bool | None
-    guard_confidence: float | None
-    guard_reasoning: str | None
     hops: int | None
     origin: str
 
