@@ -16,8 +16,7 @@ from qa_pipeline.evaluation.labelled_files import Labelled
 from qa_pipeline.models.encoder import Embedder
 from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.settings.services import ERRORS
-from qa_pipeline.settings.tree import Settings
+from qa_pipeline.settings.tree import ERRORS, Settings
 from qa_pipeline.storage.parquet import readable, write_frame
 
 DECIDED_BY = "_decided_by"

@@ -15,7 +15,6 @@ from typing import TypedDict
 import polars as pl
 
 from qa_pipeline.models.encoder import TokenCounter
-from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.packing import TOKEN_CHARACTERS, pack_section
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.storage.hashes import hash_text
@@ -74,6 +73,11 @@ class _Draft:
     @property
     def text(self) -> str:
         return self.section.text[self.start : self.end]
+
+
+def index_text(section_path: Sequence[str], text: str) -> str:
+    """Return the headings and text of a chunk, for embedding, indexing and counting."""
+    return f"{' > '.join(section_path)}\n{text}" if section_path else text
 
 
 def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: ChunkingSettings) -> pl.DataFrame:

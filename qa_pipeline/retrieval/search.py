@@ -18,7 +18,7 @@ import polars as pl
 
 from qa_pipeline.errors import StorageError
 from qa_pipeline.models.encoder import Encoder
-from qa_pipeline.records import index_text
+from qa_pipeline.retrieval.chunks import index_text
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.generation import RetrievalSettings
 from qa_pipeline.text.lexicon.languages import LEXICONS

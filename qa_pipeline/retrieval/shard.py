@@ -13,7 +13,8 @@ from qa_pipeline.errors import StorageError
 from qa_pipeline.models.devices import TorchPrecision
 from qa_pipeline.models.encoder import Embedder, Vectors
 from qa_pipeline.models.vector_cache import CachedEmbedder
-from qa_pipeline.records import ProgressCallback, index_text, no_progress
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.retrieval.chunks import index_text
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.tables import EMBEDDINGS
 

@@ -166,7 +166,10 @@ class ChunkRow(TypedDict):
     char_end: int
     title: str
     section_path: list[str]
+    section_start: int
+    section_end: int
     page_first: int | None
+    page_last: int | None
     tokens: int
     language: str
     passed_over: str | None
@@ -227,7 +230,11 @@ class _Pair(TypedDict):
     prompt_hash: str | None
     expected_verdict: str | None
     passage_scores: list[float] | None
+    guarded_by: str | None
+    guard_similarity: float | None
     guard_passed: bool | None
+    guard_confidence: float | None
+    guard_reasoning: str | None
     hops: int | None
     origin: str
 

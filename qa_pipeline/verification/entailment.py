@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.models.cross_encoder import EntailmentModel, Scores
-from qa_pipeline.records import Passage, ProgressCallback, index_text, no_progress
+from qa_pipeline.records import Passage, ProgressCallback, no_progress
+from qa_pipeline.retrieval.chunks import index_text
 from qa_pipeline.storage.table_schema import ClaimRow, typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 
