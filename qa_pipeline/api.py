@@ -229,11 +229,8 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
 
 
 def _claim(row: labelled_files.Row) -> Claim:
-    evidence = None
-    if row["evidence_passage"] is not None:
-        evidence = Evidence(
-            row["evidence_passage"], row["evidence_start"], row["evidence_end"], row["evidence_quote"]
-        )
+    passage, *span = (row[f"evidence_{name}"] for name in ("passage", "start", "end", "quote"))
+    evidence = None if passage is None else Evidence(passage, *span)
     names = ("text", "start", "end", "verdict", "decided_by", "reason", "detail")
     fields = {name: row[name] for name in names}
     return Claim(**fields, differences=tuple(row["unproved"] or ()), evidence=evidence)

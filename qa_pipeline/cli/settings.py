@@ -1,7 +1,6 @@
 """Settings and batches that a command works with, and the command `settings`."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,8 +123,8 @@ def show_settings(
     rows = [
         row
         for row in settings_in_force(read_changes(change))
-        if prefix is None or row.path == prefix or row.path.startswith(f"{prefix}.")
+        if prefix is None or f"{row['path']}.".startswith(f"{prefix}.")
     ]
     if not rows:
         raise SettingsError(f"{prefix} is not a setting; run qa-pipeline settings to list all settings")
-    show({"settings": [asdict(row) for row in rows]}, as_json=as_json, every=True)
+    show({"settings": rows}, as_json=as_json, every=True)

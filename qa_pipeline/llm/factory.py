@@ -14,10 +14,17 @@ from qa_pipeline.errors import (
     ModelError,
     OversizedRequestError,
     StorageError,
-    TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, json_schema
+from qa_pipeline.llm.base import (
+    LanguageModel,
+    Reply,
+    ReplyT,
+    Request,
+    TransientModelError,
+    close_connections,
+    json_schema,
+)
 from qa_pipeline.llm.budget import MOST_OUTPUT, Budget, check_cost_cap
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.provider import Provider, Throttle

@@ -20,7 +20,8 @@ from pydantic import BaseModel, ValidationError
 from qa_pipeline.curation.batch_gates import unjudged_pairs
 from qa_pipeline.curation.withdrawals import files_of_batch, forgotten_documents, note_origin, tombstone_of
 from qa_pipeline.documents.parsing import ONLY_SPEED
-from qa_pipeline.errors import QAPipelineError, TransientModelError
+from qa_pipeline.errors import QAPipelineError
+from qa_pipeline.llm.base import TransientModelError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import batch_files
 from qa_pipeline.prompts.loading import SYSTEM_PROMPTS, PromptName, load_prompt, part_text

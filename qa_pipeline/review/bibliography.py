@@ -5,8 +5,9 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.retrieval.chunks import ChunkRow
 from qa_pipeline.review.pair import ClaimView
-from qa_pipeline.storage.table_schema import ChunkRow, PairRow
+from qa_pipeline.storage.table_schema import PairRow
 from qa_pipeline.text.rendering import render_markdown, shorten
 
 _LATEX = str.maketrans(

@@ -8,7 +8,6 @@ Environment names are `QA_PIPELINE_` plus the path with double underscores, such
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -176,7 +175,10 @@ class Settings(BaseSettings):
         filled = dict(values)
         # settings that are filled in first are kept, so the model's defaults take precedence
         for group, group_defaults in (*model_defaults.items(), *defaults.items()):
-            filled[group] = _filled(filled.get(group, {}), group_defaults)
+            chosen = filled.get(group, {})
+            # a model of the user's choice does not inherit the default revision
+            if isinstance(chosen, dict) and not ("model" in chosen and "revision" in group_defaults):
+                filled[group] = {**group_defaults, **chosen}
         return filled
 
     @pydantic.model_validator(mode="after")
@@ -191,7 +193,7 @@ class Settings(BaseSettings):
     @pydantic.model_validator(mode="after")
     def _check_cap(self) -> "Settings":
         paid = [model.provider for model in self.llm.hosted_models if not model.is_local]
-        if paid and not self.llm.budget.caps_a_run:
+        if paid and all(cap is None for cap in self.llm.budget.model_dump().values()):
             raise ValueError(
                 f"provider {paid[0]} may cost money and the run has no spending cap; "
                 f"set {base.PREFIX}LLM__BUDGET__MAX_CALLS (or MAX_COST, MAX_TOKENS), "
@@ -231,13 +233,6 @@ class Settings(BaseSettings):
         return init_settings, env_settings, InitSettingsSource(settings_cls, file)
 
 
-def _filled(chosen: object, defaults: dict[str, Any]) -> object:
-    """Return settings with defaults; a model of the user's choice does not inherit the default revision."""
-    if not isinstance(chosen, dict):
-        return chosen  # not a group; validation reports it
-    return chosen if "model" in chosen and "revision" in defaults else {**defaults, **chosen}
-
-
 def load_settings(**overrides: Any) -> Settings:
     """Load the settings from all sources; `overrides` take precedence.
 
@@ -266,17 +261,8 @@ MASK = "********"
 _PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
 
 
-@dataclass(frozen=True, slots=True)
-class SettingInForce:
-    """A setting as a run would use it: path, value as JSON with secrets masked, and description."""
-
-    path: str
-    value: Any
-    meaning: str
-
-
-def settings_in_force(overrides: Mapping[str, Any]) -> list[SettingInForce]:
-    """Return every setting with its value, in the order of the tree."""
+def settings_in_force(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return path, value as JSON with secrets masked, and meaning of every setting, in order of the tree."""
     settings = load_settings(**overrides)
     values = settings.model_dump(mode="json")
     rows = []
@@ -287,7 +273,7 @@ def settings_in_force(overrides: Mapping[str, Any]) -> list[SettingInForce]:
             value = MASK
         if isinstance(value, str):
             value = _PASSWORD.sub(rf"\1:{MASK}@", value)
-        rows.append(SettingInForce(path, value, field.description or ""))
+        rows.append({"path": path, "value": value, "meaning": field.description or ""})
     return rows
 
 

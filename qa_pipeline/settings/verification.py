@@ -206,13 +206,9 @@ class JudgingSettings(Group):
 
     @model_validator(mode="after")
     def _check_weights(self) -> "JudgingSettings":
-        total = (
-            self.weight_source + self.weight_relevance + self.weight_correctness + self.weight_completeness
-        )
-        if total == 0:
-            raise ValueError(
-                "all judging weights are 0, so the composite score is undefined; set at least one weight"
-            )
+        weights = self.weight_source, self.weight_relevance, self.weight_correctness, self.weight_completeness
+        if not any(weights):
+            raise ValueError("all judging weights are 0; set at least one weight above 0")
         return self
 
     @property

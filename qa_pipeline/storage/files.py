@@ -59,7 +59,7 @@ def prepare_folder(folder: Path) -> None:
         except ChangedMeanwhileError:
             return
         finally:
-            store.rm(name)
+            store.rm_file(name)
         raise StorageError(
             f"the store of {folder} ignores the condition If-None-Match and overwrites files, so two "
             f"processes could lose each other's work; use a store that supports it, such as S3 or SeaweedFS"

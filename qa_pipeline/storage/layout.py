@@ -27,11 +27,9 @@ def check_batch_name(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The paths of an output folder.
+    """The paths of an output folder, on disk or from `stored_path`.
 
-    Args:
-        out: the folder, on disk or a result of `stored_path`.
-        cache: the local folder of replies, vectors and logits; None for `cache` in a local `out`.
+    `cache` is the local folder of replies, vectors and logits; by default `cache` in a local `out`.
     """
 
     out: Path

@@ -76,13 +76,6 @@ class ObjectStore:
         content = io.BytesIO(self._ask("cat_file", path))
         return content if "b" in mode else io.TextIOWrapper(content, **options)
 
-    def rm(self, path: str, *, recursive: bool = False) -> None:
-        """Delete a file, or all files below a path."""
-        if recursive:
-            self._ask("rm", path, recursive=True)
-        else:
-            self._ask("rm_file", path)
-
     def read_version(self, path: str) -> tuple[bytes, str | None]:
         """Return a file's bytes and its version for `put_if`.
 

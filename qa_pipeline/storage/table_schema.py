@@ -14,12 +14,16 @@ from qa_pipeline.errors import TableError
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. In `nullable` columns, null means unknown and is never a default."""
+    """A column of a table. In `nullable` columns, null means unknown and is never a default.
+
+    `counted` columns contain codes, which the UI counts.
+    """
 
     name: str
     dtype: pl.DataType
     description: str
     nullable: bool = False
+    counted: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,6 @@ class Table:
         key: the columns that identify a row.
         columns: all columns in stored order.
         preview: the columns shown in the UI, few enough to fit its width.
-        counted: columns of codes whose values are counted in the UI.
     """
 
     name: str
@@ -40,7 +43,6 @@ class Table:
     key: tuple[str, ...]
     columns: tuple[Column, ...]
     preview: tuple[str, ...] = ()
-    counted: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> pl.Schema:
@@ -153,28 +155,6 @@ class DocumentRow(TypedDict):
     pages: list[PageStruct]
     declared: dict[str, Any] | None
     status: str
-
-
-class ChunkRow(TypedDict):
-    """A row of chunks."""
-
-    chunk_id: str
-    batch: str
-    document_id: str
-    position: int
-    char_start: int
-    char_end: int
-    title: str
-    section_path: list[str]
-    section_start: int
-    section_end: int
-    page_first: int | None
-    page_last: int | None
-    tokens: int
-    language: str
-    passed_over: str | None
-    doubts: list[DoubtStruct] | None
-    text: str
 
 
 class _Question(TypedDict):

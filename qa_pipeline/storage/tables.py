@@ -1,7 +1,6 @@
 """Define all stored tables with their keys, columns, types and descriptions.
 
-Parquet files, the Dagster UI and the documentation read these definitions. Frames are checked in
-`table_schema.py`.
+Parquet files, the Dagster UI and the documentation read these definitions.
 """
 
 import polars as pl
@@ -27,8 +26,7 @@ CITATION = pl.Struct(
 )
 QUOTE = pl.Struct(_texts("given", "kind"))
 UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
-MESSAGE = pl.Struct(_texts("role", "content"))
-MESSAGES = pl.List(MESSAGE)
+MESSAGES = pl.List(pl.Struct(_texts("role", "content")))
 _CITED = {**SPAN, "page": pl.Int32(), "quote": pl.String()}
 EVIDENCE = pl.Struct({**_texts("claim", "document_id", "chunk_id", "path", "content_sha256"), **_CITED})
 MODEL_QUOTE = pl.Struct({**_texts("document_id", "content_sha256", "chunk_id"), **_CITED})
@@ -41,9 +39,10 @@ PROVENANCE = pl.Struct(
 )
 
 
+SCHEMA_VERSION = 17
 S, I32, I64, F64, B = pl.String(), pl.Int32(), pl.Int64(), pl.Float64(), pl.Boolean()
 BATCH = Column("batch", S, "Name of the document batch, also the Dagster partition key.")
-REASON = Column("reason", S, "Reason code; null if there is nothing to explain.", nullable=True)
+REASON = Column("reason", S, "Reason code; null if there is nothing to explain.", nullable=True, counted=True)
 DETAIL = Column("detail", S, "Explanation in words, for people.", nullable=True)
 PAIR_ID = Column("pair_id", S, "Content hash of question, answer and sources.")
 
@@ -64,7 +63,7 @@ CLAIMS = Table(
         Column("split_reason", S, "Why the rules were used although a model was asked (the problem of its reply), or too_many_claims; otherwise null.", nullable=True),
         Column("start", I64, "First character in the answer."),
         Column("end", I64, "One past the last character in the answer."),
-        Column("citation_status", S, "resolved, quote_repaired, unresolved, quote_not_found, found_by_search (the pair has no citations, so a search found the passages) or uncited."),
+        Column("citation_status", S, "resolved, quote_repaired, unresolved, quote_not_found, found_by_search (the pair has no citations, so a search found the passages) or uncited.", counted=True),
         Column("evidence_document_id", S, "Document of the evidence.", nullable=True),
         Column("evidence_content_sha256", S, "Hash of that document's bytes.", nullable=True),
         Column("evidence_chunk_id", S, "Chunk of the evidence.", nullable=True),
@@ -88,7 +87,6 @@ CLAIMS = Table(
         Column("candidate_chunk_ids", STRINGS, "Cited chunks that a model would read for the claim: its evidence first, then by shared words. If the claim is proved word for word, they are in the order of citation.", nullable=True),
     ),
     preview=("text", "evidence_quote", "similarity"),
-    counted=("citation_status",),
 )
 
 CLAIM_VERDICTS = Table(
@@ -100,8 +98,8 @@ CLAIM_VERDICTS = Table(
         Column("claim_id", S, "The claim."),
         PAIR_ID,
         BATCH,
-        Column("verdict", S, "supported, contradicted, unsupported, undecided or failed."),
-        Column("decided_by", S, "Step that decided: citation, similarity, quotation, entailment, similarity_only, llm, person, or no_step if none decided."),
+        Column("verdict", S, "supported, contradicted, unsupported, undecided or failed.", counted=True),
+        Column("decided_by", S, "Step that decided: citation, similarity, quotation, entailment, similarity_only, llm, person, or no_step if none decided.", counted=True),
         REASON,
         DETAIL,
         Column("prompt_hash", S, "Hash of the verification prompt, if a model was asked.", nullable=True),
@@ -111,7 +109,6 @@ CLAIM_VERDICTS = Table(
         Column("thresholds_id", S, "Id of the thresholds behind the verdict."),
     ),
     preview=("verdict", "decided_by", "detail"),
-    counted=("verdict", "decided_by", "reason"),
 )
 
 REFUSALS = Table(
@@ -127,10 +124,9 @@ REFUSALS = Table(
         Column("best_sentence", S, "The sentence of a likely chunk that contains most of these words.", nullable=True),
         Column("sentence_recall", F64, "Share of these words in that sentence.", nullable=True),
         Column("sentence_similarity", F64, "Highest cosine similarity of the question to a sentence of the likely chunks.", nullable=True),
-        Column("outcome", S, "correct_refusal, refused_answerable or unproved_refusal."),
+        Column("outcome", S, "correct_refusal, refused_answerable or unproved_refusal.", counted=True),
     ),
     preview=("outcome", "best_sentence", "similarity"),
-    counted=("outcome",),
 )
 
 ASSESSMENTS = Table(
@@ -140,7 +136,7 @@ ASSESSMENTS = Table(
     (
         PAIR_ID,
         BATCH,
-        Column("status", S, "judged, not_judged (no judge configured) or failed."),
+        Column("status", S, "judged, not_judged (no judge configured) or failed.", counted=True),
         REASON,
         DETAIL,
         Column("question_quality", F64, "Score from 0 to 1: is the question clear by itself and worth asking?", nullable=True),
@@ -156,7 +152,6 @@ ASSESSMENTS = Table(
         Column("prompt_hash", S, "Hash of the judge prompt.", nullable=True),
     ),
     preview=("status", "question_quality", "relevance", "correctness", "completeness"),
-    counted=("status", "reason"),
 )
 
 VERDICTS = Table(
@@ -166,10 +161,10 @@ VERDICTS = Table(
     (
         PAIR_ID,
         BATCH,
-        Column("verdict", S, "accepted, rejected, needs_review or failed."),
-        Column("stage", S, "Last stage of the pair: pairs, source_verification, refusal, quality_assessment, deduplication, person or accepted."),
+        Column("verdict", S, "accepted, rejected, needs_review or failed.", counted=True),
+        Column("stage", S, "Last stage of the pair: pairs, source_verification, refusal, quality_assessment, deduplication, person or accepted.", counted=True),
         Column("decided_by", S, "person if a person's decision set the verdict, otherwise pipeline."),
-        Column("reason", S, "Reason code of the verdict; accepted rows have one too."),
+        Column("reason", S, "Reason code of the verdict; accepted rows have one too.", counted=True),
         DETAIL,
         Column("claims", I32, "Number of claims."),
         Column("supported_claims", I32, "Number of claims supported."),
@@ -191,7 +186,6 @@ VERDICTS = Table(
         Column("thresholds_id", S, "Id of the thresholds behind the verdict."),
     ),
     preview=("verdict", "reason", "detail"),
-    counted=("verdict", "stage", "reason"),
 )
 
 DECISIONS = Table(
@@ -205,7 +199,7 @@ DECISIONS = Table(
         PAIR_ID,
         Column("claim_id", S, "The claim that was decided; null if the decision is about the whole pair.", nullable=True),
         Column("content_sha256", S, "Hash of the question, answer and evidence at the time of the decision. The decision is stale if they have changed."),
-        Column("decision", S, "accepted, rejected, edited, or reopened (reverts an earlier decision)."),
+        Column("decision", S, "accepted, rejected, edited, or reopened (reverts an earlier decision).", counted=True),
         Column("question", S, "The new text of an edited question.", nullable=True),
         Column("answer", S, "The new text of an edited answer.", nullable=True),
         Column("evidence_quote", S, "Quote from a document that the person gave as evidence of an edited pair.", nullable=True),
@@ -216,7 +210,6 @@ DECISIONS = Table(
         Column("decided_at", S, "Time of the decision (UTC), if the person gave it.", nullable=True),
     ),
     preview=("decision", "who", "why", "answer"),
-    counted=("decision",),
 )
 
 CANARIES = Table(
@@ -226,8 +219,8 @@ CANARIES = Table(
     (
         Column("canary_id", S, "Hash of kind, chunk, question and claim."),
         BATCH,
-        Column("asks", S, "The tested step: verifier or judge."),
-        Column("kind", S, "For the verifier: edited (one detail of a sentence changed) or verbatim (an unchanged sentence). For the judge: other_answer (an unrelated sentence of the batch), cut (a correct answer cut short) or good (an unchanged pair)."),
+        Column("asks", S, "The tested step: verifier or judge.", counted=True),
+        Column("kind", S, "For the verifier: edited (one detail of a sentence changed) or verbatim (an unchanged sentence). For the judge: other_answer (an unrelated sentence of the batch), cut (a correct answer cut short) or good (an unchanged pair).", counted=True),
         Column("mechanism", S, "The changed detail (number, date, unit, name or negation), otherwise alone. Ends in joined if the sentence follows another sentence of the chunk."),
         Column("expected", S, "Correct verdict: accepted or rejected."),
         Column("language", S, "ISO 639-1 code of the chunk or pair."),
@@ -235,22 +228,14 @@ CANARIES = Table(
         Column("source", S, "The original sentence or answer."),
         Column("question", S, "Question of a test pair.", nullable=True),
         Column("claim", S, "The test claim, or the answer of a test pair."),
-        Column("verdict", S, "accepted, rejected, undecided or failed (no claim, or no readable reply)."),
-        Column("decided_by", S, "Step that decided: judge, llm (a verifying model), or another step of claim_verdicts."),
+        Column("verdict", S, "accepted, rejected, undecided or failed (no claim, or no readable reply).", counted=True),
+        Column("decided_by", S, "Step that decided: judge, llm (a verifying model), or another step of claim_verdicts.", counted=True),
         REASON,
         DETAIL,
         Column("thresholds_id", S, "Id of the thresholds behind the verdict."),
     ),
     preview=("claim", "expected", "verdict", "source"),
-    counted=("verdict", "kind", "asks", "decided_by"),
 )
-# fmt: on
-
-
-SCHEMA_VERSION = 17
-
-# One column per line is easiest to read.
-# fmt: off
 DOCUMENTS = Table(
     "documents",
     "One row per file found in the batch, parsed or not.",
@@ -263,8 +248,8 @@ DOCUMENTS = Table(
         Column("licence", S, "Licence of the document, if its batch or front matter states it.", nullable=True),
         Column("content_sha256", S, "SHA-256 of the file's bytes; null if they could not be read.", nullable=True),
         Column("size", I64, "Bytes of the file."),
-        Column("format", S, "Format of the parser; null if no parser supports the file.", nullable=True),
-        Column("language", S, "ISO 639-1 code of the main language.", nullable=True),
+        Column("format", S, "Format of the parser; null if no parser supports the file.", nullable=True, counted=True),
+        Column("language", S, "ISO 639-1 code of the main language.", nullable=True, counted=True),
         Column("title", S, "Title from the document, otherwise from its file name.", nullable=True),
         Column("text", S, "Canonical text. All character offsets in all tables refer to it.", nullable=True),
         Column("sections", pl.List(SECTION), "Heading path and character span of each section, in order."),
@@ -277,12 +262,11 @@ DOCUMENTS = Table(
         Column("near_duplicate_of", S, "The document of the batch with nearly the same text, which represents both.", nullable=True),
         Column("near_duplicate_similarity", F64, "Share of five-word sequences that both have in common.", nullable=True),
         Column("parsed_by", S, "Hash of the code and settings that read the file. If it changes, the file is read again.", nullable=True),
-        Column("status", S, "parsed, failed, skipped (no parser for the format) or duplicate."),
+        Column("status", S, "parsed, failed, skipped (no parser for the format) or duplicate.", counted=True),
         REASON,
         DETAIL,
     ),
     preview=("path", "title", "status", "text"),
-    counted=("status", "reason", "format", "language"),
 )
 
 CHUNKS = Table(
@@ -303,13 +287,12 @@ CHUNKS = Table(
         Column("page_first", I32, "First page of the chunk.", nullable=True),
         Column("page_last", I32, "Last page of the chunk.", nullable=True),
         Column("tokens", I32, "Tokens of section path and text in the embedding model's tokenizer."),
-        Column("language", S, "ISO 639-1 code of the chunk's language; the document's language if the chunk is too short to detect it."),
+        Column("language", S, "ISO 639-1 code of the chunk's language; the document's language if the chunk is too short to detect it.", counted=True),
         Column("passed_over", S, "Why the chunk gets no questions: near_duplicate (its document), repeated_block (other documents contain the text), no_sentence or front_or_back_matter; otherwise null.", nullable=True),
         Column("doubts", pl.List(DOUBT), "Spans of the chunk that may have been read wrongly, in the form of documents.doubts; null without doubts.", nullable=True),
         Column("text", S, "The document's text from char_start to char_end, unchanged."),
     ),
     preview=("title", "section_path", "text"),
-    counted=("language",),
 )
 
 EMBEDDINGS = Table(
@@ -320,13 +303,12 @@ EMBEDDINGS = Table(
         Column("chunk_id", S, "The embedded chunk."),
         BATCH,
         Column("text_sha256", S, "Hash of the text given to the model, the key of the vector cache."),
-        Column("model", S, "Embedding model."),
+        Column("model", S, "Embedding model.", counted=True),
         Column("model_revision", S, "Revision or content hash of the model weights."),
-        Column("precision", S, "float32 or bfloat16, the precision of the computation; for other backends the name of the backend."),
+        Column("precision", S, "float32 or bfloat16, the precision of the computation; for other backends the name of the backend.", counted=True),
         Column("vector", pl.List(pl.Float32()), "Unit-length vector."),
     ),
     preview=("chunk_id", "model", "precision"),
-    counted=("model", "precision"),
 )
 
 QUESTIONS = Table(
@@ -337,9 +319,9 @@ QUESTIONS = Table(
         Column("question_id", S, "Hash of target chunk, question, its position in the plan, prompt and model."),
         BATCH,
         Column("question", S, "The question; null if it was not written.", nullable=True),
-        Column("question_type", S, "Type of the question, a name from generation.mix; null without a question.", nullable=True),
-        Column("planned_type", S, "Requested type; null if the chunk gets no questions.", nullable=True),
-        Column("difficulty", S, "Rank of its chunk in the search results: easy is first, medium second or third, hard later or missing. With two target chunks, easy is first and second, and medium is among the first six. Null if not searched.", nullable=True),
+        Column("question_type", S, "Type of the question, a name from generation.mix; null without a question.", nullable=True, counted=True),
+        Column("planned_type", S, "Requested type; null if the chunk gets no questions.", nullable=True, counted=True),
+        Column("difficulty", S, "Rank of its chunk in the search results: easy is first, medium second or third, hard later or missing. With two target chunks, easy is first and second, and medium is among the first six. Null if not searched.", nullable=True, counted=True),
         Column("place", I32, "Position in the request, from 0; null if the chunk gets no questions.", nullable=True),
         Column("rewritten_from", S, "The original question, if it was rewritten because it was unclear by itself; otherwise null.", nullable=True),
         Column("target_chunk_ids", STRINGS, "Chunks the question was written for."),
@@ -348,14 +330,13 @@ QUESTIONS = Table(
         Column("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
         Column("passage_scores", pl.List(F64), "Retrieval score of each passage (reciprocal rank fusion); null for a target chunk that the search did not find.", nullable=True),
         Column("language", S, "Language of question and answer."),
-        Column("status", S, "kept, dropped or failed."),
+        Column("status", S, "kept, dropped or failed.", counted=True),
         REASON,
         DETAIL,
         Column("prompt_hash", S, "Hash of the prompt file."),
         Column("model", S, "Name of the model that wrote the question."),
     ),
     preview=("question", "question_type", "status"),
-    counted=("status", "reason", "planned_type", "question_type", "difficulty"),
 )
 
 PAIRS = Table(
@@ -371,15 +352,15 @@ PAIRS = Table(
         Column("language", S, "Language of the pair."),
         Column("question_type", S, "Type of the question, or imported for imported pairs."),
         Column("difficulty", S, "Difficulty of finding the question's chunks by search: easy, medium or hard; null for imported pairs.", nullable=True),
-        Column("hops", I32, "Number of chunks that the question needs: 1 or 2; null for imported and edited pairs.", nullable=True),
+        Column("hops", I32, "Number of chunks that the question needs: 1 or 2; null for imported and edited pairs.", nullable=True, counted=True),
         Column("answer_style", S, "short, sentence, long_form or steps; null for imported and edited pairs.", nullable=True),
         Column("draft", I32, "Number of the draft for its question, from 1; null for imported and edited pairs.", nullable=True),
-        Column("origin", S, "generated, imported or edited (by a person)."),
+        Column("origin", S, "generated, imported or edited (by a person).", counted=True),
         Column("passage_ids", STRINGS, "Chunks the answer was drafted from, best first."),
         Column("used_chunk_ids", STRINGS, "Chunks that the answer cites or reports as used."),
         Column("citations", pl.List(CITATION), "Citations of the answer with their resolved documents and chunks."),
-        Column("coverage", S, "full, partial or none (a refusal); null if drafting failed.", nullable=True),
-        Column("status", S, "drafted, flawed (the answer is unfit for training) or failed."),
+        Column("coverage", S, "full, partial or none (a refusal); null if drafting failed.", nullable=True, counted=True),
+        Column("status", S, "drafted, flawed (the answer is unfit for training) or failed.", counted=True),
         REASON,
         DETAIL,
         Column("generator", S, "Model that drafted the answer, file of an imported pair, or person: with the name of the editor."),
@@ -397,7 +378,6 @@ PAIRS = Table(
         Column("source_fields", S, "Further fields of an imported pair, as a JSON object.", nullable=True),
     ),
     preview=("question", "answer", "coverage", "quote"),
-    counted=("status", "reason", "origin", "coverage", "hops"),
 )
 
 TRAINING_EXAMPLES = Table(
@@ -409,11 +389,11 @@ TRAINING_EXAMPLES = Table(
         BATCH,
         Column("question", S, "The question."),
         Column("answer", S, "The answer."),
-        Column("language", S, "Language of the pair."),
-        Column("question_type", S, "Type of the question according to the judge, otherwise from the pairs table."),
+        Column("language", S, "Language of the pair.", counted=True),
+        Column("question_type", S, "Type of the question according to the judge, otherwise from the pairs table.", counted=True),
         Column("difficulty", S, "Difficulty of finding the question's chunks by search: easy, medium or hard; null for imported pairs.", nullable=True),
         Column("source_fields", S, "Further fields, as a JSON object; null without any.", nullable=True),
-        Column("coverage", S, "full, partial or none (a proved refusal)."),
+        Column("coverage", S, "full, partial or none (a proved refusal).", counted=True),
         Column("messages", MESSAGES, "Chat messages in the layout of `training.layout`, in the format of trainers such as TRL."),
         Column("passages", STRINGS, "Ids of the chunks in the messages, in order."),
         Column("tokens", I32, "Tokens of the messages in the embedding model's tokenizer."),
@@ -427,7 +407,6 @@ TRAINING_EXAMPLES = Table(
         Column("provenance", PROVENANCE, "Models, prompt, thresholds and sources behind the example."),
     ),
     preview=("question", "answer", "quote"),
-    counted=("coverage", "question_type", "language"),
 )
 
 ROUND_TRIPS = Table(
@@ -437,7 +416,7 @@ ROUND_TRIPS = Table(
     (
         PAIR_ID,
         BATCH,
-        Column("status", S, "checked, not_asked (no model is configured, or the check is off) or failed."),
+        Column("status", S, "checked, not_asked (no model is configured, or the check is off) or failed.", counted=True),
         REASON,
         DETAIL,
         Column("solved_answer", S, "Answer of the model from the evidence quotes alone; null if they were not enough.", nullable=True),
@@ -446,7 +425,6 @@ ROUND_TRIPS = Table(
         Column("model", S, "The model; null without a model.", nullable=True),
     ),
     preview=("status", "agrees", "solved_answer"),
-    counted=("status", "reason"),
 )
 
 TABLES: dict[str, Table] = {
@@ -466,15 +444,15 @@ LLM_CALLS = Table(
         Column("call_id", S, "Unique id of the call."),
         Column("run", S, "The run of the call."),
         BATCH,
-        Column("role", S, "questions, standalone, validate, guard, answer, split, verify, solve, compare or judge."),
+        Column("role", S, "questions, standalone, validate, guard, answer, split, verify, solve, compare or judge.", counted=True),
         Column("asked_model", S, "Requested model: provider, name and, if it is not the provider's default, server."),
-        Column("replied_model", S, "Model name in the reply.", nullable=True),
+        Column("replied_model", S, "Model name in the reply.", nullable=True, counted=True),
         Column("request_key", S, "Hash of the request. A repeated request has a row for each call."),
         Column("started_at", pl.Datetime("us", "UTC"), "Time when the request was first sent."),
         Column("seconds", F64, "Seconds from then to the last byte of the reply, including waits."),
         Column("tries", I32, "Number of times the request was sent."),
-        Column("outcome", S, "replied, or the reason code of the error."),
-        Column("repair", S, "Repair that made the reply readable: none, stripped, repaired or reasked."),
+        Column("outcome", S, "replied, or the reason code of the error.", counted=True),
+        Column("repair", S, "Repair that made the reply readable: none, stripped, repaired or reasked.", counted=True),
         Column("input_tokens", I64, "Tokens of the prompt, including cached tokens; null if the provider does not report them.", nullable=True),
         Column("output_tokens", I64, "Tokens of the reply, including reasoning tokens.", nullable=True),
         Column("cached_tokens", I64, "Tokens of the prompt that the provider read from its cache.", nullable=True),
@@ -483,7 +461,6 @@ LLM_CALLS = Table(
         Column("currency", S, "Currency of the price; null without a price.", nullable=True),
     ),
     preview=("role", "outcome", "replied_model", "seconds", "cost"),
-    counted=("role", "outcome", "repair", "replied_model"),
 )
 
 SIDE_TABLES: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS)}

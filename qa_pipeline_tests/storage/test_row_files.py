@@ -85,7 +85,7 @@ def test_every_format_gives_the_same_rows_from_a_path_and_from_bytes(kind: str, 
     content = write(rows)
     (tmp_path / name).write_bytes(content)
     opened = open_rows(tmp_path / name, Limits(), SUFFIXES)
-    assert list(opened.columns) == [*GOOD]
+    assert list(opened.columns) == ([] if "JSON" in kind else [*GOOD])
     found = list(opened.rows)
     assert values(found) == rows
     assert found == read(content, name)
