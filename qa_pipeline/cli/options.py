@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 from qa_pipeline.cli.exit_codes import errors_as_exit_codes
 from qa_pipeline.errors import InputError
-from qa_pipeline.settings.location import output_folder
+from qa_pipeline.settings.base import output_folder
 from qa_pipeline.storage.object_stores import store_of
 
 RUN_FIRST = "run qa-pipeline run CORPUS --out FOLDER first, or name its folder with --out"

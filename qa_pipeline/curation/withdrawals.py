@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.exports import LEDGER_FILES, VALIDATED
 from qa_pipeline.errors import InputError
-from qa_pipeline.settings.location import is_remote, location_of
+from qa_pipeline.settings.base import is_remote, location_of
 from qa_pipeline.storage.files import delete, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import table_bytes

@@ -19,7 +19,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from pydantic_settings import SettingsError as UnreadableSourceError
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings import base, location
+from qa_pipeline.settings import base
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.settings.generation import (
     SWEDISH_EMBEDDING_MODEL,
@@ -139,13 +139,13 @@ class Settings(BaseSettings):
 
     profile: Profile = "embedded"
     """embedded works offline; hosted uses embeddings from the hub and Gemini."""
-    corpus: Annotated[str, pydantic.BeforeValidator(location.location_of)] = "data/corpora"
+    corpus: Annotated[str, pydantic.BeforeValidator(base.location_of)] = "data/corpora"
     """Folder whose sub-folders are batches, or an address such as s3://bucket/x."""
-    out: Annotated[Path, pydantic.PlainValidator(location.output_folder), pydantic.PlainSerializer(str)] = (
-        Path("data")
+    out: Annotated[Path, pydantic.PlainValidator(base.output_folder), pydantic.PlainSerializer(str)] = Path(
+        "data"
     )
     """Folder for tables, indexes, exports and releases, or an address such as s3://bucket/x."""
-    cache: Annotated[Path | None, pydantic.BeforeValidator(location.local_folder)] = None
+    cache: Annotated[Path | None, pydantic.BeforeValidator(base.local_folder)] = None
     """Local folder for stored replies, vectors and logits; by default `cache` in `out`."""
     private: bool = True
     """Create files and folders for their owner only (0600, 0700); false follows the umask."""
