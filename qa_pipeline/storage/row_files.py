@@ -83,16 +83,14 @@ def open_rows(
 
     A JSON file contains a list, an object with the list `data`, or a single object. The delimiter of a CSV
     file is the comma, semicolon or tab that occurs most in its header. A blank cell is None, and blank rows
-    are skipped. `content` is that of a file that was already read. The case of `known_columns`, which are
-    names of CSV columns, is ignored. Raises an InputError.
+    are skipped. `content` is that of a file that was already read, within its limit. The case of
+    `known_columns`, which are names of CSV columns, is ignored. Raises an InputError.
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         raise InputError(f"{path}: unknown format; use {', '.join(suffixes)}")
     if content is None:
         content = _read_bytes(path, limits)
-    elif len(content) > limits.max_bytes:
-        raise _too_large(path, limits)
     if suffix in _SPREADSHEETS:
         opened = _open_csv(path, _decode(path, content), known_columns)
     elif suffix == ".parquet":
@@ -133,16 +131,12 @@ def _read_bytes(path: Path, limits: Limits) -> bytes:
         if not path.is_file() and path.exists():  # opening a pipe would wait for its writer
             raise InputError(f"{path} is not a file; name a file")
         if path.stat().st_size > limits.max_bytes:
-            raise _too_large(path, limits)
+            raise InputError(f"{path} is larger than {limits.max_bytes} bytes; split it")
         return path.read_bytes()
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror or error}; check path and rights"
         ) from error
-
-
-def _too_large(path: Path, limits: Limits) -> InputError:
-    return InputError(f"{path} is larger than {limits.max_bytes} bytes; split it")
 
 
 def _decode(path: Path, content: bytes) -> str:

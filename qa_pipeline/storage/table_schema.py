@@ -7,6 +7,7 @@ from types import NoneType
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 import polars as pl
+import pyarrow as pa
 from typing_extensions import TypedDict
 
 from qa_pipeline.errors import TableError
@@ -55,7 +56,9 @@ class Table:
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         """Build a frame from rows, with null for missing keys; raises a TableError for a wrong schema."""
-        return self.conform(pl.DataFrame(rows, schema=self.schema))
+        # unlike polars, Arrow accepts integers in lists of floats, and refuses texts as numbers
+        arrow = self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+        return self.conform(pl.DataFrame(pa.Table.from_pylist(list(rows), schema=arrow), schema=self.schema))
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return `frame` in stored column order; raises a TableError that lists all problems."""
