@@ -1,4 +1,4 @@
-"""Settings of verification, judging, training examples, gates and releases."""
+"""Settings of verification with its fitted thresholds, judging, training examples, gates and releases."""
 
 import re
 from pathlib import Path
@@ -11,13 +11,11 @@ from qa_pipeline.settings.base import Decides, Group
 from qa_pipeline.storage.hashes import hash_json, hash_text
 
 SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
-
-
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Part(BaseModel):
-    """Base of the file's parts: strict, frozen, and unknown names are errors."""
+    """Base of the parts of a thresholds file: strict, frozen, and unknown names are errors."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
