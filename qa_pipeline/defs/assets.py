@@ -17,7 +17,7 @@ from qa_pipeline.defs.steps import (
 )
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.report import summarise
-from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
+from qa_pipeline.retrieval.search import build_index, dump_index, embed_chunks
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.verification.canaries import canary_rates

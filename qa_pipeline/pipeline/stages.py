@@ -32,8 +32,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.packing import mark_repeated_blocks
-from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import load_index
+from qa_pipeline.retrieval.search import Retriever, load_index
 from qa_pipeline.settings.documents import MaskingSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier

@@ -22,8 +22,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun, decide_claims, drafting_rules, judge_pairs, split_and_score
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.retrieval.chunks import ChunkRow
-from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import load_index
+from qa_pipeline.retrieval.search import Retriever, load_index
 from qa_pipeline.review.bibliography import sources_of
 from qa_pipeline.review.jobs import Jobs
 from qa_pipeline.review.pair import AnswerSpan, ClaimView, Support, answer_spans, claim_views, support_of
