@@ -13,26 +13,23 @@ from typing import Any, Literal
 
 import polars as pl
 
+from qa_pipeline.curation import training
 from qa_pipeline.curation.ledger import in_words, support_level
-from qa_pipeline.curation.training import evidence_lists, find_proofs
 from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation import labelled_files, running
 from qa_pipeline.evaluation.answered_questions import RagRow, read_rag_rows
-from qa_pipeline.evaluation.labelled_files import Labelled, Row, check, usable_rows
 from qa_pipeline.evaluation.metrics.base import Means, Undecided
-from qa_pipeline.evaluation.running import with_claims_split_by
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.llm.function_model import Function, FunctionModel
+from qa_pipeline.llm.factory import Function, FunctionModel
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.storage import row_files, tables
 from qa_pipeline.storage.parquet import read_earlier
-from qa_pipeline.storage.row_files import Fault, FileRow
-from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS, DOCUMENTS, PAIRS, QUESTIONS, REFUSALS, VERDICTS
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification import verify as verification
 from qa_pipeline.verification.outcomes import ground_pairs
 from qa_pipeline.verification.refusals import judge_refusals
-from qa_pipeline.verification.verify import Statement, Verified
 
 AnyModel = str | Function | LanguageModel
 """A name (`gemini/NAME` or `openai/NAME`), a function from prompt to reply, or a model of this package."""
@@ -163,52 +160,42 @@ def verify(
         SettingsError: the model's name is invalid.
         ModelError: the model cannot answer any request.
     """
-    row = check({"query": question, "answer": answer, "contexts": contexts, "language": language}, RagRow)
-    if isinstance(row, Fault):
+    values = {"query": question, "answer": answer, "contexts": contexts, "language": language}
+    row = labelled_files.check(values, RagRow)
+    if isinstance(row, row_files.Fault):
         raise InputError(row.detail)
     if not (row["answer"] or "").strip():
         raise InputError("answer is missing or empty; give the text to verify")
-    if row["contexts"] is None:
-        raise InputError("contexts is missing; give a list of texts")
-    texts = tuple(context["text"] or "" for context in row["contexts"])
+    given = row["contexts"] or ()
+    texts = tuple(context["text"] or "" for context in given)
     if not any(text.strip() for text in texts):
-        raise InputError("all contexts are empty; give the passages that should support the answer")
-    headings = tuple(tuple(context["headings"] or ()) for context in row["contexts"])
-    return _verified(
-        Statement(row["answer"], texts, row["language"], row["query"], headings if any(headings) else ()),
-        language_model(model),
-    )
+        raise InputError("contexts are missing or empty; give the passages that should support the answer")
+    headings = tuple(tuple(context["headings"] or ()) for context in given)
+    headings = headings if any(headings) else ()
+    statement = verification.Statement(row["answer"], texts, row["language"], row["query"], headings)
+    return _verified(statement, language_model(model))
 
 
 @functools.cache
 def _resources() -> Resources:
-    return Resources(with_claims_split_by(Settings()))
+    return Resources(running.with_claims_split_by(Settings()))
 
 
-def _verified(statement: Statement, model: LanguageModel | None) -> Verification:
+def _verified(statement: verification.Statement, model: LanguageModel | None) -> Verification:
     """Verify an answer as the only pair of a batch."""
     resources = _resources()
     settings = resources.settings.verification
-    refused = is_refusal(statement.text)
-    pair = {
-        "pair_id": statement.statement_id,
-        "batch": BATCH,
-        "question_type": "imported",
-        "origin": "imported",
-        "generator": BATCH,
-        "passage_ids": list(statement.chunk_ids),
-        "used_chunk_ids": list(statement.chunk_ids),
-        "question": statement.question,
-        "answer": statement.text,
-        "language": statement.language,
-        "citations": [],
-        "status": "drafted",
-        "coverage": "none" if refused else "full",
-    }
-    pairs, refusals = PAIRS.frame([pair]), REFUSALS.empty()
-    verified = Verified(CLAIMS.empty(), CLAIM_VERDICTS.empty())
-    if refused:
-        refusals = judge_refusals(pairs, _chunks(statement), load_embedder(resources.settings.embedding))
+    pairs = verification.statement_pairs([statement])
+    refusals = tables.REFUSALS.empty()
+    verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())
+    if is_refusal(statement.text):
+        pairs = pairs.with_columns(coverage=pl.lit("none"))
+        chunks = [
+            {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
+            for index, text in enumerate(statement.passages)
+        ]
+        contexts = pl.DataFrame(chunks, schema_overrides={"section_path": tables.STRINGS})
+        refusals = judge_refusals(pairs, contexts, load_embedder(resources.settings.embedding))
     else:
         means = verification.Means(settings, verifier=model, llm=resources.settings.llm)
         verified = verification.verify([statement], means)
@@ -240,21 +227,9 @@ def _verified(statement: Statement, model: LanguageModel | None) -> Verification
     )
 
 
-def _chunks(statement: Statement) -> pl.DataFrame:
-    """Return the contexts as chunks without headings; their ids are their indices."""
-    chunks = [
-        {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
-        for index, text in enumerate(statement.passages)
-    ]
-    return pl.DataFrame(chunks, schema_overrides={"section_path": pl.List(pl.String())})
-
-
-def _claim(row: Row) -> Claim:
-    evidence = None
-    if row["evidence_passage"] is not None:
-        evidence = Evidence(
-            row["evidence_passage"], row["evidence_start"], row["evidence_end"], row["evidence_quote"]
-        )
+def _claim(row: labelled_files.Row) -> Claim:
+    passage, *span = (row[f"evidence_{name}"] for name in ("passage", "start", "end", "quote"))
+    evidence = None if passage is None else Evidence(passage, *span)
     names = ("text", "start", "end", "verdict", "decided_by", "reason", "detail")
     fields = {name: row[name] for name in names}
     return Claim(**fields, differences=tuple(row["unproved"] or ()), evidence=evidence)
@@ -264,16 +239,14 @@ def _claim(row: Row) -> Claim:
 class Report:
     """An evaluation, as `eval run` writes it.
 
-    `document` is the content of report.json, `scores` of rows.parquet, `statements` of statements.parquet and
-    `page` of report.html. `left_out` lists rows that could not be read: file, reason, rows, first_row and
-    detail.
+    `document` is the content of report.json, `scores` of rows.parquet and `statements` of statements.parquet.
+    `left_out` lists rows that could not be read: file, reason, rows, first_row and detail.
     """
 
     document: dict[str, Any]
     scores: pl.DataFrame
     statements: pl.DataFrame
     left_out: pl.DataFrame
-    page: str
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -310,41 +283,42 @@ def evaluate(
         InputError: the data has only unusable rows, or a metric is unknown.
         ModelError: the model cannot answer any further request.
     """
-    from qa_pipeline.evaluation.metrics.registry import METRICS, SUMMARY, chosen_metrics
-    from qa_pipeline.evaluation.report import About, dataset_name
-    from qa_pipeline.evaluation.report_folder import PAGE, dataset_sha256, write_report
-    from qa_pipeline.evaluation.running import evaluate_into
+    from qa_pipeline.evaluation import report, report_folder
+    from qa_pipeline.evaluation.metrics import registry
 
-    chosen = chosen_metrics([*METRICS] if metrics == "all" else [*(metrics or SUMMARY)])
+    chosen = registry.chosen_metrics(
+        [*registry.METRICS] if metrics == "all" else [*(metrics or registry.SUMMARY)]
+    )
     decider = language_model(model)
     read = _answered(data)
     rows = read.items
     with TemporaryDirectory() as work:
         folder = Path(work)
-        resources = Resources(with_claims_split_by(load_settings(out=folder)))
+        resources = Resources(running.with_claims_split_by(load_settings(out=folder)))
         means = Means(resources, decider, decider, undecided)
-        counts = evaluate_into(folder, rows, chosen, means)
+        counts = running.evaluate_into(folder, rows, chosen, means)
         settings = {
             "model": None if decider is None else decider.name,
             "undecided": undecided,
             "split_claims": "rules",
         }
-        about = About(dataset_name(rows, name), dataset_sha256(rows), read.left_out, settings)
-        document = write_report(folder, chosen, counts, about)
+        about = report.About(
+            report.dataset_name(rows, name), report_folder.dataset_sha256(rows), read.left_out, settings
+        )
+        document = report_folder.write_report(folder, chosen, counts, about)
         scores, verified = (pl.read_parquet(folder / f"{table}.parquet") for table in ("rows", "statements"))
-        page = (folder / PAGE).read_text("utf-8")
-    return Report(document, scores, verified, about.left_out, page)
+    return Report(document, scores, verified, about.left_out)
 
 
-def _answered(data: Any) -> Labelled:
+def _answered(data: Any) -> labelled_files.Labelled:
     """Return the rows of files, of a frame or of mappings."""
     if isinstance(data, str | Path):
         data = [data]
     rows: Iterable[Any] = data.iter_rows(named=True) if isinstance(data, pl.DataFrame) else data
     if isinstance(rows, list | tuple) and rows and all(isinstance(path, str | Path) for path in rows):
         return read_rag_rows([Path(path) for path in rows])
-    reads = (FileRow(number, row) for number, row in enumerate(rows, start=1))
-    return usable_rows(reads, RagRow, Path("data"))
+    reads = (row_files.FileRow(number, row) for number, row in enumerate(rows, start=1))
+    return labelled_files.usable_rows(reads, RagRow, Path("data"))
 
 
 def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = None) -> pl.DataFrame:
@@ -371,13 +345,13 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
         _gather(documents, corpus / BATCH)
         resources = Resources(load_settings(corpus=str(corpus), out=out), model=language_model(model))
         (outcome,) = run_batches(resources, [BATCH])
-        tables = (DOCUMENTS, PAIRS, CLAIMS, CLAIM_VERDICTS, VERDICTS, QUESTIONS)
+        names = ("documents", "pairs", "claims", "claim_verdicts", "verdicts", "questions")
         stored = {
-            table.name: read_earlier(resources.layout.table(table.name, BATCH), table) for table in tables
+            name: read_earlier(resources.layout.table(name, BATCH), tables.TABLES[name]) for name in names
         }
     frames = {name: frame for name, frame in stored.items() if frame is not None}
-    documents_read = frames.get("documents", DOCUMENTS.empty())
-    if len(frames) < len(tables) or "parsed" not in documents_read["status"]:
+    documents_read = frames.get("documents", tables.DOCUMENTS.empty())
+    if len(frames) < len(names) or "parsed" not in documents_read["status"]:
         unread = "; ".join(documents_read["detail"].drop_nulls())
         problem = outcome.error or unread or ", ".join(outcome.failed_gates)
         raise InputError(f"nothing could be generated: {problem}")
@@ -386,13 +360,13 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
 
 def _generated_pairs(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return the generated pairs of a batch with verdict and evidence, accepted pairs first."""
-    proofs = find_proofs(frames["claims"], frames["claim_verdicts"], frames["documents"])
+    proofs = training.find_proofs(frames["claims"], frames["claim_verdicts"], frames["documents"])
     verdicts = frames["verdicts"].select("pair_id", "verdict", "reason", "detail")
     pairs = frames["pairs"].filter(origin="generated")
     return (
         pairs.select("pair_id", "question", "answer", "language", "question_type")
         .join(verdicts, on="pair_id", maintain_order="left")
-        .join(evidence_lists(proofs), on="pair_id", how="left", maintain_order="left")
+        .join(training.evidence_lists(proofs), on="pair_id", how="left", maintain_order="left")
         .sort(pl.col("verdict") != "accepted", maintain_order=True)
     )
 

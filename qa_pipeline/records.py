@@ -55,12 +55,6 @@ class TypedQuestion(Question):
     question_type: str
 
 
-class AnsweredQuestion(Question):
-    """A question with its answer."""
-
-    answer: str
-
-
 STYLES: "Mapping[QuestionType, AnswerStyle]" = {
     "summary": "long_form",
     "reasoning": "long_form",
@@ -415,11 +409,6 @@ def passages_by_id(chunks: "pl.DataFrame") -> dict[str, Passage]:
         chunk_id: Passage(chunk_id, title, tuple(section_path), text, language, document_id)
         for chunk_id, title, section_path, text, language, document_id in chunks.select(columns).iter_rows()
     }
-
-
-def index_text(section_path: Sequence[str], text: str) -> str:
-    """Return the headings and text of a chunk, for embedding, indexing and counting."""
-    return f"{' > '.join(section_path)}\n{text}" if section_path else text
 
 
 class Masked(NamedTuple):

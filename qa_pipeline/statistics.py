@@ -6,7 +6,7 @@ SciPy is imported inside the functions that use it, since most of the package im
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -55,18 +55,6 @@ def _score_terms(
         share * (1 - share) / trials + square / (4 * trials**2),
         1 + square / trials,
     )
-
-
-def lower_bound(successes: int, trials: int, confidence: float) -> float:
-    """Return the one-sided exact lower bound of a share (Clopper and Pearson 1934); 0 without trials."""
-    from scipy.stats import beta
-
-    return float(beta.ppf(1 - confidence, successes, trials - successes + 1)) if successes else 0.0
-
-
-def trials_needed(target: float, confidence: float) -> int:
-    """Return the successful trials that `lower_bound` needs to reach a target."""
-    return math.ceil(math.log(1 - confidence) / math.log(target) - 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,28 +144,20 @@ def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float =
     return np.where(is_bounded, low, np.maximum(t_low, lowest)), np.where(is_bounded, high, t_high)
 
 
-class SampleTests(TypedDict):
-    """A difference of means: its 95 % interval and the p values of two tests, or None if unknown."""
-
-    low: float | None
-    high: float | None
-    p: float | None
-    mann_whitney_p: float | None
-
-
-def compare_independent(first: Floats, second: Floats) -> SampleTests:
+def compare_independent(first: Floats, second: Floats) -> dict[str, float | None]:
     """Compare two independent samples by Welch's t (second minus first) and the Mann-Whitney test.
 
-    All figures are unknown below two rows, or without any spread.
+    Returns the 95 % interval of the difference, `low` to `high`, with `p` and `mann_whitney_p`. All are None
+    below two rows, or without any spread.
     """
     from scipy.stats import mannwhitneyu, ttest_ind
 
     if min(len(first), len(second)) < 2 or not (np.ptp(first) > 0 or np.ptp(second) > 0):
-        return SampleTests(low=None, high=None, p=None, mann_whitney_p=None)
+        return dict.fromkeys(("low", "high", "p", "mann_whitney_p"))
     welch = ttest_ind(second, first, equal_var=False)
     low, high = (number(bound) for bound in welch.confidence_interval(CONFIDENCE))
     rank_p = number(mannwhitneyu(second, first).pvalue)
-    return SampleTests(low=low, high=high, p=number(welch.pvalue), mann_whitney_p=rank_p)
+    return {"low": low, "high": high, "p": number(welch.pvalue), "mann_whitney_p": rank_p}
 
 
 def pooled_deviation(first: Floats, second: Floats) -> float:

@@ -107,7 +107,7 @@ def test_a_function_that_raises_or_hangs_decides_nothing(monkeypatch: pytest.Mon
         time.sleep(120)
         return "{}"
 
-    monkeypatch.setattr("qa_pipeline.llm.function_model.PATIENCE", 0.05)
+    monkeypatch.setattr("qa_pipeline.llm.factory.PATIENCE", 0.05)
     started = time.monotonic()
     for function in (raises, hangs):
         verification = verify(QUESTION, VAGUE, TOWER, model=function)
@@ -148,7 +148,6 @@ def test_a_frame_and_its_file_have_equal_figures(tmp_path: Path) -> None:
     assert of_frame.scores.equals(of_file.scores)
     assert of_frame.scores["faithfulness"].to_list() == [1.0, 0.0]
     assert of_frame.statements["verdict"].to_list() == ["supported", "unsupported"]
-    assert "<h1" in of_frame.page
 
 
 def test_the_summary_has_the_eight_metrics_and_all_are_had_on_request() -> None:

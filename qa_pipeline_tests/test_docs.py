@@ -165,13 +165,13 @@ def setting_lines(node: Any, paths: set[str], prefix: str = "") -> Iterator[tupl
 def test_the_example_settings_file_loads_and_marks_what_is_not_the_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    defaults = {row.path: row.value for row in settings_in_force({})}
+    defaults = {row["path"]: row["value"] for row in settings_in_force({})}
     file = tmp_path / "qa_pipeline.yaml"
     file.write_text(EXAMPLE, encoding="utf-8")
     monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
-    in_force = {row.path: row for row in settings_in_force({})}
+    in_force = {row["path"]: row for row in settings_in_force({})}
     lines = dict(setting_lines(yaml.compose(EXAMPLE), set(defaults)))
-    changed = {path for path in lines if in_force[path].value != defaults[path]}
+    changed = {path for path in lines if in_force[path]["value"] != defaults[path]}
     assert {path for path, line in lines.items() if "# CHANGED" in line} == changed
     assert len(lines) > len(changed) > 0
 
@@ -190,9 +190,11 @@ def test_each_settings_example_of_the_page_on_models_loads(
 
 
 def test_the_defaults_of_the_specification_are_those_in_force() -> None:
-    defaults = {row.path: row.value for row in settings_in_force({})}
+    defaults = {row["path"]: row["value"] for row in settings_in_force({})}
     hosted = {"profile": "hosted", "llm": {"budget": {"max_calls": 1}}}
-    defaults |= {row.path: row.value for row in settings_in_force(hosted) if row.path == "embedding.model"}
+    defaults |= {
+        row["path"]: row["value"] for row in settings_in_force(hosted) if row["path"] == "embedding.model"
+    }
     table = re.findall(r"^\|[^|]+\| `([a-z_.]+)` \| `(.+)` \|$", CONFIGURATION, re.MULTILINE)
     assert len(table) == 28
     assert {path: yaml.safe_load(value) for path, value in table} == {

@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline import load_release
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.errors import StorageError
-from qa_pipeline.settings.location import output_folder
+from qa_pipeline.settings.base import output_folder
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.object_stores import ObjectStore
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace

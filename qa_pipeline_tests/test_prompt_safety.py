@@ -24,7 +24,6 @@ from qa_pipeline.llm.base import LanguageModel, Request, complete_all
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.prompts.loading import Prompt, delimit, render_passages
 from qa_pipeline.records import (
-    AnsweredQuestion,
     BackQuestionsReply,
     ContextReply,
     GroundednessReply,
@@ -143,7 +142,7 @@ def judge(attack: Attack, model: LanguageModel) -> object:
 
 
 def compare(attack: Attack, model: LanguageModel) -> object:
-    row: AnsweredQuestion = {
+    row: Any = {
         "question": attack.text,
         "answer": attack.text,
         "language": attack.language,

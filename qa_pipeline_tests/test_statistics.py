@@ -9,38 +9,14 @@ from qa_pipeline.statistics import (
     Floats,
     Sums,
     holm,
-    lower_bound,
     mean_bounds,
     t_bounds,
     t_p,
-    trials_needed,
     wilson_bounds,
     wilson_interval,
 )
 
 GROUPS = st.lists(st.sampled_from("abcde"), min_size=1, max_size=20)
-
-
-levels = st.floats(0.5, 0.995)
-
-
-@pytest.mark.parametrize(
-    ("target", "confidence", "trials"),
-    [(0.98, 0.95, 149), (0.95, 0.95, 59), (0.99, 0.95, 299), (0.98, 0.975, 183)],
-)
-def test_so_many_trials_without_an_error_show_a_target(target: float, confidence: float, trials: int) -> None:
-    assert trials_needed(target, confidence) == trials
-    assert lower_bound(trials, trials, confidence) >= target > lower_bound(trials - 1, trials - 1, confidence)
-
-
-@given(st.integers(0, 500), st.integers(0, 500), levels)
-def test_a_bound_lies_below_what_was_seen_and_falls_with_confidence(
-    right: int, wrong: int, confidence: float
-) -> None:
-    trials = right + wrong
-    low = lower_bound(right, trials, confidence)
-    assert 0 <= low <= (right / trials if trials else 1)
-    assert lower_bound(right, trials, min(0.999, confidence + 0.004)) <= low + 1e-12
 
 
 def sums_of(groups: list[str], values: Floats) -> Sums:

@@ -4,6 +4,7 @@ Accepted rows meet the target with the stated confidence; rejecting and contradi
 error (Bonferroni).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,7 @@ import polars as pl
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.labelled_files import Item, read_file
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.settings.thresholds import Band, Fit, Thresholds
-from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.statistics import lower_bound, trials_needed
+from qa_pipeline.settings.verification import Band, Fit, Thresholds, VerificationSettings
 from qa_pipeline.storage.hashes import hash_file, hash_parts
 from qa_pipeline.verification.deciding import SideName, borderline, decide_claims, side_scores
 from qa_pipeline.verification.verify import Means, Statement, verify
@@ -251,3 +250,15 @@ def _why(best: Tested, groups: int | None, side: SideName, target: float, confid
         )
     right = f"{best.right} of {best.n} groups"
     return f"no threshold meets the target: the best, {best.threshold:g}, is right in {right}"
+
+
+def lower_bound(successes: int, trials: int, confidence: float) -> float:
+    """Return the one-sided exact lower bound of a share (Clopper and Pearson 1934); 0 without trials."""
+    from scipy.stats import beta
+
+    return float(beta.ppf(1 - confidence, successes, trials - successes + 1)) if successes else 0.0
+
+
+def trials_needed(target: float, confidence: float) -> int:
+    """Return the successful trials that `lower_bound` needs to reach a target."""
+    return math.ceil(math.log(1 - confidence) / math.log(target) - 1e-9)

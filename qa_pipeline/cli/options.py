@@ -1,7 +1,6 @@
 """Options that commands share, the settings and batches they name, and the command `settings`."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,9 +9,8 @@ import typer
 from qa_pipeline.cli.console import show
 from qa_pipeline.documents.corpus.corpora import FoundBatches, open_corpus
 from qa_pipeline.errors import CorpusError, InputError, SettingsError
-from qa_pipeline.settings.base import read_assignments
+from qa_pipeline.settings.base import output_folder, read_assignments
 from qa_pipeline.settings.llm import HOSTED, same_model_warning
-from qa_pipeline.settings.location import output_folder
 from qa_pipeline.settings.tree import Settings, load_settings, settings_in_force
 from qa_pipeline.storage.layout import check_batch_name
 from qa_pipeline.storage.object_stores import store_of
@@ -169,8 +167,8 @@ def show_settings(
     rows = [
         row
         for row in settings_in_force(read_changes(change))
-        if prefix is None or row.path == prefix or row.path.startswith(f"{prefix}.")
+        if prefix is None or f"{row['path']}.".startswith(f"{prefix}.")
     ]
     if not rows:
         raise SettingsError(f"{prefix} is not a setting; run qa-pipeline settings to list all settings")
-    show({"settings": [asdict(row) for row in rows]}, as_json=as_json, every=True)
+    show({"settings": rows}, as_json=as_json, every=True)

@@ -13,8 +13,8 @@ from qa_pipeline.cli import options
 from qa_pipeline.cli.console import show
 from qa_pipeline.cli.exit_codes import FAILED
 from qa_pipeline.errors import InputError
-from qa_pipeline.settings.thresholds import thresholds_bytes
 from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.settings.verification import thresholds_bytes
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 

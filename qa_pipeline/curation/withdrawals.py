@@ -22,7 +22,7 @@ from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.llm.reply_database import Database
 from qa_pipeline.llm.reply_store import erase as erase_replies
 from qa_pipeline.llm.reply_store import versions_of
-from qa_pipeline.settings.location import is_remote, location_of
+from qa_pipeline.settings.base import is_remote, location_of
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import delete, write_bytes
 from qa_pipeline.storage.layout import Layout
@@ -241,8 +241,8 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
     for content in occurrences.contents:
         _delete(layout.uploads.glob(f"documents/{content}*"))
     # vectors and logits are keyed by text hashes, so their documents are unknown: delete all
-    for store in (layout.vectors, layout.logits):
-        _delete(store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm"))
+    vectors = layout.vectors
+    _delete(vectors.with_name(f"{vectors.name}{end}") for end in ("", "-wal", "-shm"))
     _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
     # the documents tables last: a rerun finds the batches in them
     _delete(layout.table(tables.DOCUMENTS.name, batch) for batch in occurrences.batches)

@@ -26,7 +26,7 @@ from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.report import summarise
 from qa_pipeline.publishing.release import publish_release
 from qa_pipeline.publishing.verify import verify_release
-from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
+from qa_pipeline.retrieval.search import build_index, dump_index, embed_chunks
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.text.rendering import shorten

@@ -251,7 +251,7 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
     if not frame.height:
         return metadata
-    for name in table.counted:
+    for name in (column.name for column in table.columns if column.counted):
         counts = frame.group_by(pl.col(name).fill_null("(none)")).len("rows")
         metadata[f"rows by {name}"] = frame_table(counts.sort(["rows", name], descending=[True, False]))
     preview = frame.head(PREVIEW_ROWS)

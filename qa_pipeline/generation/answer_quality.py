@@ -15,10 +15,10 @@ import polars as pl
 
 from qa_pipeline.records import AnswerStyle, Passage, RowFlaw, passages_by_id
 from qa_pipeline.storage.table_schema import DraftedPairRow, typed_rows
-from qa_pipeline.text.blocks import units
 from qa_pipeline.text.language import QUOTED, in_other_language
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.references import SOURCE_MARK, marked_numbers, without_marks
+from qa_pipeline.text.sentences import units
 from qa_pipeline.text.words import Token, tokenize
 from qa_pipeline.verification.outcomes import FLAWED
 

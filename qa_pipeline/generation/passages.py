@@ -11,10 +11,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from qa_pipeline.records import Passage
-from qa_pipeline.text.blocks import units
 from qa_pipeline.text.lexicon.languages import CAPITALS, SMALL, lexicon
 from qa_pipeline.text.reading import read
-from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.sentences import split_sentences, units
 
 LONGEST_NAME = 60
 

@@ -19,7 +19,6 @@ from qa_pipeline.llm.base import LanguageModel, Request, complete_all, maker
 from qa_pipeline.prompts.loading import delimit, delimit_all, load_prompt
 from qa_pipeline.records import (
     HOP_SCOPES,
-    AnsweredQuestion,
     AnswerReply,
     CompareReply,
     Passage,
@@ -210,7 +209,7 @@ def solve_request(row: Question, visible: Sequence[Passage], llm: LLMSettings) -
     return request_about(row, "solve", prompt, AnswerReply, llm, visible, label="text")
 
 
-def compare_request(row: AnsweredQuestion, answers: Sequence[str], llm: LLMSettings) -> Request[CompareReply]:
+def compare_request(row: DraftedPairRow, answers: Sequence[str], llm: LLMSettings) -> Request[CompareReply]:
     """Return the request to compare answers with the answer of the pair."""
     prompt = load_prompt(row["language"], "compare", llm)
     reference, others = delimit(row["answer"], "reference"), delimit_all(answers, "answer")

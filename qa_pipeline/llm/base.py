@@ -28,6 +28,39 @@ FAKE = "fake-"
 """Prefix of the model name in replies of the server of `make serve-fake`."""
 
 
+class TransientModelError(ModelError):
+    """A failure that may pass; an adapter raises it after its own retries are used up.
+
+    Args:
+        message: the cause.
+        limited: True if the server reports too many requests, not a fault of its own.
+        wait_seconds: seconds the server asks to wait; 0 if unstated.
+        maybe_charged: True if the request may have been charged, as after a lost connection.
+        is_away: True if the server seems to be at fault, not the request. It refuses connections, loads its
+            model, or drops connections during a restart.
+        is_final: True if another try would probably fail in the same way.
+    """
+
+    reason = "model_unavailable"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        limited: bool = False,
+        wait_seconds: float = 0.0,
+        maybe_charged: bool = False,
+        is_away: bool = False,
+        is_final: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.limited = limited
+        self.wait_seconds = wait_seconds
+        self.maybe_charged = maybe_charged
+        self.is_away = is_away
+        self.is_final = is_final
+
+
 @dataclass(frozen=True)
 class Request(Generic[ReplyT]):
     """A question to a model.

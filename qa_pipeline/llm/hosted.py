@@ -18,10 +18,9 @@ from qa_pipeline.errors import (
     OversizedRequestError,
     PermanentModelError,
     ServerUnavailableError,
-    TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.llm.base import Reply, ReplyT, Request, TransientModelError
 from qa_pipeline.llm.budget import CURRENCY, Budget, Reservation, most_request_tokens
 from qa_pipeline.llm.provider import Clock, Provider, RawReply, Throttle
 from qa_pipeline.llm.replies import read_reply

@@ -17,10 +17,9 @@ from qa_pipeline.errors import (
     ModelError,
     OversizedRequestError,
     PermanentModelError,
-    TransientModelError,
     UnreadableReplyError,
 )
-from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.base import Request, TransientModelError
 from qa_pipeline.records import Usage
 
 if TYPE_CHECKING:

@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import StorageError
 from qa_pipeline.models.encoder import NO_VECTORS, Embedder, Encoder, Vectors
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.storage.hashes import hash_text
-
-Vector = npt.NDArray[np.float32]
 
 STORE_EVERY = 256
 """Inputs computed between two commits to the cache, the most that a killed process loses."""
@@ -64,9 +61,9 @@ class VectorCache:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _connection: sqlite3.Connection | None = field(default=None, init=False, repr=False)
 
-    def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vector]:
+    def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vectors]:
         """Return the stored vectors for these hashes; raises a StorageError."""
-        vectors: dict[str, Vector] = {}
+        vectors: dict[str, Vectors] = {}
         distinct = list(dict.fromkeys(hashes))
         with self._connected() as connection:
             for start in range(0, len(distinct), _LOOKUP):
@@ -76,19 +73,12 @@ class VectorCache:
                     vectors[key] = np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
         return vectors
 
-    def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
+    def put_many(self, space: VectorSpace, vectors: Mapping[str, Vectors]) -> None:
         """Store vectors in a single transaction and keep existing vectors; raises a StorageError."""
         key = astuple(space)
         rows = [(*key, name, vector.astype(_LITTLE_ENDIAN).tobytes()) for name, vector in vectors.items()]
         with self._connected() as connection, connection:
             connection.executemany(_INSERT, rows)
-
-    def close(self) -> None:
-        """Close the file; a later call opens it again."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -122,10 +112,10 @@ def compute_cached(
     space: VectorSpace,
     inputs: Mapping[str, T],
     length: Callable[[T], int],
-    compute: Callable[[list[T]], Iterable[Vector]],
+    compute: Callable[[list[T]], Iterable[Vectors]],
     cache: VectorCache,
     notify: ProgressCallback = no_progress,
-) -> dict[str, Vector]:
+) -> dict[str, Vectors]:
     """Return the vectors of inputs by key; each input is computed at most once.
 
     New vectors are read back from the cache. So two processes that compute the same input at the same time

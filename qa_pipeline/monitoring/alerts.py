@@ -21,7 +21,7 @@ from pydantic import SecretStr
 from qa_pipeline.errors import InputError, SettingsError
 from qa_pipeline.evaluation.summaries import describe_deciders, rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of, metrics_of
-from qa_pipeline.settings.services import MonitoringSettings
+from qa_pipeline.settings.tree import MonitoringSettings
 from qa_pipeline.statistics import Floats, Sums, mean_bounds
 
 LEVELS = pl.Schema(

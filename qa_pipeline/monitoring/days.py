@@ -20,8 +20,7 @@ from qa_pipeline.evaluation.answered_questions import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.labelled_files import LEFT_OUT, LIMITS, Labelled, Row, check
 from qa_pipeline.models.encoder import Embedder
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.settings.services import ERRORS
-from qa_pipeline.settings.tree import Settings
+from qa_pipeline.settings.tree import ERRORS, Settings
 from qa_pipeline.storage.parquet import readable, write_frame
 from qa_pipeline.storage.row_files import Fault, FileRow, Limits, json_lines
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 from qa_pipeline.curation.batch_gates import unjudged_pairs
 from qa_pipeline.curation.withdrawals import files_of_batch, forgotten_documents, note_origin, tombstone_of
 from qa_pipeline.documents.parsing import ONLY_SPEED
-from qa_pipeline.errors import QAPipelineError, TransientModelError
+from qa_pipeline.errors import QAPipelineError, ServerUnavailableError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import batch_files
 from qa_pipeline.prompts.loading import SYSTEM_PROMPTS, PromptName, load_prompt, part_text
@@ -244,7 +244,7 @@ def _is_unanswered(layout: Layout, batch: str) -> bool:
         path = layout.table(table.name, batch)
         if reasons and path.is_file():
             rows = read_table(path, table, reasons)
-            unreached = pl.any_horizontal(pl.col(reasons) == TransientModelError.reason)
+            unreached = pl.any_horizontal(pl.col(reasons) == ServerUnavailableError.reason)
             if rows.filter(unreached).height:
                 return True
     return False

@@ -112,8 +112,7 @@ class Resources:
             return None
         from qa_pipeline.models.cross_encoder import load_entailment_model
 
-        store = VectorCache(self.layout.logits)
-        return load_entailment_model(settings, store, self.settings.embedding)
+        return load_entailment_model(settings, VectorCache(self.layout.vectors), self.settings.embedding)
 
     @cached_property
     def models(self) -> "Models":

@@ -26,8 +26,7 @@ from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.packing import mark_repeated_blocks
-from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import load_index
+from qa_pipeline.retrieval.search import Retriever, load_index
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.parquet import read_earlier

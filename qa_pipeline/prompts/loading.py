@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import count
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -214,12 +215,8 @@ def _nonce(texts: Sequence[str], named_after: Sequence[str] | None = None) -> st
     origin = content if named_after is None else "\x00".join(named_after)
     folded = unicodedata.normalize("NFKC", content).casefold()
     haystack = folded.encode("ascii", "ignore").translate(None, _BETWEEN)
-    counter = 0
-    while True:
-        nonce = hash_text(f"{counter}\x00{origin}")[:_NONCE_LENGTH]
-        if nonce.encode() not in haystack:
-            return nonce
-        counter += 1
+    nonces = (hash_text(f"{counter}\x00{origin}")[:_NONCE_LENGTH] for counter in count())
+    return next(nonce for nonce in nonces if nonce.encode() not in haystack)
 
 
 @cache

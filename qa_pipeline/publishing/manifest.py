@@ -10,7 +10,7 @@ import polars as pl
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import ReleaseError
-from qa_pipeline.settings.location import output_folder
+from qa_pipeline.settings.base import output_folder
 from qa_pipeline.settings.verification import SPLIT_NAME
 from qa_pipeline.storage.files import delete, locked, write_bytes
 from qa_pipeline.storage.hashes import hash_file, hash_json
@@ -202,7 +202,7 @@ def publisher_lock(releases: Path) -> Iterator[None]:
     Raises:
         StorageError: another process has the lock.
     """
-    with locked(releases, across_hosts=True):
+    with locked(releases):
         unfinished = [*releases.glob(".*.tmp")]
         if store_of(releases):  # a store receives a release file by file, the manifest last
             numbered = (folder for folder in releases.glob("*") if folder.name.isdecimal())

@@ -14,7 +14,7 @@ from qa_pipeline.documents.corpus.corpora import cause_of
 from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, StorageError
 from qa_pipeline.publishing.manifest import MANIFEST, latest_release, point_to, read_manifest
 from qa_pipeline.publishing.verify import release_problems
-from qa_pipeline.settings.location import location_of, output_folder
+from qa_pipeline.settings.base import location_of, output_folder
 from qa_pipeline.storage.files import delete, local_copy, prepare_folder, publish_folder, work_folder
 
 HUB = "hf://datasets/"

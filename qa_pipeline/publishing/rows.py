@@ -11,8 +11,8 @@ from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.publishing.splits import SplitMap, document_keys
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.storage.hashes import hash_json, hash_text
-from qa_pipeline.storage.table_schema import Table
-from qa_pipeline.storage.tables import EVIDENCE, MESSAGES, STRINGS, TRAINING_EXAMPLES, VERDICTS, column
+from qa_pipeline.storage.table_schema import Column, Table
+from qa_pipeline.storage.tables import EVIDENCE, MESSAGES, STRINGS, TRAINING_EXAMPLES, VERDICTS
 from qa_pipeline.verification.outcomes import SUPPORTED
 
 PASSAGE = pl.Struct(
@@ -22,30 +22,30 @@ PASSAGE = pl.Struct(
 """A passage of a user message: the span of its document's text, and the heading above it."""
 _S = pl.String()
 _COLUMNS = (
-    column("messages", MESSAGES, "System, user and assistant, in the layout of `training.layout`."),
-    column("question", _S, "The question."),
-    column("answer", _S, "The answer as it was judged."),
-    column("language", _S, "Language of the pair."),
-    column("question_type", _S, "Type of the question."),
-    column("split", _S, "The split, also the name of the file."),
-    *(column(name, pl.Float64, "The score, 0 to 1; null where unknown.", nullable=True) for name in SCORES),
-    column("verdict", _S, "Always accepted: other rows are not released."),
-    column("reason", _S, "Reason code of the verdict."),
-    column("coverage", _S, "full, partial or none (a proved refusal)."),
-    column("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
-    column("decided_by", STRINGS, "The steps that decided the claims, each once."),
-    column("document", _S, "Path of the document it rests on first.", nullable=True),
-    column("documents", STRINGS, "Hashes of the documents it rests on; of a refusal those it was shown."),
-    column("licences", STRINGS, "Licences of these documents; an unknown one is absent."),
-    column("passages", pl.List(PASSAGE), "What the user message shows before the question.", nullable=True),
-    column("difficulty", _S, "How the search finds it: easy, medium or hard.", nullable=True),
-    column("source_fields", _S, "Further fields of an imported pair, as a JSON object.", nullable=True),
-    column("origin", _S, "Where the pair comes from."),
-    column("generator", _S, "Who wrote the answer.", nullable=True),
-    column("judge", _S, "Model that judged it.", nullable=True),
-    column("batch", _S, "Name of the batch."),
-    column("pair_id", _S, "Id of the pair in the tables of its batch."),
-    column("row_id", _S, "Hash of all other columns but split."),
+    Column("messages", MESSAGES, "System, user and assistant, in the layout of `training.layout`."),
+    Column("question", _S, "The question."),
+    Column("answer", _S, "The answer as it was judged."),
+    Column("language", _S, "Language of the pair."),
+    Column("question_type", _S, "Type of the question."),
+    Column("split", _S, "The split, also the name of the file."),
+    *(Column(name, pl.Float64(), "The score, 0 to 1; null where unknown.", nullable=True) for name in SCORES),
+    Column("verdict", _S, "Always accepted: other rows are not released."),
+    Column("reason", _S, "Reason code of the verdict."),
+    Column("coverage", _S, "full, partial or none (a proved refusal)."),
+    Column("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
+    Column("decided_by", STRINGS, "The steps that decided the claims, each once."),
+    Column("document", _S, "Path of the document it rests on first.", nullable=True),
+    Column("documents", STRINGS, "Hashes of the documents it rests on; of a refusal those it was shown."),
+    Column("licences", STRINGS, "Licences of these documents; an unknown one is absent."),
+    Column("passages", pl.List(PASSAGE), "What the user message shows before the question.", nullable=True),
+    Column("difficulty", _S, "How the search finds it: easy, medium or hard.", nullable=True),
+    Column("source_fields", _S, "Further fields of an imported pair, as a JSON object.", nullable=True),
+    Column("origin", _S, "Where the pair comes from."),
+    Column("generator", _S, "Who wrote the answer.", nullable=True),
+    Column("judge", _S, "Model that judged it.", nullable=True),
+    Column("batch", _S, "Name of the batch."),
+    Column("pair_id", _S, "Id of the pair in the tables of its batch."),
+    Column("row_id", _S, "Hash of all other columns but split."),
 )  # fmt: skip
 OPTIONAL = (
     *SCORES[1:], "passages", "difficulty", "source_fields", "generator", "judge",

@@ -15,11 +15,10 @@ from typing import TypedDict
 import polars as pl
 
 from qa_pipeline.models.encoder import TokenCounter
-from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.packing import TOKEN_CHARACTERS, pack_section
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.table_schema import ChunkRow, DoubtStruct, PageStruct, SectionStruct, typed_rows
+from qa_pipeline.storage.table_schema import DoubtStruct, PageStruct, SectionStruct, typed_rows
 from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.text.doubt import doubts_within
 from qa_pipeline.text.language import UNDETERMINED, segment_language
@@ -33,6 +32,28 @@ _SAFE = 0.95
 """Factor for the size of the next attempt after a draft was too long, to stay below the limit."""
 Path = tuple[str, ...]
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class ChunkRow(TypedDict):
+    """A row of chunks."""
+
+    chunk_id: str
+    batch: str
+    document_id: str
+    position: int
+    char_start: int
+    char_end: int
+    title: str
+    section_path: list[str]
+    section_start: int
+    section_end: int
+    page_first: int | None
+    page_last: int | None
+    tokens: int
+    language: str
+    passed_over: str | None
+    doubts: list[DoubtStruct] | None
+    text: str
 
 
 class ParsedDocumentRow(TypedDict):
@@ -78,6 +99,11 @@ class _Draft:
     @property
     def text(self) -> str:
         return self.section.text[self.start : self.end]
+
+
+def index_text(section_path: Sequence[str], text: str) -> str:
+    """Return the headings and text of a chunk, for embedding, indexing and counting."""
+    return f"{' > '.join(section_path)}\n{text}" if section_path else text
 
 
 def chunk_documents(

@@ -13,8 +13,7 @@ from math import ceil
 import polars as pl
 from tokenizers import Encoding, Tokenizer
 
-from qa_pipeline.text.blocks import blocks, joined_lines, line_spans
-from qa_pipeline.text.sentences import sentence_cuts
+from qa_pipeline.text.sentences import blocks, joined_lines, line_spans, sentence_cuts
 
 Span = tuple[int, int]
 

@@ -7,9 +7,10 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.ledger import SCORES, in_words
+from qa_pipeline.retrieval.chunks import ChunkRow
 from qa_pipeline.review.batches import AskedBatch
 from qa_pipeline.review.pair import AnswerSpan, ClaimView, Support, support_of
-from qa_pipeline.storage.table_schema import ChunkRow, PairRow
+from qa_pipeline.storage.table_schema import PairRow
 from qa_pipeline.text.rendering import render_markdown, shorten
 
 _LATEX = str.maketrans(

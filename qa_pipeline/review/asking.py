@@ -20,8 +20,8 @@ from qa_pipeline.generation.passages import Unit, sentences_of, units_of
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import Passage, passages_by_id
-from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import load_index
+from qa_pipeline.retrieval.chunks import ChunkRow
+from qa_pipeline.retrieval.search import Retriever, load_index
 from qa_pipeline.review.answer import Answer, sources_of
 from qa_pipeline.review.batches import AskedBatch
 from qa_pipeline.review.pair import answer_spans, claim_views
@@ -31,7 +31,7 @@ from qa_pipeline.storage.files import version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
-from qa_pipeline.storage.table_schema import ChunkRow, PairRow, typed_rows
+from qa_pipeline.storage.table_schema import PairRow, typed_rows
 from qa_pipeline.text.language import segment_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_verifier import verify_claims

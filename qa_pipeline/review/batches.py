@@ -16,7 +16,7 @@ from qa_pipeline.documents.formats.registry import SUFFIXES, format_of
 from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun, cut_documents, read_batch
-from qa_pipeline.retrieval.shard import build_index, dump_index, embed_chunks
+from qa_pipeline.retrieval.search import build_index, dump_index, embed_chunks
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table

@@ -11,11 +11,12 @@ import polars as pl
 from qa_pipeline.curation.decisions import content_hashes, decision_states
 from qa_pipeline.curation.ledger import PARTIALLY_SUPPORTED, WELL_SUPPORTED, in_words
 from qa_pipeline.errors import InputError
+from qa_pipeline.retrieval.chunks import ChunkRow
 from qa_pipeline.review.decision_files import why_in_words
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
-from qa_pipeline.storage.table_schema import ChunkRow, PairRow, typed_rows
+from qa_pipeline.storage.table_schema import PairRow, typed_rows
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CHUNKS,

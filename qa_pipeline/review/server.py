@@ -27,8 +27,7 @@ from qa_pipeline.review.asking import Asking, impatient
 from qa_pipeline.review.queue import Queue
 from qa_pipeline.review.source import PageFiles
 from qa_pipeline.review.stored import StoredTables
-from qa_pipeline.settings.services import ReviewSettings
-from qa_pipeline.settings.tree import Settings
+from qa_pipeline.settings.tree import ReviewSettings, Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.text.rendering import STYLE, shorten
 

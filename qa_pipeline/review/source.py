@@ -16,11 +16,12 @@ from qa_pipeline.documents.corpus.files import DocumentFailure, read_bytes
 from qa_pipeline.documents.formats.pdf.page_images import Span
 from qa_pipeline.documents.sandbox import COMMAND, ParsingPool
 from qa_pipeline.errors import InputError, SandboxError
+from qa_pipeline.retrieval.chunks import ChunkRow
 from qa_pipeline.review.stored import StoredTables
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
-from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow, typed_rows
+from qa_pipeline.storage.table_schema import DocumentRow, typed_rows
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
 from qa_pipeline.text.rendering import first_names
 

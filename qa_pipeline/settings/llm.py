@@ -102,11 +102,6 @@ class BudgetSettings(Group):
     max_cost: float | None = Field(None, ge=0, allow_inf_nan=False)
     """Cost of a run in USD."""
 
-    @property
-    def caps_a_run(self) -> bool:
-        """Return True if any limit is set."""
-        return any(cap is not None for cap in (self.max_calls, self.max_tokens, self.max_cost))
-
 
 class StoreSettings(Group):
     """The store of replies."""

@@ -8,26 +8,18 @@ Environment names are `QA_PIPELINE_` plus the path with double underscores, such
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    PlainSerializer,
-    PlainValidator,
-    SecretStr,
-    ValidationError,
-    model_validator,
-)
+import pydantic
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSourceError
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.base import FILE_NAME, PREFIX, Group, check_environment, explain, read_settings_file
+from qa_pipeline.settings import base
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.settings.generation import (
     SWEDISH_EMBEDDING_MODEL,
@@ -37,9 +29,6 @@ from qa_pipeline.settings.generation import (
     RetrievalSettings,
 )
 from qa_pipeline.settings.llm import LLMSettings, with_server
-from qa_pipeline.settings.location import local_folder, location_of, output_folder
-from qa_pipeline.settings.services import MonitoringSettings, ReviewSettings
-from qa_pipeline.settings.thresholds import check_fitted
 from qa_pipeline.settings.verification import (
     CanarySettings,
     JudgingSettings,
@@ -47,8 +36,57 @@ from qa_pipeline.settings.verification import (
     ReleaseSettings,
     TrainingSettings,
     VerificationSettings,
+    check_fitted,
 )
 from qa_pipeline.storage.object_stores import store_of
+
+ERRORS = "errors"
+"""Name of the share of failed requests in alerts, next to the metrics."""
+
+
+class AlertSettings(base.Group):
+    """Limits of metrics for alerts."""
+
+    below: dict[str, float] = pydantic.Field(
+        {"faithfulness": 0.85, "grounding": 0.80, "context_precision": 0.5}
+    )
+    """Lower limits of means, by metric."""
+    above: dict[str, float] = pydantic.Field({ERRORS: 0.05})
+    """Upper limits of means, by metric; errors is the share of failed requests."""
+    urls: tuple[pydantic.SecretStr, ...] = ()
+    """Apprise addresses for messages of the sensor `alerts`, such as mailto://user:password@host or
+    slack://tokens; needs the alerts extra."""
+
+
+class MonitoringSettings(base.Group):
+    """Monitoring answers in production."""
+
+    logs: Path | None = None
+    """Folder of logs that an Observer writes and the asset production_quality reads."""
+    spans: bool = False
+    """Emit an OpenTelemetry span for each stage of a batch; needs the otel extra and a configured SDK."""
+    alerts: AlertSettings = AlertSettings()
+
+
+def _address_of_a_server(address: str) -> str:
+    """Return an address without a trailing slash; a path is refused, since it would break the app's links."""
+    parts = urlsplit(address)
+    has_path = address.rstrip("/").count("/") != 2
+    if parts.scheme not in ("http", "https") or not parts.hostname or has_path:
+        raise ValueError("write only scheme and host, such as https://review.example.org")
+    return address.rstrip("/")
+
+
+class ReviewSettings(base.Group):
+    """Address and users of the review app."""
+
+    url: Annotated[str, pydantic.AfterValidator(_address_of_a_server)] | None = None
+    """Address of the app for its users, such as https://review.example.org; requests to its host are
+    accepted. With https the cookie is sent over TLS only."""
+    user_header: str | None = pydantic.Field(None, pattern="^[A-Za-z0-9-]+$")
+    """Header with the user, such as X-Forwarded-User, which replaces the token. Only the proxy may reach the
+    server, and it must overwrite the header."""
+
 
 Profile = Literal["embedded", "hosted"]
 PROFILES: dict[str, dict[str, dict[str, Any]]] = {
@@ -91,7 +129,7 @@ class Settings(BaseSettings):
     """All settings."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
+        env_prefix=base.PREFIX,
         env_nested_delimiter="__",
         extra="forbid",
         frozen=True,
@@ -101,11 +139,13 @@ class Settings(BaseSettings):
 
     profile: Profile = "embedded"
     """embedded works offline; hosted uses embeddings from the hub and Gemini."""
-    corpus: Annotated[str, BeforeValidator(location_of)] = "data/corpora"
+    corpus: Annotated[str, pydantic.BeforeValidator(base.location_of)] = "data/corpora"
     """Folder whose sub-folders are batches, or an address such as s3://bucket/x."""
-    out: Annotated[Path, PlainValidator(output_folder), PlainSerializer(str)] = Path("data")
+    out: Annotated[Path, pydantic.PlainValidator(base.output_folder), pydantic.PlainSerializer(str)] = Path(
+        "data"
+    )
     """Folder for tables, indexes, exports and releases, or an address such as s3://bucket/x."""
-    cache: Annotated[Path | None, BeforeValidator(local_folder)] = None
+    cache: Annotated[Path | None, pydantic.BeforeValidator(base.local_folder)] = None
     """Local folder for stored replies, vectors and logits; by default `cache` in `out`."""
     private: bool = True
     """Create files and folders for their owner only (0600, 0700); false follows the umask."""
@@ -124,7 +164,7 @@ class Settings(BaseSettings):
     monitoring: MonitoringSettings = MonitoringSettings()
     review: ReviewSettings = ReviewSettings()
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Fill in the defaults of both profiles; the values are not validated yet."""
@@ -135,30 +175,33 @@ class Settings(BaseSettings):
         filled = dict(values)
         # settings that are filled in first are kept, so the model's defaults take precedence
         for group, group_defaults in (*model_defaults.items(), *defaults.items()):
-            filled[group] = _filled(filled.get(group, {}), group_defaults)
+            chosen = filled.get(group, {})
+            # a model of the user's choice does not inherit the default revision
+            if isinstance(chosen, dict) and not ("model" in chosen and "revision" in group_defaults):
+                filled[group] = {**group_defaults, **chosen}
         return filled
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _check_cache(self) -> "Settings":
         if self.cache is None and store_of(self.out) is not None:
             raise ValueError(
-                f"out is an address, and stores of replies and vectors are local: set {PREFIX}CACHE (or "
+                f"out is an address, and stores of replies and vectors are local: set {base.PREFIX}CACHE (or "
                 "cache in the settings file) to a permanent folder, since paid replies are kept there"
             )
         return self
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _check_cap(self) -> "Settings":
         paid = [model.provider for model in self.llm.hosted_models if not model.is_local]
-        if paid and not self.llm.budget.caps_a_run:
+        if paid and all(cap is None for cap in self.llm.budget.model_dump().values()):
             raise ValueError(
                 f"provider {paid[0]} may cost money and the run has no spending cap; "
-                f"set {PREFIX}LLM__BUDGET__MAX_CALLS (or MAX_COST, MAX_TOKENS), "
+                f"set {base.PREFIX}LLM__BUDGET__MAX_CALLS (or MAX_COST, MAX_TOKENS), "
                 "or pass --max-calls or --max-cost; the API key is read from the environment"
             )
         return self
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _unjudged_by_profile(self) -> "Settings":
         """Accept unjudged pairs offline by default; with a hosted model, pairs wait for its judgement."""
         if self.judging.accept_unjudged is None:
@@ -167,7 +210,7 @@ class Settings(BaseSettings):
             object.__setattr__(self, "judging", decided)  # the model is frozen
         return self
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _check_thresholds(self) -> "Settings":
         check_fitted(self.verification.fitted, self.verification.entailment.model)
         return self
@@ -182,19 +225,12 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: arguments, environment, YAML file, defaults."""
-        path = Path(os.environ.get(FILE_NAME, "qa_pipeline.yaml"))
-        file = read_settings_file(path)
+        path = Path(os.environ.get(base.FILE_NAME, "qa_pipeline.yaml"))
+        file = base.read_settings_file(path)
         for name, field in settings_cls.model_fields.items():
-            if isinstance(field.default, Group) and not isinstance(file.get(name, {}), dict):
+            if isinstance(field.default, base.Group) and not isinstance(file.get(name, {}), dict):
                 raise SettingsError(f"settings file {path}: {name} is a group; write its settings below it")
         return init_settings, env_settings, InitSettingsSource(settings_cls, file)
-
-
-def _filled(chosen: object, defaults: dict[str, Any]) -> object:
-    """Return settings with defaults; a model of the user's choice does not inherit the default revision."""
-    if not isinstance(chosen, dict):
-        return chosen  # not a group; validation reports it
-    return chosen if "model" in chosen and "revision" in defaults else {**defaults, **chosen}
 
 
 def load_settings(**overrides: Any) -> Settings:
@@ -203,16 +239,18 @@ def load_settings(**overrides: Any) -> Settings:
     With `private` this sets the umask of the process, since SQLite, Parquet writers and child processes take
     no file mode. A SettingsError lists every setting that is unknown or invalid.
     """
-    file_name = os.environ.get(FILE_NAME)
+    file_name = os.environ.get(base.FILE_NAME)
     if file_name and not Path(file_name).is_file():
-        raise SettingsError(f"{FILE_NAME} names {file_name}, which is not a file")
-    check_environment(os.environ, [*Settings.model_fields, FILE_NAME.removeprefix(PREFIX).lower()])
+        raise SettingsError(f"{base.FILE_NAME} names {file_name}, which is not a file")
+    base.check_environment(
+        os.environ, [*Settings.model_fields, base.FILE_NAME.removeprefix(base.PREFIX).lower()]
+    )
     try:
         settings = Settings(**overrides)
-    except ValidationError as error:
-        raise SettingsError(explain(error)) from None
+    except pydantic.ValidationError as error:
+        raise SettingsError(base.explain(error)) from None
     except UnreadableSourceError as error:
-        raise SettingsError(f"{error}; name one setting, such as {PREFIX}LLM__WORKERS=20") from None
+        raise SettingsError(f"{error}; name one setting, such as {base.PREFIX}LLM__WORKERS=20") from None
     if settings.private:
         os.umask(PRIVATE_UMASK)
     return settings
@@ -223,36 +261,27 @@ MASK = "********"
 _PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
 
 
-@dataclass(frozen=True, slots=True)
-class SettingInForce:
-    """A setting as a run would use it: path, value as JSON with secrets masked, and description."""
-
-    path: str
-    value: Any
-    meaning: str
-
-
-def settings_in_force(overrides: Mapping[str, Any]) -> list[SettingInForce]:
-    """Return every setting with its value, in the order of the tree."""
+def settings_in_force(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return path, value as JSON with secrets masked, and meaning of every setting, in order of the tree."""
     settings = load_settings(**overrides)
     values = settings.model_dump(mode="json")
     rows = []
     for path, field in setting_fields(Settings):
         parts = path.split(".")
         value: Any = reduce(dict.__getitem__, parts, values)
-        if isinstance(reduce(getattr, parts, settings), SecretStr):
+        if isinstance(reduce(getattr, parts, settings), pydantic.SecretStr):
             value = MASK
         if isinstance(value, str):
             value = _PASSWORD.sub(rf"\1:{MASK}@", value)
-        rows.append(SettingInForce(path, value, field.description or ""))
+        rows.append({"path": path, "value": value, "meaning": field.description or ""})
     return rows
 
 
-def setting_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+def setting_fields(model: type[pydantic.BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
     """Yield path and field of every setting of a group; its own fields come before its sub-groups."""
     nested = []
     for name, field in model.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+        if isinstance(field.annotation, type) and issubclass(field.annotation, pydantic.BaseModel):
             nested.append((name, field.annotation))
         else:
             yield f"{prefix}{name}", field

@@ -59,7 +59,7 @@ def prepare_folder(folder: Path) -> None:
         except ChangedMeanwhileError:
             return
         finally:
-            store.rm(name)
+            store.rm_file(name)
         raise StorageError(
             f"the store of {folder} ignores the condition If-None-Match and overwrites files, so two "
             f"processes could lose each other's work; use a store that supports it, such as S3 or SeaweedFS"
@@ -73,26 +73,20 @@ def prepare_folder(folder: Path) -> None:
 
 
 @contextmanager
-def locked(
-    folder: Path, *, shared: bool = False, wait: bool = False, across_hosts: bool = False
-) -> Iterator[None]:
+def locked(folder: Path, *, shared: bool = False, wait: bool = False) -> Iterator[None]:
     """Lock a folder on disk, and create it if it is missing. The lock ends with its process.
 
     Folders on object stores are not locked; there, conditional writes protect releases and decisions.
     `shared` allows other shared locks at the same time, and `wait` waits for a locked folder instead of
-    failing. `across_hosts` locks the file `.lock` in the folder, which remains afterwards, since network file
-    systems lock folders only on a single host. Raises a StorageError.
+    failing. The file `.lock` in the folder remains. Raises a StorageError.
     """
     if store_of(folder):
         yield
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # lock the folder itself if that is enough, so that no lock file remains in it
-        if across_hosts:
-            handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
-        else:
-            handle = os.open(folder, os.O_RDONLY)
+        # not the folder itself, since network file systems lock folders only on a single host
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise _failed(f"open {folder}", error) from error
     mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
@@ -182,10 +176,7 @@ def local_copy(folder: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="qa_pipeline-") as temporary:
         copy = Path(temporary) / folder.name
         copy.mkdir()
-        for path in store.find(name):
-            file = copy / path.removeprefix(name).lstrip("/")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            store.get_file(path, str(file))
+        store.get(f"{name}/", f"{copy}/", recursive=True)
         yield copy
 
 

@@ -27,11 +27,9 @@ def check_batch_name(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The paths of an output folder.
+    """The paths of an output folder, on disk or from `stored_path`.
 
-    Args:
-        out: the folder, on disk or a result of `stored_path`.
-        cache: the local folder of replies, vectors and logits; None for `cache` in a local `out`.
+    `cache` is the local folder of replies, vectors and logits; by default `cache` in a local `out`.
     """
 
     out: Path
@@ -99,25 +97,20 @@ class Layout:
         """Return the database of model replies."""
         return self.stores / "replies.sqlite"
 
-    def _memory(self, name: str, suffix: str = ".json") -> Path:
+    def _memory(self, name: str) -> Path:
         if self.cache is None:
-            return self.out / "cache" / f"{name}{suffix}"
-        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}{suffix}"  # shared by output folders
+            return self.out / "cache" / name
+        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}"  # shared by output folders
 
     def finished(self, batch: str) -> Path:
         """Return the file that records the last complete run of a batch. Deleting it forces a new run."""
-        return self._of_batch(self._memory("finished", ""), batch, ".json")
+        return self._of_batch(self._memory("finished"), batch, ".json")
 
     def batch_lock(self, batch: str) -> Path:
         """Return the folder that a step locks while it processes a batch."""
-        return self._of_batch(self._memory("locks", ""), batch, "")
+        return self._of_batch(self._memory("locks"), batch, "")
 
     @property
     def vectors(self) -> Path:
-        """Return the database of chunk and sentence vectors."""
+        """Return the database of vectors of texts, and of the entailment model's logits."""
         return self.stores / "vectors.sqlite"
-
-    @property
-    def logits(self) -> Path:
-        """Return the database of logits of cross-encoders, which read a passage and a claim together."""
-        return self.stores / "logits.sqlite"

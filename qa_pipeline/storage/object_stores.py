@@ -74,18 +74,7 @@ class ObjectStore:
         if set(mode) - {"r", "b", "t"}:
             raise io.UnsupportedOperation(f"{path} is written whole, with write_bytes")
         content = io.BytesIO(self._ask("cat_file", path))
-        if "b" in mode:
-            return content
-        return io.TextIOWrapper(
-            content, options.get("encoding"), options.get("errors"), options.get("newline")
-        )
-
-    def rm(self, path: str, *, recursive: bool = False) -> None:
-        """Delete a file, or all files below a path."""
-        if recursive:
-            self._ask("rm", path, recursive=True)
-        else:
-            self._ask("rm_file", path)
+        return content if "b" in mode else io.TextIOWrapper(content, **options)
 
     def read_version(self, path: str) -> tuple[bytes, str | None]:
         """Return a file's bytes and its version for `put_if`.

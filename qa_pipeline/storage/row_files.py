@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,12 +46,10 @@ class Fault:
 
 
 class FileRow(NamedTuple):
-    """A row of a file.
+    """A row of a file, with the number of its line, entry or row from 1.
 
-    Args:
-        number: position from 1: a line of JSON lines, an entry of JSON, or a row of a table.
-        value: usually a mapping by column, or the `Fault` of the row.
-        written: the bytes of the row, a line of CSV as JSON; empty for Parquet.
+    `value` is usually a mapping by column, or the `Fault` of the row. `written` has the bytes of the row, of
+    CSV as JSON; it is empty for Parquet.
     """
 
     number: int
@@ -61,12 +59,7 @@ class FileRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowFile:
-    """An open file of rows.
-
-    Args:
-        columns: the header of CSV, or the fields of the first object or Parquet row.
-        rows: the rows, to read once. Reading them may raise `InputError`.
-    """
+    """The columns of a CSV or Parquet file, and its rows, to read once; this may raise `InputError`."""
 
     columns: Sequence[str]
     rows: Iterator[FileRow]
@@ -90,24 +83,22 @@ def open_rows(
 
     A JSON file contains a list, an object with the list `data`, or a single object. The delimiter of a CSV
     file is the comma, semicolon or tab that occurs most in its header. A blank cell is None, and blank rows
-    are skipped. `content` is that of a file that was already read. The case of `known_columns`, which are
-    names of CSV columns, is ignored. Raises an InputError.
+    are skipped. `content` is that of a file that was already read, within its limit. The case of
+    `known_columns`, which are names of CSV columns, is ignored. Raises an InputError.
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:
         raise InputError(f"{path}: unknown format; use {', '.join(suffixes)}")
     if content is None:
         content = _read_bytes(path, limits)
-    elif len(content) > limits.max_bytes:
-        raise _too_large(path, limits)
     if suffix in _SPREADSHEETS:
         opened = _open_csv(path, _decode(path, content), known_columns)
     elif suffix == ".parquet":
         opened = _with_fields(_parquet_rows(path, content, limits))
     elif suffix == ".json":
-        opened = _with_fields(_json_rows(path, _decode(path, content)))
+        opened = RowFile((), _json_rows(path, _decode(path, content)))
     else:
-        opened = _with_fields(_lines(content, limits))
+        opened = RowFile((), _lines(content, limits))
     if len(opened.columns) > MOST_COLUMNS:
         raise InputError(f"{path} has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
     repeated = [name for name, times in Counter(opened.columns).items() if times > 1]
@@ -140,16 +131,12 @@ def _read_bytes(path: Path, limits: Limits) -> bytes:
         if not path.is_file() and path.exists():  # opening a pipe would wait for its writer
             raise InputError(f"{path} is not a file; name a file")
         if path.stat().st_size > limits.max_bytes:
-            raise _too_large(path, limits)
+            raise InputError(f"{path} is larger than {limits.max_bytes} bytes; split it")
         return path.read_bytes()
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror or error}; check path and rights"
         ) from error
-
-
-def _too_large(path: Path, limits: Limits) -> InputError:
-    return InputError(f"{path} is larger than {limits.max_bytes} bytes; split it")
 
 
 def _decode(path: Path, content: bytes) -> str:
@@ -172,13 +159,9 @@ def _limited(path: Path, rows: Iterator[FileRow], limits: Limits) -> Iterator[Fi
 
 
 def _with_fields(rows: Iterator[FileRow]) -> RowFile:
-    """Read up to the first object. Its fields are the columns."""
-    first: list[FileRow] = []
-    for row in rows:
-        first.append(row)
-        if isinstance(row.value, dict):
-            return RowFile(tuple(row.value), chain(first, rows))
-    return RowFile((), iter(first))
+    """Read the first row, whose fields are the columns."""
+    first = list(islice(rows, 1))
+    return RowFile(tuple(first[0].value) if first else (), chain(first, rows))
 
 
 def _lines(content: bytes, limits: Limits) -> Iterator[FileRow]:

@@ -15,12 +15,16 @@ from qa_pipeline.errors import TableError
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. In `nullable` columns, null means unknown and is never a default."""
+    """A column of a table. In `nullable` columns, null means unknown and is never a default.
+
+    `counted` columns contain codes, which the UI counts.
+    """
 
     name: str
     dtype: pl.DataType
     description: str
     nullable: bool = False
+    counted: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,6 @@ class Table:
         key: the columns that identify a row.
         columns: all columns in stored order.
         preview: the columns shown in the UI, few enough to fit its width.
-        counted: columns of codes whose values are counted in the UI.
     """
 
     name: str
@@ -41,16 +44,11 @@ class Table:
     key: tuple[str, ...]
     columns: tuple[Column, ...]
     preview: tuple[str, ...] = ()
-    counted: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> pl.Schema:
         """Return the column names and types in stored order."""
         return pl.Schema({column.name: column.dtype for column in self.columns})
-
-    @cached_property
-    def _arrow(self) -> pa.Schema:
-        return self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
     def empty(self) -> pl.DataFrame:
         """Return an empty frame with the schema."""
@@ -58,10 +56,9 @@ class Table:
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         """Build a frame from rows, with null for missing keys; raises a TableError for a wrong schema."""
-        # Arrow builds nested columns faster than polars
-        return self.conform(
-            pl.DataFrame(pa.Table.from_pylist(list(rows), schema=self._arrow), schema=self.schema)
-        )
+        # unlike polars, Arrow accepts integers in lists of floats, and refuses texts as numbers
+        arrow = self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+        return self.conform(pl.DataFrame(pa.Table.from_pylist(list(rows), schema=arrow), schema=self.schema))
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return `frame` in stored column order; raises a TableError that lists all problems."""
@@ -161,28 +158,6 @@ class DocumentRow(TypedDict):
     pages: list[PageStruct]
     declared: dict[str, Any] | None
     status: str
-
-
-class ChunkRow(TypedDict):
-    """A row of chunks."""
-
-    chunk_id: str
-    batch: str
-    document_id: str
-    position: int
-    char_start: int
-    char_end: int
-    title: str
-    section_path: list[str]
-    section_start: int
-    section_end: int
-    page_first: int | None
-    page_last: int | None
-    tokens: int
-    language: str
-    passed_over: str | None
-    doubts: list[DoubtStruct] | None
-    text: str
 
 
 class _Question(TypedDict):

@@ -15,6 +15,7 @@ from qa_pipeline import records
 from qa_pipeline.models.cross_encoder import EntailmentModel, Scores
 from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.models.vector_cache import ChunkVectors, TextVectors
+from qa_pipeline.retrieval.chunks import index_text
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.table_schema import ClaimColumns, DraftedPairRow, typed_rows
 from qa_pipeline.storage.tables import CLAIMS
@@ -276,7 +277,7 @@ def fill_entailment(
     if model is None or not claims.height:
         return claims
     # headings name the topic of a passage
-    texts = {i: records.index_text(passage.section_path, passage.text) for i, passage in passages.items()}
+    texts = {i: index_text(passage.section_path, passage.text) for i, passage in passages.items()}
     with_question = claims.join(
         pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
     )

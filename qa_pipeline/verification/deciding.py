@@ -12,8 +12,7 @@ import polars.selectors as cs
 
 from qa_pipeline.errors import TableError
 from qa_pipeline.records import Passage
-from qa_pipeline.settings.thresholds import Thresholds
-from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.settings.verification import Thresholds, VerificationSettings
 from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read

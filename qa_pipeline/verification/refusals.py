@@ -11,7 +11,7 @@ import polars as pl
 
 from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.models.vector_cache import ChunkVectors, TextVectors
-from qa_pipeline.records import index_text
+from qa_pipeline.retrieval.chunks import index_text
 from qa_pipeline.storage.tables import REFUSALS
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.language import in_other_language

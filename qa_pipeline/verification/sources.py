@@ -12,12 +12,12 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.records import Passage
-from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow, DoubtStruct, PageStruct, typed_rows
-from qa_pipeline.text.blocks import NUMBERED_ITEM
+from qa_pipeline.retrieval.chunks import ChunkRow
+from qa_pipeline.storage.table_schema import DocumentRow, DoubtStruct, PageStruct, typed_rows
 from qa_pipeline.text.doubt import kinds_within
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.reading import Reading, read
-from qa_pipeline.text.sentences import sentence_spans
+from qa_pipeline.text.sentences import NUMBERED_ITEM, sentence_spans
 
 _HEADING = re.compile(r"#{1,6}\s")
 _BAR = " | "

@@ -103,7 +103,7 @@ def verify(
     index = SourceIndex({chunk_id: _source(passage) for chunk_id, passage in passages.items()})
     failures: dict[str, str] = {}
     claims_by_id = dict(given_claims or {})
-    pairs = _pairs(distinct)
+    pairs = statement_pairs(distinct)
     if means.splitter is not None:
         unsplit = pairs.filter(~pl.col("pair_id").is_in(list(claims_by_id)))
         claims_by_id |= split_answers(
@@ -127,7 +127,8 @@ BATCH = "statements"
 """Batch name for claims and calls of statements outside of batches."""
 
 
-def _pairs(statements: Sequence[Statement]) -> pl.DataFrame:
+def statement_pairs(statements: Sequence[Statement]) -> pl.DataFrame:
+    """Return statements as drafted pairs."""
     rows = [
         {
             "pair_id": statement.statement_id,
@@ -139,12 +140,11 @@ def _pairs(statements: Sequence[Statement]) -> pl.DataFrame:
             "origin": "imported",
             "status": "drafted",
             "coverage": "full",
+            "citations": [],
         }
         for statement in statements
     ]
-    names = ("pair_id", "batch", "question", "answer", "language", "used_chunk_ids")
-    more = ("origin", "status", "coverage")
-    return pl.DataFrame(rows, schema={name: PAIRS.schema[name] for name in (*names, *more)})
+    return pl.DataFrame(rows, schema=PAIRS.schema)
 
 
 def _passages(statement: Statement) -> list[Passage]:

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from qa_pipeline.calibration.fitting import LabelledRows, fit_band, rows_of_side
-from qa_pipeline.settings.thresholds import Fit, Thresholds
-from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.settings.verification import Fit, Thresholds, VerificationSettings
 from qa_pipeline_tests.calibration.synthetic import BLANK, labelled, noisy
 
 SETTINGS = VerificationSettings()

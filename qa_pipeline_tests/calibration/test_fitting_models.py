@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, FAILED, OK
-from qa_pipeline.settings.thresholds import read_thresholds
+from qa_pipeline.settings.verification import read_thresholds
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 from qa_pipeline_tests.evaluation.labelled_files import write_lines
 from qa_pipeline_tests.models.cross_encoders import train, write_classifier

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from qa_pipeline.calibration.fitting import GRID, decided_rows, fit_side
-from qa_pipeline.statistics import lower_bound, trials_needed
+from qa_pipeline.calibration.fitting import GRID, decided_rows, fit_side, lower_bound, trials_needed
 from qa_pipeline.verification.deciding import SideName
 from qa_pipeline_tests.calibration.populations import (
     Population,
@@ -14,6 +13,25 @@ from qa_pipeline_tests.calibration.populations import (
     level,
     rising,
 )
+
+
+@pytest.mark.parametrize(
+    ("target", "confidence", "trials"),
+    [(0.98, 0.95, 149), (0.95, 0.95, 59), (0.99, 0.95, 299), (0.98, 0.975, 183)],
+)
+def test_so_many_trials_without_an_error_show_a_target(target: float, confidence: float, trials: int) -> None:
+    assert trials_needed(target, confidence) == trials
+    assert lower_bound(trials, trials, confidence) >= target > lower_bound(trials - 1, trials - 1, confidence)
+
+
+@given(st.integers(0, 500), st.integers(0, 500), st.floats(0.5, 0.995))
+def test_a_bound_lies_below_what_was_seen_and_falls_with_confidence(
+    right: int, wrong: int, confidence: float
+) -> None:
+    trials = right + wrong
+    low = lower_bound(right, trials, confidence)
+    assert 0 <= low <= (right / trials if trials else 1)
+    assert lower_bound(right, trials, min(0.999, confidence + 0.004)) <= low + 1e-12
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import BudgetExhaustedError, TransientModelError, UnreadableReplyError
-from qa_pipeline.llm.base import Reply, ReplyT, Request, complete_all
+from qa_pipeline.errors import BudgetExhaustedError, UnreadableReplyError
+from qa_pipeline.llm.base import Reply, ReplyT, Request, TransientModelError, complete_all
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import AnswerReply, ReplyModel
 from qa_pipeline_tests.llm.requests import Decision, claim, judgement

@@ -15,11 +15,10 @@ from qa_pipeline.errors import (
     OversizedRequestError,
     PermanentModelError,
     ServerUnavailableError,
-    TransientModelError,
     UnreadableReplyError,
 )
 from qa_pipeline.llm import hosted
-from qa_pipeline.llm.base import Reply, Request
+from qa_pipeline.llm.base import Reply, Request, TransientModelError
 from qa_pipeline.llm.budget import Budget
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.provider import Clock, Provider, RawReply, Throttle

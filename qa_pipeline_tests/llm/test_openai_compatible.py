@@ -10,9 +10,9 @@ from qa_pipeline.errors import (
     OversizedRequestError,
     PermanentModelError,
     SettingsError,
-    TransientModelError,
     UnreadableReplyError,
 )
+from qa_pipeline.llm.base import TransientModelError
 from qa_pipeline.llm.openai_compatible import (
     OpenAIProvider,
     json_mode,

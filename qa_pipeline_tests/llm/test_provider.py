@@ -13,9 +13,9 @@ from qa_pipeline.errors import (
     ModelError,
     OversizedRequestError,
     PermanentModelError,
-    TransientModelError,
     UnreadableReplyError,
 )
+from qa_pipeline.llm.base import TransientModelError
 from qa_pipeline.llm.gemini import GeminiProvider
 from qa_pipeline.llm.openai_compatible import OpenAIProvider
 from qa_pipeline.llm.provider import MOST_REPLY_BYTES, RawReply, seconds_in

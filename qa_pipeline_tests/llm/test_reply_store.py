@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import ModelError, StorageError, TransientModelError, UnreadableReplyError
-from qa_pipeline.llm.base import Reply, ReplyT, Request, complete_all
+from qa_pipeline.errors import ModelError, StorageError, UnreadableReplyError
+from qa_pipeline.llm.base import Reply, ReplyT, Request, TransientModelError, complete_all
 from qa_pipeline.llm.factory import CachedModel
 from qa_pipeline.llm.reply_store import Outcome, ReplyStore
 from qa_pipeline.records import Usage

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from qa_pipeline.errors import StorageError
+from qa_pipeline.models.encoder import Vectors
 from qa_pipeline.models.vector_cache import (
-    Vector,
     VectorCache,
     VectorSpace,
 )
@@ -40,7 +40,7 @@ for turn in range(20):
 """
 
 
-def vector(*values: float) -> Vector:
+def vector(*values: float) -> Vectors:
     return np.array(values, dtype=np.float32)
 
 
@@ -52,7 +52,7 @@ def cache(tmp_path: Path) -> VectorCache:
 @given(vectors=VECTORS, absent=st.lists(st.text(alphabet="ghij", min_size=1), max_size=3))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_put_comes_back_bit_for_bit_and_nothing_else(
-    tmp_path: Path, vectors: dict[str, Vector], absent: list[str]
+    tmp_path: Path, vectors: dict[str, Vectors], absent: list[str]
 ) -> None:
     store = VectorCache(tmp_path / uuid.uuid4().hex)
     store.put_many(SPACE, vectors)
@@ -89,13 +89,6 @@ def test_more_keys_than_a_statement_may_name_are_found(cache: VectorCache) -> No
     assert [int(found[0]) for found in cache.get_many(SPACE, names).values()] == list(range(2_345))
 
 
-def test_a_closed_cache_opens_again_by_itself(tmp_path: Path) -> None:
-    cache = VectorCache(tmp_path / "cache.db")
-    cache.put_many(SPACE, {"a": vector(1)})
-    cache.close()
-    assert cache.get_many(SPACE, ["a"])
-
-
 @pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing_and_agree(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
@@ -115,7 +108,6 @@ def test_a_vector_cut_short_is_reported_not_returned(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     cache = VectorCache(path)
     cache.put_many(SPACE, {"a": vector(1, 0)})
-    cache.close()
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE vectors SET vector = x'00112233445566'")
     connection.close()

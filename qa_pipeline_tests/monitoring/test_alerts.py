@@ -5,7 +5,7 @@ import pytest
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.monitoring.alerts import DRIFT, LEVELS, alerts_of, find_levels
-from qa_pipeline.settings.services import AlertSettings, MonitoringSettings
+from qa_pipeline.settings.tree import AlertSettings, MonitoringSettings
 from qa_pipeline_tests.monitoring.scored import FIRST, scored_rows
 
 

@@ -291,7 +291,7 @@ def test_two_do_not_publish_at_once_and_what_a_killed_one_left_is_removed(
     left = copy / "releases" / ".0123.tmp" / "data"
     left.mkdir(parents=True)
     other = ("--set", "release.min_grounding=0.5")
-    with locked(copy / "releases", across_hosts=True):
+    with locked(copy / "releases"):
         assert invoke("release", "--out", copy, *other).code == BAD_INPUT
         assert left.exists()
     assert invoke("release", "--out", copy, *other).code == OK

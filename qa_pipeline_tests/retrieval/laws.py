@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from qa_pipeline.models.encoder import TokenCounter
-from qa_pipeline.records import index_text
+from qa_pipeline.retrieval.chunks import index_text
 
 Row = Mapping[str, Any]
 Span = tuple[int, int]

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.retrieval.search import Retriever, fuse, terms
-from qa_pipeline.retrieval.shard import build_index, embed_chunks
+from qa_pipeline.retrieval.search import Retriever, build_index, embed_chunks, fuse, terms
 from qa_pipeline.settings.generation import RetrievalSettings
 from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder, cached

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from qa_pipeline.errors import BudgetExhaustedError, ModelError, TransientModelError
-from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.errors import BudgetExhaustedError, ModelError
+from qa_pipeline.llm.base import LanguageModel, TransientModelError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import AnswerReply, DraftCitation, JudgeReply
 from qa_pipeline.review.app import Access

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from qa_pipeline.errors import TransientModelError
-from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.llm.base import LanguageModel, TransientModelError
 from qa_pipeline.review import pages
 from qa_pipeline.review.app import Access
 from qa_pipeline.review.asking import Asking

@@ -10,8 +10,7 @@ from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.review.app import Access
 from qa_pipeline.review.queue import Queue
 from qa_pipeline.review.server import build_app
-from qa_pipeline.settings.services import ReviewSettings
-from qa_pipeline.settings.tree import Settings
+from qa_pipeline.settings.tree import ReviewSettings, Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.review.conftest import ADDRESS

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.retrieval.chunks import ChunkRow
 from qa_pipeline.review.source import split_at_borders
-from qa_pipeline.storage.table_schema import ChunkRow, DocumentRow
+from qa_pipeline.storage.table_schema import DocumentRow
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from qa_pipeline.settings.thresholds import Band, Thresholds, thresholds_bytes
+from qa_pipeline.settings.verification import Band, Thresholds, thresholds_bytes
 
 
 def thresholds(*, entailment: dict[str, Any] | None = None) -> Thresholds:

@@ -154,7 +154,6 @@ def test_new_files_are_the_owners_alone_unless_a_setting_says_otherwise(
         }
         made = [*settings.out.rglob("*"), settings.out]
         found = {(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in made}
-        cache.close()
     finally:
         os.umask(earlier)
     assert found == {(False, modes[0]), (True, modes[1])}

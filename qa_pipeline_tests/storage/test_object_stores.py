@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.settings.location import output_folder
+from qa_pipeline.settings.base import output_folder
 from qa_pipeline.storage.files import (
     delete,
     local_copy,

@@ -85,7 +85,7 @@ def test_every_format_gives_the_same_rows_from_a_path_and_from_bytes(kind: str, 
     content = write(rows)
     (tmp_path / name).write_bytes(content)
     opened = open_rows(tmp_path / name, Limits(), SUFFIXES)
-    assert list(opened.columns) == [*GOOD]
+    assert list(opened.columns) == ([] if "JSON" in kind else [*GOOD])
     found = list(opened.rows)
     assert values(found) == rows
     assert found == read(content, name)
@@ -94,13 +94,14 @@ def test_every_format_gives_the_same_rows_from_a_path_and_from_bytes(kind: str, 
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_too_many_rows_and_too_many_bytes_are_refused(kind: str) -> None:
+def test_too_many_rows_and_too_many_bytes_are_refused(kind: str, tmp_path: Path) -> None:
     name, write = FORMATS[kind]
     content = write([GOOD] * 3)
+    (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=rf"^{name} .* 2 rows"):
         read(content, name, Limits(max_rows=2))
-    with pytest.raises(InputError, match=rf"^{name} "):
-        read(content, name, Limits(max_bytes=len(content) - 1))
+    with pytest.raises(InputError, match=f"{name} is larger"):
+        open_rows(tmp_path / name, Limits(max_bytes=len(content) - 1), SUFFIXES)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind not in TABLES])

@@ -18,7 +18,7 @@ import pytest
 from qa_pipeline import load_release
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.pipeline.stages import split_and_score
-from qa_pipeline.settings.location import output_folder
+from qa_pipeline.settings.base import output_folder
 from qa_pipeline.storage.files import delete
 from qa_pipeline_tests.end_to_end import Ran, invoke, new_workspace
 from qa_pipeline_tests.support.object_store import BUCKET, Proxy, reach, seaweedfs

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from qa_pipeline.settings.location import output_folder
+from qa_pipeline.settings.base import output_folder
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.llm.postgres_server import running_server
 from qa_pipeline_tests.support.object_store import BUCKET, reach, seaweedfs

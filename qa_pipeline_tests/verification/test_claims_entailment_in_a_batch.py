@@ -44,8 +44,7 @@ def test_an_unchanged_batch_runs_no_model(
     assert_frame_equal(claims_of(tmp_path, models), first)
 
 
-def test_without_models_their_columns_are_empty_and_nothing_is_stored(tmp_path: Path) -> None:
+def test_without_models_their_columns_are_empty(tmp_path: Path) -> None:
     claims = claims_of(tmp_path, {})
     unknown = [name for name in claims.columns if name.startswith("entailment")]
     assert claims.select(unknown).null_count().row(0) == (claims.height,) * len(unknown)
-    assert not Resources(load_settings(out=tmp_path)).layout.logits.exists()

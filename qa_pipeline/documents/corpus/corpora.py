@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, hash_files, stored_path
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.settings.location import is_remote, location_of
+from qa_pipeline.settings.base import is_remote, location_of
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.layout import check_batch_name
 

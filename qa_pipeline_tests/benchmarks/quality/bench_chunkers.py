@@ -26,8 +26,7 @@ import numpy.typing as npt
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.models.vector_cache import CachedEmbedder
 from qa_pipeline.retrieval.chunks import chunk_documents
-from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import build_index, embed_chunks
+from qa_pipeline.retrieval.search import Retriever, build_index, embed_chunks
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
 from qa_pipeline_tests.benchmarks.quality.question_documents import Asked, AskedDocuments, read_sets

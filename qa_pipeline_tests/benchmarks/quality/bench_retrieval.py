@@ -22,8 +22,7 @@ from scipy.stats import bootstrap
 
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.models.vector_cache import CachedEmbedder
-from qa_pipeline.retrieval.search import RRF_K, Retriever, fuse
-from qa_pipeline.retrieval.shard import build_index, embed_chunks
+from qa_pipeline.retrieval.search import RRF_K, Retriever, build_index, embed_chunks, fuse
 from qa_pipeline.settings.generation import EmbeddingSettings, RetrievalSettings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.fakes import cached

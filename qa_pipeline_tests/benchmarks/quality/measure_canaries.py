@@ -20,7 +20,7 @@ import polars as pl
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.retrieval.shard import embed_chunks
+from qa_pipeline.retrieval.search import embed_chunks
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.parquet import read_table, write_table
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS

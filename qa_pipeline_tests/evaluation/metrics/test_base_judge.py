@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.errors import TransientModelError
 from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
 from qa_pipeline.evaluation.running import evaluate
-from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.base import Request, TransientModelError
 from qa_pipeline.records import (
     BackQuestionsReply,
     ContextReply,

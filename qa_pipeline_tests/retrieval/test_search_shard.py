@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.retrieval.shard import build_index
+from qa_pipeline.retrieval.search import build_index
 from qa_pipeline_tests.vectors import DIMENSION, embeddings, random_vectors
 
 

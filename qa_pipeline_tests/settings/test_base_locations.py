@@ -4,7 +4,7 @@ import pytest
 from upath import UPath
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.location import is_remote, location_of
+from qa_pipeline.settings.base import is_remote, location_of
 from qa_pipeline.settings.tree import load_settings
 
 

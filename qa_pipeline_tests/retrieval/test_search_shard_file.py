@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.retrieval.shard import Shard, build_index, dump_index, load_index
+from qa_pipeline.retrieval.search import Shard, build_index, dump_index, load_index
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.vectors import DIMENSION, embeddings, random_vectors

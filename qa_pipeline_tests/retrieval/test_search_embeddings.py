@@ -11,8 +11,8 @@ from qa_pipeline.models.vector_cache import (
     STORE_EVERY,
     CachedEmbedder,
 )
-from qa_pipeline.records import index_text
-from qa_pipeline.retrieval.shard import embed_chunks
+from qa_pipeline.retrieval.chunks import index_text
+from qa_pipeline.retrieval.search import embed_chunks
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder, cached, memory_cache

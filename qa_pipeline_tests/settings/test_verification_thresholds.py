@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.settings.thresholds import read_thresholds
 from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.settings.verification import read_thresholds
 from qa_pipeline_tests.settings.artefacts import thresholds, written
 
 

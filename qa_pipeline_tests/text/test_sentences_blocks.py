@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.text.blocks import blocks, joined_lines, units
+from qa_pipeline.text.sentences import blocks, joined_lines, units
 
 TEXTS = st.text(st.sampled_from("ab \n\n`~#-|:1.>"), max_size=200)
 SAMPLE = (
