@@ -28,15 +28,13 @@ from qa_pipeline.verification.judging import ProvedPairRow
 EDITED, VERBATIM = "edited", "verbatim"
 OTHER_ANSWER, CUT, GOOD = "other_answer", "cut", "good"
 ALONE, JOINED = "alone", "joined"
-"""Mechanisms: a sentence by itself, or joined to another sentence of its chunk. Only a model can decide the
-second kind."""
+"""Mechanisms: a sentence by itself, or joined to another of its chunk, which only a model can decide."""
 PER_KIND = 40
 """Maximum number of canaries of each kind that the local steps verify."""
 MODEL_CHUNKS, WRONG_OF_CHUNK = 4, 3
 """Chunks whose joined sentences a model verifies (a call for each chunk), and false sentences per chunk."""
 JUDGED_PAIRS, JUDGED_GOOD = 8, 2
-"""Pairs that a judge reads, and the number of good pairs among them. Good pairs need few extra calls, since
-the batch asks about them anyway."""
+"""Pairs that a judge reads, and the number of good pairs among them, which the batch asks about anyway."""
 _MOST_ANSWERED = 1 / 3
 """Largest share of a question's content words in another answer. Above it the answer may be right."""
 _SEED = 0
@@ -245,6 +243,7 @@ def draw_judge_pairs(
     suited = [pair for pair in pairs if _is_suited(pair, passages)]
     ordered = sorted(suited, key=lambda pair: (draw_number(_SEED, pair["pair_id"]), pair["pair_id"]))
     sentences = _sentences(chunks)
+    # a sentence for each pair in turn; `_first` skips the None that fills shorter columns
     others = chain.from_iterable(zip_longest(*(_other_answers(pair, sentences) for pair in ordered[:most])))
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
@@ -315,11 +314,11 @@ def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("asks", "expected"
         the grouping columns, canaries, rejected, accepted, rejected_share with its 95 % Wilson interval
         (rejected_low, rejected_high), and accepted_share likewise.
     """
-    words, total = ("rejected", "accepted"), pl.col("canaries")
-    counts = {word: (pl.col("verdict") == word).sum().cast(pl.Int64) for word in words}
+    verdicts, total = ("rejected", "accepted"), pl.col("canaries")
+    counts = {name: (pl.col("verdict") == name).sum().cast(pl.Int64) for name in verdicts}
     replied = canaries.filter(pl.col("verdict") != "failed").group_by(by, maintain_order=True)
     shares: dict[str, pl.Expr] = {}
-    for word in words:
-        low, high = wilson_interval(pl.col(word), total)
-        shares |= {f"{word}_share": pl.col(word) / total, f"{word}_low": low, f"{word}_high": high}
+    for name in verdicts:
+        low, high = wilson_interval(pl.col(name), total)
+        shares |= {f"{name}_share": pl.col(name) / total, f"{name}_low": low, f"{name}_high": high}
     return replied.agg(canaries=pl.len().cast(pl.Int64), **counts).with_columns(**shares)

@@ -20,7 +20,7 @@ from qa_pipeline.verification.quotation import (
     is_polar,
     one_slot_denial,
     only_scope,
-    unbound,
+    question_mismatches,
     without_polar_word,
 )
 from qa_pipeline.verification.sources import SourceIndex, Unit
@@ -90,7 +90,7 @@ def _pronoun(unit: Reading, around: Surroundings, context: Context) -> Iterator[
     vocabulary = lexicon(unit.language).proof
     if not unit.opens_with(vocabulary.pronouns) or unit.opens_with(vocabulary.impersonal):
         return
-    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
+    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1  # "this option"
     if has_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
         return
     before = read(around.before, unit.language).folded
@@ -100,14 +100,14 @@ def _pronoun(unit: Reading, around: Surroundings, context: Context) -> Iterator[
 
 
 def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
-    """Yield a reason if the sentence before reports, supposes or announces the unit."""
+    """Yield a reason if the sentence before reports, supposes or announces the unit, or it is in quotes."""
     words = lexicon(unit.language).proof
     before = read(around.before, unit.language)
     if around.before.endswith(":") and not around.opens_paragraph:
         yield "stands behind a colon"
     if before.contains_any(words.reporting) or before.opens_with(words.supposing):
         yield f'stands behind "{around.before[:80]}"'
-    if unit.folded.count('"') % 2:
+    if unit.folded.count('"') % 2:  # the quotation begins or ends in another sentence
         yield "is part of a quotation"
 
 
@@ -239,8 +239,8 @@ def prove(
             return Proof(doubts=("yes and no are for a model",))
     doubted: list[Proof] = []
     for unit in index.equal_to(reading, chunk_ids)[:_MOST_TRIED]:
-        is_bound = context.is_bound or is_fragment
-        proof = Proof(unit, tuple(_doubts(unit, context, index, is_bound=is_bound)))
+        must_answer = context.must_answer or is_fragment
+        proof = Proof(unit, tuple(_doubts(unit, context, index, must_answer=must_answer)))
         if proof.is_proved:
             return proof
         doubted.append(proof)
@@ -250,17 +250,17 @@ def prove(
     return _denied(reading, index, chunk_ids) or not_verbatim
 
 
-def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool) -> Iterator[str]:
-    """Yield reasons why a unit may not answer the question, or may be retracted by its context."""
+def _doubts(unit: Unit, context: Context, index: SourceIndex, *, must_answer: bool) -> Iterator[str]:
+    """Yield reasons why a unit may not answer the question, if it must, or may be retracted nearby."""
     source, language = index.sources[unit.chunk_id], unit.reading.language
-    at = source.start + unit.start
-    around = surroundings(source.document_text, language, at, at + len(unit.text))
-    term = _LABEL.match(source.document_text, source.document_text.rfind("\n", 0, at) + 1, at)
+    text, start = source.document_text, source.start + unit.start
+    around = surroundings(text, language, start, start + len(unit.text))
+    term = _LABEL.match(text, text.rfind("\n", 0, start) + 1, start)  # "Range" in "- Range: 40 km"
     introduction = "\n".join([*([term[1]] if term else []), *around.lead_ins])
     headings = read("\n".join(source.headings), language)
     context = replace(context, headings=headings, introduction=read(introduction, language))
-    if is_bound:
-        yield from unbound(unit.reading, context)
+    if must_answer:
+        yield from question_mismatches(unit.reading, context)
     yield from takes_back(unit.reading, around, source.headings, context, source.status)
     if doubt := source.doubt(unit.start, unit.end):
         yield f"the reader is not sure of its text: {doubt}"
