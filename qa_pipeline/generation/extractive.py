@@ -202,7 +202,7 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
     before = any_of(grammar.prepositions | grammar.definite | grammar.year_leads)
     month = rf"(?i:{any_of(grammar.months)})"
     not_weak = rf"(?!(?i:{any_of(words.weak)})\b)"
-    parts = {
+    parts = {  # the regular expressions for the placeholders in `says`, such as "{subject} is {thing}"
         "subject": r"(?P<subject>(?:[^\s,;:!?()]+ ){0,8}?[^\s,;:!?()]*\w)(?: \([^()]{1,60}\)){0,2}",
         "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
         "anything": r".{15,}\.",
@@ -213,7 +213,10 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
 
 
 def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str | None:
-    """Return a subject in the form for a question, if it is a name, a heading or a class."""
+    """Return a subject in the form for a question, if it is a name, a heading or a class.
+
+    "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?".
+    """
     grammar, written = read.grammar, match["subject"]
     articles, parts = grammar.definite | grammar.indefinite, folded(written)
     has_article = not articles.isdisjoint(parts[:1])
@@ -230,7 +233,7 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     names = read.names_in(written)
     is_name = inner[0] in names or read.writes_as_name(written.split()[1 if has_article else 0])
     is_headed = read.is_headed(" ".join(inner))
-    if parts[0] in grammar.indefinite:
+    if parts[0] in grammar.indefinite:  # a class: a compound is two words, unless it is written as one
         is_statement = defines and (len(inner) > 1 or not grammar.open_compounds)
     else:
         is_known = is_headed or is_name or (not defines and bool(names))

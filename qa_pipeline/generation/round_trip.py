@@ -106,6 +106,7 @@ def make_round_trips(
         _compare(to_ask, model, llm)
         for trip in to_ask:
             if trip.columns["status"] == "checked":
+                # an agreement decides; otherwise an unsure comparison leaves the column null
                 for name, agreements in trip.agreements.items():
                     unsure = None if None in agreements else False
                     trip.columns[name] = True if True in agreements else unsure

@@ -83,17 +83,17 @@ class _Sentence:
     text: str
     order: int
 
-    def put(self, kind: str, mechanism: str = ALONE, claim: str = "") -> Canary:
+    def as_canary(self, kind: str, mechanism: str = ALONE, claim: str = "") -> Canary:
         """Return a canary that states the sentence, or a claim made from it."""
         passage = self.passage
         return Canary(kind, mechanism, passage.language, passage.chunk_id, self.text, claim or self.text)
 
-    def changed(self) -> Iterator[Canary]:
+    def falsified(self) -> Iterator[Canary]:
         """Yield a canary for each way to falsify the sentence."""
         passage = self.passage
         full_text = "\n\n".join((passage.title, *passage.section_path, passage.text))
         for false in falsehoods(self.text, full_text, passage.language):
-            yield self.put(EDITED, false.kind, false.text)
+            yield self.as_canary(EDITED, false.kind, false.text)
 
 
 def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary]:
@@ -102,8 +102,8 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary
     The result does not depend on the order of the chunks.
     """
     sentences = _sentences(chunks)
-    edited = chain.from_iterable(sentence.changed() for sentence in sentences)
-    verbatim = [sentence.put(VERBATIM) for sentence in sentences[:per_kind]]
+    edited = chain.from_iterable(sentence.falsified() for sentence in sentences)
+    verbatim = [sentence.as_canary(VERBATIM) for sentence in sentences[:per_kind]]
     return [*_first(edited, per_kind), *verbatim]
 
 
@@ -133,8 +133,8 @@ def draw_for_model(chunks: pl.DataFrame) -> list[Canary]:
     suited = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
     drawn: list[Canary] = []
     for first, *others in islice(suited, MODEL_CHUNKS):
-        changed = chain.from_iterable(other.changed() for other in others)
-        for canary in (others[0].put(VERBATIM), *islice(changed, WRONG_OF_CHUNK)):
+        changed = chain.from_iterable(other.falsified() for other in others)
+        for canary in (others[0].as_canary(VERBATIM), *islice(changed, WRONG_OF_CHUNK)):
             mechanism = JOINED if canary.mechanism == ALONE else f"{canary.mechanism}, {JOINED}"
             claim = f"{first.text.removesuffix('.')}; {canary.claim}"
             drawn.append(replace(canary, mechanism=mechanism, claim=claim))

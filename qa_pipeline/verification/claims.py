@@ -197,7 +197,7 @@ def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: S
     source = index.sources[unit.chunk_id]
     headings = read("\n".join(source.headings), source.language)
     denied = [] if proof.denial is None else [f"{proof.denial.reason}: {proof.denial.words}"]
-    evidence = source.placed(unit.start, unit.end)
+    evidence = source.evidence(unit.start, unit.end)
     return {
         "token_recall": recall(stated.stem_set, unit.reading.stem_set | headings.stem_set),
         "proved_by": "quotation" if proof.is_proved else None,

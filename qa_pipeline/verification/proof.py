@@ -17,9 +17,9 @@ from qa_pipeline.text.words import reads_otherwise
 from qa_pipeline.verification.quotation import (
     Context,
     Denial,
+    adds_scope_word,
     is_polar,
     one_slot_denial,
-    only_scope,
     question_mismatches,
     without_polar_word,
 )
@@ -153,7 +153,7 @@ def _lead_in(unit: Reading, around: Surroundings, context: Context) -> Iterator[
         if is_sentence and not lead_in.contains_any(meaningful):
             continue
         unsaid = [stem for stem in lead_in.stems if stem not in mentioned]
-        if unsaid or only_scope(lead_in, tokens) or (lead_in.negations and not negated):
+        if unsaid or adds_scope_word(lead_in, tokens) or (lead_in.negations and not negated):
             yield f'is an item of "{text[:80]}"'
 
 

@@ -116,7 +116,7 @@ def _prepositions(text: Reading, stem: str) -> Set[str]:
     return prepositions
 
 
-def only_scope(unit: Reading, stated: Set[str]) -> bool:
+def adds_scope_word(unit: Reading, stated: Set[str]) -> bool:
     """Return True if a unit has a word of scope (such as "only") that the `stated` tokens lack."""
     line = f" {' '.join(unit.lower_tokens)} "
     return any(f" {phrase} " in line for phrase in lexicon(unit.language).proof.scope - stated)

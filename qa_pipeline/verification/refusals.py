@@ -44,7 +44,7 @@ def judge_refusals(
     batch = _Batch(chunks, embedder, embeddings)
     questions = refused.select("pair_id", "batch", "question", "language").iter_rows()
     rows = (
-        {"pair_id": pair_id, "batch": name, **batch.weigh(read(question, language))}
+        {"pair_id": pair_id, "batch": name, **batch.score(read(question, language))}
         for pair_id, name, question, language in questions
     )
     return REFUSALS.frame(list(rows))
@@ -69,7 +69,7 @@ class _Batch:
         self._vectors = ChunkVectors(embeddings, self._index.texts, embedder)
         self._vectors.load(sources)
 
-    def weigh(self, question: Reading) -> dict[str, Any]:
+    def score(self, question: Reading) -> dict[str, Any]:
         """Return the scores of the best chunk and sentence for a question, and the outcome.
 
         `token_recall` is null unless nearly all chunks are in the language of the question.

@@ -77,7 +77,7 @@ class Source:
     content_sha256: str = ""
     pages: tuple[PageStruct, ...] = ()
 
-    def placed(self, start: int, end: int) -> dict[str, Any]:
+    def evidence(self, start: int, end: int) -> dict[str, Any]:
         """Return the columns of evidence for a span of the chunk."""
         first, last = self.start + start, self.start + end
         pages = (page["number"] for page in self.pages if page["start"] <= first < page["end"])

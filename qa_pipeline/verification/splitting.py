@@ -157,7 +157,8 @@ def split_answers(
     for answer in typed_rows(answered, AnswerRow):
         claims = split_claims(answer["answer"], answer["language"])
         cited = [passages[i].text for i in answer["used_chunk_ids"] if i in passages]
-        if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, answer["language"])):
+        needs_model = settings.split_claims != "auto" or _worth_splitting(claims, cited, answer["language"])
+        if not claims or not needs_model:
             continue
         if sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS:
             claims_by_pair[answer["pair_id"]] = _unsplit(claims, "too_long_to_split")
@@ -181,7 +182,7 @@ def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
     return [replace(claim, split_reason=claim.split_reason or reason) for claim in claims]
 
 
-def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
+def _worth_splitting(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
     """Return True if a sentence may contain several statements and is not verbatim in a cited text."""
     spans = ((text, span) for text in cited for span in sentence_spans(text, language))
     stated = {read(text[slice(*span)], language).folded for text, span in spans}
