@@ -273,6 +273,7 @@ def _pair(
 def _citation(
     quote: str | None, number: int, passage_ids: Sequence[str], passages: Mapping[str, Passage]
 ) -> CitationStruct:
+    """Return a citation of passage `number`, counted from 1, of the passages that the model read."""
     chunk_id = passage_ids[number - 1] if number <= len(passage_ids) else None
     return {
         "raw": f"[c{number}]",

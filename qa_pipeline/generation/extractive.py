@@ -171,7 +171,7 @@ def _answer_below(units: Sequence[Unit], read: Reading) -> tuple[int, int] | Non
         if unit.text[-1] not in _ENDS or not leading or unit.end - start > MAX_ANSWER:
             break
         end = leading[-1].end
-        if len(leading) < len(sentences):
+        if len(leading) < len(sentences):  # the next sentence refers elsewhere
             break
     is_dangling = has(read.text[start:end].partition(" ")[0], read.grammar.pronouns.demonstratives)
     return (start, end) if end - start >= MIN_ANSWER and not is_dangling else None
@@ -221,11 +221,13 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     articles, parts = grammar.definite | grammar.indefinite, folded(written)
     has_article = not articles.isdisjoint(parts[:1])
     inner = parts[1:] if has_article else parts
-    closed = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
+    clause_words = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
     if (
         not inner
         or inner[0] in grammar.stop_words | grammar.prepositions | read.words.weak
-        or not (closed | grammar.infinitive_marks | grammar.joiners).isdisjoint(inner)
+        or not (clause_words | grammar.infinitive_marks | grammar.joiners).isdisjoint(
+            inner
+        )  # not a noun phrase
     ):
         return None
     defines = statement.says.endswith("{thing}")
@@ -234,10 +236,10 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     is_name = inner[0] in names or read.writes_as_name(written.split()[1 if has_article else 0])
     is_headed = read.is_headed(" ".join(inner))
     if parts[0] in grammar.indefinite:  # a class: a compound is two words, unless it is written as one
-        is_statement = defines and (len(inner) > 1 or not grammar.open_compounds)
+        is_clear = defines and (len(inner) > 1 or not grammar.open_compounds)
     else:
         is_known = is_headed or is_name or (not defines and bool(names))
-        is_statement = is_known and ((defines and not has_article) or read.is_named(written))
-    if not is_statement and not statement.says.endswith("{anything}"):
+        is_clear = is_known and ((defines and not has_article) or read.is_named(written))
+    if not is_clear and not statement.says.endswith("{anything}"):
         return None
     return written if is_capital and not has_article else read.small(written)

@@ -81,7 +81,7 @@ class Batch:
         return Resolution("unknown_document") if document_id is None else self._sources.resolve(document_id)
 
     def language_of(self, pair: RawPair, cited: Iterable[Resolution]) -> str:
-        """Return the language that a pair names, else that of its sources or of its text, if in the batch."""
+        """Return the language that a pair names, else of its sources, else of its text if in the batch."""
         owners = (self._language_of.get(resolution.document_id or "") for resolution in cited)
         for language in (pair.language, *owners):
             if language and language in LANGUAGES:

@@ -255,9 +255,9 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
     retrieved = retrieve(queries, [row["language"] for row in answerable])
     for row, passages in zip(answerable, retrieved, strict=True):
         targets = row["target_chunk_ids"]
-        first = [chunk_id for chunk_id, _ in passages[: _MEDIUM * len(targets)]]
-        is_easy = set(targets) == set(first[: len(targets)])
-        row["difficulty"] = "easy" if is_easy else "medium" if set(targets) <= set(first) else "hard"
+        best = [chunk_id for chunk_id, _ in passages[: _MEDIUM * len(targets)]]
+        is_easy = set(targets) == set(best[: len(targets)])
+        row["difficulty"] = "easy" if is_easy else "medium" if set(targets) <= set(best) else "hard"
         with_targets = _with_all_hops(passages, targets)
         row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
         row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null for a hop

@@ -202,7 +202,7 @@ def verified_rows(
     """
     decided = (
         claim_verdicts.join(claims.select("claim_id", "position"), on="claim_id")
-        .sort(pl.col("verdict").cast(pl.Enum(list(_VERDICTS))), "position")
+        .sort(pl.col("verdict").cast(pl.Enum(list(_VERDICTS))), "position")  # worst first
         .unique("pair_id", keep="first", maintain_order=True)
         .with_columns(pl.col("verdict").replace_strict(_VERDICTS, return_dtype=pl.String()))
         .select("verdict", "decided_by", "reason", "detail", "thresholds_id", canary_id="pair_id")
