@@ -222,12 +222,10 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     has_article = not articles.isdisjoint(parts[:1])
     inner = parts[1:] if has_article else parts
     clause_words = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
-    if (
+    if (  # not a noun phrase
         not inner
         or inner[0] in grammar.stop_words | grammar.prepositions | read.words.weak
-        or not (clause_words | grammar.infinitive_marks | grammar.joiners).isdisjoint(
-            inner
-        )  # not a noun phrase
+        or not (clause_words | grammar.infinitive_marks | grammar.joiners).isdisjoint(inner)
     ):
         return None
     defines = statement.says.endswith("{thing}")
