@@ -199,7 +199,7 @@ def _statements(read: Reading) -> Iterator[tuple[str, int, int]]:
 def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
     """Return the pattern of each kind of statement of a language."""
     grammar, words = lexicon(language), words_of(language)
-    before = any_of(grammar.prepositions | grammar.definite | grammar.year_leads)
+    date_lead = any_of(grammar.prepositions | grammar.definite | grammar.year_leads)
     month = rf"(?i:{any_of(grammar.months)})"
     not_weak = rf"(?!(?i:{any_of(words.weak)})\b)"
     parts = {  # the regular expressions for the placeholders in `says`, such as "{subject} is {thing}"
@@ -207,7 +207,7 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
         "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
         "anything": r".{15,}\.",
         "number": r"\d.*\.",
-        "date": rf"(?:{before} )+(?:\d{{1,2}}\.? )?(?:{month} )?(?:\d{{1,2}}, )?(?:1[5-9]|20)\d\d\b",
+        "date": rf"(?:{date_lead} )+(?:\d{{1,2}}\.? )?(?:{month} )?(?:\d{{1,2}}, )?(?:1[5-9]|20)\d\d\b",
     }
     return [(statement, re.compile(statement.says.format_map(parts))) for statement in words.statements]
 

@@ -280,8 +280,8 @@ def fill_entailment(
         pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
     )
     # a fragment is only a statement together with its question
-    fragment = pl.concat_str(pl.col("question").fill_null(""), "text", separator=" ").str.strip_chars()
-    claim_text = pl.when("fragment").then(fragment).otherwise("text")
+    completed = pl.concat_str(pl.col("question").fill_null(""), "text", separator=" ").str.strip_chars()
+    claim_text = pl.when("fragment").then(completed).otherwise("text")
     columns = (claim_text.alias("claim"), "evidence_chunk_id", "candidate_chunk_ids")
     requests = []
     for claim, evidence, candidates in with_question.select(columns).iter_rows():

@@ -62,7 +62,7 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
         before=_cut(text, spans[first - 1]) if has_before else "",
         after=_cut(text, spans[last + 1]) if has_after else "",
         lead_ins=tuple(_lead_ins(text, spans, first)),
-        is_item=_depth(text, spans[first]) is not None,
+        is_item=_indentation(text, spans[first]) is not None,
         opens_paragraph=first == 0 or "\n\n" in text[spans[first - 1][1] : spans[first][0]],
     )
 
@@ -171,27 +171,27 @@ def _cut(text: str, span: tuple[int, int]) -> str:
 
 def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterator[str]:
     """Yield the lead-ins of the list or table around a sentence, nearest first."""
-    depth = _depth(text, spans[index])
+    indent = _indentation(text, spans[index])
     is_row = " | " in text[slice(*spans[index])]
-    if depth is None and not is_row:
+    if indent is None and not is_row:
         return
     for span in reversed(spans[max(index - _FARTHEST_ITEM + 1, 0) : index]):
         if _HEADING.match(text, *span):
             return
         if is_row and " | " in text[slice(*span)]:
             continue
-        depth_above = _depth(text, span)
-        if depth_above is None:  # the text before the list, which introduces it unless it ends in a full stop
+        indent_above = _indentation(text, span)
+        if indent_above is None:  # the text before the list, which introduces it unless it ends in a "."
             last_character = text[span[1] - 1]
             if is_row or last_character == ":" or last_character.isalnum():
                 yield _cut(text, span)
             return
-        if depth is not None and depth_above < depth:  # an item of an outer list
-            depth = depth_above
+        if indent is not None and indent_above < indent:  # an item of an outer list
+            indent = indent_above
             yield _cut(text, span)
 
 
-def _depth(text: str, span: tuple[int, int]) -> int | None:
+def _indentation(text: str, span: tuple[int, int]) -> int | None:
     """Return the indentation of the list item around a sentence, if any."""
     line = text.rfind("\n", 0, span[0]) + 1
     item = _ITEM.match(text, line)

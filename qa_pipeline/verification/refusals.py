@@ -105,12 +105,12 @@ class _Batch:
 
 def _outcome(scores: dict[str, Any], question_words: int) -> str:
     """Return the outcome of a refusal. A missing score leaves it unproved."""
-    words, similarity = scores["token_recall"], scores["similarity"]
+    word_share, similarity = scores["token_recall"], scores["similarity"]
     if similarity is None or scores["sentence_similarity"] is None:
         return "unproved_refusal"
-    far = max(similarity, scores["sentence_similarity"]) < _FAR
-    alien = question_words >= _QUESTION_WORDS and words is not None and words < _ALIEN
-    if alien or (far and words is not None and words < _FEW):
+    is_far = max(similarity, scores["sentence_similarity"]) < _FAR
+    is_alien = question_words >= _QUESTION_WORDS and word_share is not None and word_share < _ALIEN
+    if is_alien or (is_far and word_share is not None and word_share < _FEW):
         return "correct_refusal"
     if scores["sentence_similarity"] >= _NEAR and scores["sentence_recall"] >= _NEARLY_ALL:
         return "refused_answerable"
