@@ -103,12 +103,12 @@ def mark_flawed(
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
     flawed = pl.DataFrame(rows, schema=schema, orient="row")
     joined = pairs.join(flawed, on="pair_id", how="left", maintain_order="left")
-    looked_at = pl.when(pl.col("pair_id").is_in(list(flaw_of)))
+    if_checked = pl.when(pl.col("pair_id").is_in(list(flaw_of)))
     status = pl.when(pl.col("flaw").is_null()).then(pl.lit("drafted")).otherwise(pl.lit(FLAWED))
     return joined.with_columns(
-        status=looked_at.then(status).otherwise("status"),
-        reason=looked_at.then("flaw").otherwise("reason"),
-        detail=looked_at.then("flaw_detail").otherwise("detail"),
+        status=if_checked.then(status).otherwise("status"),
+        reason=if_checked.then("flaw").otherwise("reason"),
+        detail=if_checked.then("flaw_detail").otherwise("detail"),
     ).drop("flaw", "flaw_detail")
 
 

@@ -64,11 +64,10 @@ def draft_answers(
     """Answer every kept question from its passages. A question that the guard stops gets a single refusal.
 
     An answer that came with its question is the first draft and costs no call. All chunks that it quotes must
-    be among the passages.
+    be among the passages. Further drafts of a question differ only in the seed.
 
     A pair of `previous` is kept if its passages, prompt, model and guard decision are unchanged. Failed
-    drafts are asked again. `select` chooses the usable passages. Further drafts of a question differ only in
-    the seed.
+    drafts are asked again. `select` chooses the usable passages.
 
     Raises:
         PermanentModelError: the model cannot answer further requests.
@@ -77,7 +76,7 @@ def draft_answers(
     rows = list(typed_rows(questions.filter(pl.col("status") == "kept"), KeptQuestionRow))
     selections = None if select is None else select(rows, passages)
     if selections is not None:
-        rows = [_only(row, selection) for row, selection in zip(rows, selections, strict=True)]
+        rows = [_with_selected(row, selection) for row, selection in zip(rows, selections, strict=True)]
     requests = [answer_request(row, [passages[i] for i in row["passage_ids"]], settings, llm) for row in rows]
     earlier = _by_question(previous, model.name)
     relevances = _relevances(rows, requests, selections, guard)
@@ -97,8 +96,8 @@ def draft_answers(
     )
 
 
-def _only(row: KeptQuestionRow, selection: Sequence[int] | ModelError) -> KeptQuestionRow:
-    """Return the row with only the chosen passages."""
+def _with_selected(row: KeptQuestionRow, selection: Sequence[int] | ModelError) -> KeptQuestionRow:
+    """Return the row with only the selected passages, or without passages if the selection failed."""
     indices = () if isinstance(selection, ModelError) else selection
     scores = row["passage_scores"]
     return {
@@ -169,6 +168,7 @@ def _made_without_call(
     """Return a pair that needs no call: written with its question, already answered or stopped."""
     row, relevance = draft.row, draft.relevance
     if draft.number == 1 and relevance.passes and (written := _written(row, passages)):
+        # the prompt of the questions wrote this answer
         prompted = replace(draft, request=replace(draft.request, prompt_hash=row["prompt_hash"]))
         return _pair(prompted, settings, written, row["model"], passages)
     pair = earlier.get((row["question_id"], draft.number))
@@ -214,7 +214,7 @@ def _is_reusable(pair: PairRow, draft: Draft) -> bool:
 
 
 def _refreshed(pair: PairRow, question: KeptQuestionRow, passages: Mapping[str, Passage]) -> PairRow:
-    """Return the earlier pair with the current passages and citations."""
+    """Return the earlier pair with the current passages, and with citations by their numbers."""
     passage_ids = question["passage_ids"]
     citations = [
         _citation(citation["quote"], passage_ids.index(citation["chunk_id"]) + 1, passage_ids, passages)
@@ -273,6 +273,7 @@ def _pair(
 def _citation(
     quote: str | None, number: int, passage_ids: Sequence[str], passages: Mapping[str, Passage]
 ) -> CitationStruct:
+    """Return a citation of passage `number`, counted from 1, of the passages that the model read."""
     chunk_id = passage_ids[number - 1] if number <= len(passage_ids) else None
     return {
         "raw": f"[c{number}]",

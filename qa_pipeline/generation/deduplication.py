@@ -40,7 +40,7 @@ def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
     """Group pairs with an answer that may be twins. Each group is named by its first pair.
 
     Pairs of an `exact_group` differ at most in case, spacing and punctuation. Pairs of a `near_group` have
-    the same terms, in the same order in the answer. Known-answer pairs are never exported and have no row.
+    the same terms, in the same order in the answer. Tests (with an expected verdict) have no row.
     """
     stated = pairs.filter(
         pl.col("question").is_not_null(), pl.col("answer").is_not_null(), pl.col("expected_verdict").is_null()

@@ -171,7 +171,7 @@ def _answer_below(units: Sequence[Unit], read: Reading) -> tuple[int, int] | Non
         if unit.text[-1] not in _ENDS or not leading or unit.end - start > MAX_ANSWER:
             break
         end = leading[-1].end
-        if len(leading) < len(sentences):
+        if len(leading) < len(sentences):  # the next sentence refers elsewhere
             break
     is_dangling = has(read.text[start:end].partition(" ")[0], read.grammar.pronouns.demonstratives)
     return (start, end) if end - start >= MIN_ANSWER and not is_dangling else None
@@ -199,30 +199,33 @@ def _statements(read: Reading) -> Iterator[tuple[str, int, int]]:
 def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
     """Return the pattern of each kind of statement of a language."""
     grammar, words = lexicon(language), words_of(language)
-    before = any_of(grammar.prepositions | grammar.definite | grammar.year_leads)
+    date_lead = any_of(grammar.prepositions | grammar.definite | grammar.year_leads)
     month = rf"(?i:{any_of(grammar.months)})"
     not_weak = rf"(?!(?i:{any_of(words.weak)})\b)"
-    parts = {
+    parts = {  # the regular expressions for the placeholders in `says`, such as "{subject} is {thing}"
         "subject": r"(?P<subject>(?:[^\s,;:!?()]+ ){0,8}?[^\s,;:!?()]*\w)(?: \([^()]{1,60}\)){0,2}",
         "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
         "anything": r".{15,}\.",
         "number": r"\d.*\.",
-        "date": rf"(?:{before} )+(?:\d{{1,2}}\.? )?(?:{month} )?(?:\d{{1,2}}, )?(?:1[5-9]|20)\d\d\b",
+        "date": rf"(?:{date_lead} )+(?:\d{{1,2}}\.? )?(?:{month} )?(?:\d{{1,2}}, )?(?:1[5-9]|20)\d\d\b",
     }
     return [(statement, re.compile(statement.says.format_map(parts))) for statement in words.statements]
 
 
 def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str | None:
-    """Return a subject in the form for a question, if it is a name, a heading or a class."""
+    """Return a subject in the form for a question, if it is a name, a heading or a class.
+
+    "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?".
+    """
     grammar, written = read.grammar, match["subject"]
     articles, parts = grammar.definite | grammar.indefinite, folded(written)
     has_article = not articles.isdisjoint(parts[:1])
     inner = parts[1:] if has_article else parts
-    closed = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
-    if (
+    clause_words = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
+    if (  # not a noun phrase
         not inner
         or inner[0] in grammar.stop_words | grammar.prepositions | read.words.weak
-        or not (closed | grammar.infinitive_marks | grammar.joiners).isdisjoint(inner)
+        or not (clause_words | grammar.infinitive_marks | grammar.joiners).isdisjoint(inner)
     ):
         return None
     defines = statement.says.endswith("{thing}")
@@ -230,11 +233,11 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     names = read.names_in(written)
     is_name = inner[0] in names or read.writes_as_name(written.split()[1 if has_article else 0])
     is_headed = read.is_headed(" ".join(inner))
-    if parts[0] in grammar.indefinite:
-        is_statement = defines and (len(inner) > 1 or not grammar.open_compounds)
+    if parts[0] in grammar.indefinite:  # a class: a compound is two words, unless it is written as one
+        is_clear = defines and (len(inner) > 1 or not grammar.open_compounds)
     else:
         is_known = is_headed or is_name or (not defines and bool(names))
-        is_statement = is_known and ((defines and not has_article) or read.is_named(written))
-    if not is_statement and not statement.says.endswith("{anything}"):
+        is_clear = is_known and ((defines and not has_article) or read.is_named(written))
+    if not is_clear and not statement.says.endswith("{anything}"):
         return None
     return written if is_capital and not has_article else read.small(written)

@@ -23,20 +23,20 @@ LINKS = pl.Schema(
         "chunk_id": pl.String(),  # the chunk that comes first
         "other_chunk_id": pl.String(),
         "scope": pl.String(),  # within a document, or across documents
-        "kind": pl.String(),  # kind of the joining node
-        "bridge": pl.String(),  # wording of the node in the first chunk
+        "kind": pl.String(),  # heading or name
+        "bridge": pl.String(),  # wording of the mention in the first chunk
         "weight": pl.Float64(),  # inverse document frequency of the bridge, times the weight of its kind
-        "shared": pl.Int32(),  # number of nodes that both chunks share
+        "shared": pl.Int32(),  # number of mentions that both chunks share
     }
 )
 MOST_CHUNKS = 6
-"""Maximum number of chunks that may share a node. Nodes in more chunks are too general."""
+"""Maximum number of chunks that may share a mention. Mentions in more chunks are too general."""
 MOST_SHARED = 0.3
 """Maximum share of mentions in common. Chunks above it say the same, so they are not two hops."""
 LINKS_EACH = 3
 """Best edges kept for a chunk in each scope. More edges would be weaker."""
 _KINDS = {"heading": 3.0, "name": 2.0}
-"""Kinds of node that join two chunks, and their weight per unit of inverse document frequency."""
+"""Kinds of mention that join two chunks, and their weight per unit of inverse document frequency."""
 _LONGEST_HEADING = 4  # words; other sections do not repeat longer headings
 _IDENTIFIER = re.compile(
     r"(?<![\w`])(?:[^\W\d_]\w*(?:[./:-]\w+){0,20}\(\)"  # call()
@@ -58,16 +58,16 @@ _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "writt
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct edges of a batch, under the chunk that comes first, best edges first."""
     columns = ("chunk_id", "document_id", "section_start", "language")
-    nodes = chunks.select(*columns, node=pl.int_range(pl.len()))
+    nodes = chunks.select(*columns, node=pl.int_range(pl.len()))  # a chunk's index
     kind_weight = pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
     mentions = (
         _mentions(chunks)
         .join(nodes, on="node", maintain_order="left")
-        .with_columns(spread=pl.len().over("key"))  # number of chunks with this name
+        .with_columns(spread=pl.len().over("key"))  # number of chunks with this mention
         .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
         .with_columns(
             weight=kind_weight * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
-            mentioned=pl.len().over("node"),
+            mentioned=pl.len().over("node"),  # number of mentions in this chunk
         )
     )
     is_across = pl.col("document_id") != pl.col("document_id_right")
@@ -96,7 +96,7 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return the distinct mentions of each chunk: node, key (comparable form), kind and wording."""
+    """Return the distinct mentions of each chunk: its node, key (comparable form), kind and wording."""
     headings = [_headings(*row) for row in chunks.select("title", "section_path", "language").iter_rows()]
     all_headings = {key for chunk_headings in headings for key in chunk_headings}
     rows: list[tuple[int, str, str, str]] = []
@@ -113,7 +113,7 @@ def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _headings(title: str, path: Sequence[str], language: str) -> dict[str, str]:
-    """Return the title of a document and the heading of a section, by comparable form."""
+    """Return title and heading of a section, if of two to four content words, by comparable form."""
     lines = [title, path[-1]] if path else [title]
     keys = {" ".join(token.stem for token in _content(line, language)): line for line in lines}
     return {key: line for key, line in keys.items() if 1 <= key.count(" ") < _LONGEST_HEADING}
@@ -133,10 +133,10 @@ def _written_names(text: str, language: str) -> Iterator[tuple[str, str]]:
 
 def _written_headings(text: str, language: str, headings: Set[str]) -> Iterator[tuple[str, str]]:
     """Yield key and wording of the headings of the batch that a text contains."""
-    words = _content(text, language)
-    for index, first in enumerate(words):
+    tokens = _content(text, language)
+    for index, first in enumerate(tokens):
         key = first.stem
-        for last in words[index + 1 : index + _LONGEST_HEADING]:
+        for last in tokens[index + 1 : index + _LONGEST_HEADING]:
             key = f"{key} {last.stem}"
             if key in headings:
                 yield key, text[first.start : last.end]

@@ -81,7 +81,7 @@ class Batch:
         return Resolution("unknown_document") if document_id is None else self._sources.resolve(document_id)
 
     def language_of(self, pair: RawPair, cited: Iterable[Resolution]) -> str:
-        """Return the language that a pair names, else that of its sources or of its text, if in the batch."""
+        """Return the language that a pair names, else of its sources, else of its text if in the batch."""
         owners = (self._language_of.get(resolution.document_id or "") for resolution in cited)
         for language in (pair.language, *owners):
             if language and language in LANGUAGES:
@@ -266,10 +266,10 @@ def with_edited_pairs(
     counting = standing(decisions).filter(pl.col("claim_id").is_null(), pl.col("decision") == EDITED)
     edits = {row["pair_id"]: row for row in typed_rows(counting, DecisionRow)}
     frames = [pairs]
-    taken = ["question_type", "difficulty", *(name for name in pairs.columns if name.startswith("source_"))]
-    while edits and pairs.height:
-        old = pl.col("pair_id").is_in(list(edits))
-        rows = list(typed_rows(pairs.filter(old), DraftedPairRow))
+    copied = ["question_type", "difficulty", *(name for name in pairs.columns if name.startswith("source_"))]
+    while edits and pairs.height:  # each round edits the pairs that the round before added
+        is_edited = pl.col("pair_id").is_in(list(edits))
+        rows = list(typed_rows(pairs.filter(is_edited), DraftedPairRow))
         row_edits = [edits.pop(row["pair_id"]) for row in rows]
         lines = [_line(row, edit, documents, chunks) for row, edit in zip(rows, row_edits, strict=True)]
         pair_ids = [_edited_id(row, edit) for row, edit in zip(rows, row_edits, strict=True)]
@@ -277,7 +277,7 @@ def with_edited_pairs(
         pairs = new.with_columns(
             pl.Series("pair_id", pair_ids, pl.String()),
             pl.lit(EDITED).alias("origin"),
-            *(pairs.filter(old)[name] for name in taken),
+            *(pairs.filter(is_edited)[name] for name in copied),
         )
         frames.append(pairs)
     return pl.concat(frames)

@@ -141,19 +141,20 @@ class Reading:
         open_words = [word for word in written if word.lower() not in closed and not _CODE_NAME.search(word)]
         names = {word for word in open_words if len(word) <= LONGEST_NAME and _NAME.search(word)}
         names |= {*_NUMBERED_NAME.findall(text)} & {*open_words}
+        # in title case, only words of up to three letters are in lower case
         is_sentence = any(word[:1].islower() and len(word) > 3 for word in open_words)
         for before, word in zip(["", *written], written, strict=False):
             if self.grammar.nouns_capitalised:
-                is_noun = before[:1].isupper()
-                is_name = (is_noun and before.lower() not in self.grammar.definite) or "-" in word.strip("-")
+                joins = before[:1].isupper()  # both words are the name
+                is_name = (joins and before.lower() not in self.grammar.definite) or "-" in word.strip("-")
             else:
-                is_noun, is_name = False, (is_sentence and before != "") or self.writes_as_name(word)
+                joins, is_name = False, (is_sentence and before != "") or self.writes_as_name(word)
             if is_name and word in open_words and word[:1].isupper():
-                names |= {before, word} & {*open_words} if is_noun else {word}
+                names |= {before, word} & {*open_words} if joins else {word}
         return {word.lower() for word in names}
 
     def is_named(self, text: str) -> bool:
-        """Return True if a text contains a name, or a name of the title."""
+        """Return True if a text contains a name, or the first part of a compound name of the title."""
         names = {name.partition("-")[0] for name in self.names_in(plain(self.passage.title))}
         return bool(self.names_in(text)) or not names.isdisjoint(
             word.partition("-")[0] for word in folded(text)

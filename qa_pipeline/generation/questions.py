@@ -54,9 +54,8 @@ def write_questions(
 
     Questions of `previous` are kept while their chunks exist, even if the batch has grown. They are paid for,
     and new neighbours do not make them wrong. If another retrieved chunk is gone, the search is repeated.
-    Chunks whose earlier reply was unusable are asked again. Every planned question has a row, written or not.
-
-    Without `links` questions of several hops are not asked.
+    Chunks whose earlier reply was unusable are asked again. Without `links` questions of several hops are not
+    asked. Every planned question has a row, written or not.
 
     Raises:
         PermanentModelError: the model cannot answer further requests.
@@ -69,7 +68,7 @@ def write_questions(
     written = [
         row
         for request, reply in zip(requests, replies, strict=True)
-        for row in _rows(request, reply, model.name)
+        for row in _planned_rows(request, reply, model.name)
     ]
     _make_standalone(written, requests, model, llm)
     ids = set(chunks["chunk_id"])
@@ -83,7 +82,7 @@ def write_questions(
         row["question_id"] = hash_parts(*parts, row["prompt_hash"], row["model"])[:32]
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
     rows = sorted(valid + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
-    _decide(rows, round_trip=settings.require_round_trip)
+    _decide(rows, must_find_chunks=settings.require_round_trip)
     return QUESTIONS.frame(rows)
 
 
@@ -121,12 +120,12 @@ def _prompt_hashes(chunks: pl.DataFrame, settings: GenerationSettings, llm: LLMS
     }
 
 
-def _rows(
+def _planned_rows(
     request: QuestionsRequest,
     reply: Reply[records.QuestionsReply | records.QuotedReply] | ModelError,
     model: str,
 ) -> list[QuestionRow]:
-    """Return a row for each planned question. The drafts of a reply are taken in their order."""
+    """Return a row for each planned question, in the order of drafts. Rows without a draft stay dropped."""
     reason = NOT_WRITTEN if request.language in LANGUAGES else LANGUAGE_NOT_HANDLED
     drafts = [] if isinstance(reply, ModelError) else _drafts(request, reply.value)
     rows = []
@@ -152,7 +151,7 @@ def _drafts(
         if len(request.passages) > 1 and request.types:
             return [draft for draft in drafts if draft.question_type in request.types]
         return [draft for draft in drafts if draft.question_type not in records.HOP_SCOPES]
-    sentences = quotable(request.passages)
+    sentences = quotable(request.passages)  # the reply has the number of the sentence that answers
     if not (reply.question.strip() and 1 <= reply.sentence <= len(sentences)):
         return []
     answer = sentences[reply.sentence - 1][1]
@@ -256,9 +255,9 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
     retrieved = retrieve(queries, [row["language"] for row in answerable])
     for row, passages in zip(answerable, retrieved, strict=True):
         targets = row["target_chunk_ids"]
-        first = [chunk_id for chunk_id, _ in passages[: _MEDIUM * len(targets)]]
-        is_easy = set(targets) == set(first[: len(targets)])
-        row["difficulty"] = "easy" if is_easy else "medium" if set(targets) <= set(first) else "hard"
+        best = [chunk_id for chunk_id, _ in passages[: _MEDIUM * len(targets)]]
+        is_easy = set(targets) == set(best[: len(targets)])
+        row["difficulty"] = "easy" if is_easy else "medium" if set(targets) <= set(best) else "hard"
         with_targets = _with_all_hops(passages, targets)
         row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
         row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null for a hop
@@ -286,7 +285,7 @@ def _with_all_hops(
     return [*remaining, *((target, None) for target in missing)]
 
 
-def _decide(rows: Iterable[QuestionRow], *, round_trip: bool) -> None:
+def _decide(rows: Iterable[QuestionRow], *, must_find_chunks: bool) -> None:
     """Keep or drop each question. An earlier question is decided again, as its duplicate may be gone.
 
     A question that does not find its own chunks would be answered from other chunks, or not at all.
@@ -298,7 +297,7 @@ def _decide(rows: Iterable[QuestionRow], *, round_trip: bool) -> None:
         text = fold(row["question"]).casefold()
         finds_its_chunks = set(row["target_chunk_ids"]) <= set(row["passage_ids"])
         reason, detail = _flaw(row["question"], row["language"])
-        if reason is None and round_trip and not finds_its_chunks:
+        if reason is None and must_find_chunks and not finds_its_chunks:
             reason = "round_trip_failed"
         elif reason is None and text in kept_texts:
             reason = "repeated_question"

@@ -83,8 +83,8 @@ def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
     marked = chunks.filter(pl.col("passed_over").is_not_null())
     letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()
     doubtful = chunks.filter(pl.col("doubts").is_not_null())
-    rest = _without_doubts(doubtful).select(letters).to_series()
-    in_doubt = doubtful.filter(rest <= (1 - _SHARE_IN_DOUBT) * letters)["chunk_id"]
+    letters_left = _without_doubts(doubtful).select(letters).to_series()
+    in_doubt = doubtful.filter(letters_left <= (1 - _SHARE_IN_DOUBT) * letters)["chunk_id"]
     return {**dict.fromkeys(in_doubt, IN_DOUBT), **dict(marked.select("chunk_id", "passed_over").iter_rows())}
 
 
@@ -119,8 +119,8 @@ def plan_requests(
         drawn = draw_chunks(planned, settings.max_chunks)
         plan = plan.filter(pl.col("chunk_id").is_in(drawn.implode()))
     passages = passages_by_id(chunks)
-    joined = ("chunk_id", "other_chunk_id", "bridge")
-    bridges = {tuple(ids): bridge for *ids, bridge in links.select(joined).iter_rows()}
+    columns = ("chunk_id", "other_chunk_id", "bridge")
+    bridges = {tuple(ids): bridge for *ids, bridge in links.select(columns).iter_rows()}
     groups = plan.group_by("chunk_id", "partner_id", maintain_order=True).agg("planned_type")
     requests = []
     for *ids, types in groups.iter_rows():
@@ -146,7 +146,7 @@ def question_request(
     *,
     bridge: str | None = None,
 ) -> QuestionsRequest:
-    """Return the request for questions about a chunk or two linked chunks, with answers if set.
+    """Return the request for questions about a chunk or two linked chunks, with answers if configured.
 
     `bridge` is the wording that both chunks share.
     """
@@ -177,7 +177,7 @@ def question_request(
         types=tuple(types),
         limit=len(types),
         batch=batch,
-        prompt_hash=base.hash,
+        prompt_hash=base.hash,  # the same for every chunk of a language
     )
 
 
@@ -286,7 +286,7 @@ def plan_questions(
         partners = (
             links.filter(pl.col("scope") == scope)
             .group_by("chunk_id", maintain_order=True)
-            .agg(pl.col("other_chunk_id").alias(scope))
+            .agg(pl.col("other_chunk_id").alias(scope))  # a list
         )
         chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
     slots = _ordered(chunks, settings.questions_per_chunk)
@@ -296,9 +296,9 @@ def plan_questions(
     types = deal_types(slots, settings.mix, counts)
     planned = slots.with_columns(pl.Series("planned_type", types, pl.String()))
     partner_id: pl.Expr = pl.lit(None, dtype=PLAN["partner_id"])
-    number = pl.int_range(pl.len()).over("chunk_id", "planned_type")  # of the question about its chunk
+    index_in_type = pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():
-        partner = pl.col(scope).list.get(number % pl.col(scope).list.len())
+        partner = pl.col(scope).list.get(index_in_type % pl.col(scope).list.len())
         partner_id = pl.when(pl.col("planned_type") == kind).then(partner).otherwise(partner_id)
     is_hop = pl.col("planned_type").is_in(list(HOP_SCOPES))
     planned = planned.with_columns(partner_id=partner_id)
@@ -306,8 +306,8 @@ def plan_questions(
 
 
 def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
-    """Return every slot with its chunk's text, first turns first, in the order of hashes."""
-    indices = pl.DataFrame({"place": range(per_chunk)}, schema={"place": pl.Int32()})
+    """Return every slot with its chunk: the first of each section, then the second, ordered by hashes."""
+    indices = pl.DataFrame({"place": range(per_chunk)}, schema={"place": pl.Int32()})  # index in the chunk
     slots = chunks.join(indices, how="cross")
     in_section = slots.sort("place", "chunk_id").with_columns(turn=pl.int_range(pl.len()).over(*SECTION))
     return in_section.sort("turn", "chunk_id", "place")
@@ -328,6 +328,7 @@ def deal_types(
     quotas = _quotas(
         np.array([weights[kind] for kind in types]), [taken.get(kind, 0) for kind in types], len(slots)
     )
+    # kinds are indexes of `types`; a chunk that suits no kind gets any
     scarce_first = [int(kind) for kind in np.argsort(is_offered.sum(axis=0), kind="stable")]
     dealt: list[QuestionType] = []
     used: dict[str, set[int]] = defaultdict(set)
@@ -335,9 +336,9 @@ def deal_types(
         fitting = [kind for kind in scarce_first if offered[kind]] or scarce_first
         # repeat a type in a chunk only if all other types are used up
         new = [kind for kind in fitting if kind not in used[chunk_id]]
-        missing = (kind for kind in (*new, *fitting) if quotas[kind] > 0)
+        below_quota = (kind for kind in (*new, *fitting) if quotas[kind] > 0)
         least_exceeded = max(new or fitting, key=lambda kind: quotas[kind] / weights[types[kind]])
-        kind = next(missing, least_exceeded)
+        kind = next(below_quota, least_exceeded)
         used[chunk_id].add(kind)
         quotas[kind] -= 1
         dealt.append(types[kind])
@@ -350,6 +351,6 @@ def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) 
     missing = np.maximum(weights / weights.sum() * total - np.array(taken), 0.0)
     exact = missing / missing.sum() * slots
     floors = np.floor(exact).astype(int)
-    rest = np.argsort(floors - exact, kind="stable")[: slots - floors.sum()]
+    rest = np.argsort(floors - exact, kind="stable")[: slots - floors.sum()]  # largest remainders first
     floors[rest] += 1
     return [int(quota) for quota in floors]

@@ -95,8 +95,8 @@ def make_round_trips(
         for pair in _with_quotes(passed, claims, claim_verdicts)
     ]
     for trip in trips:
-        is_proved_by_one = len(set(trip.pair["evidence_chunk_id"])) == 1
-        trip.columns["fewer_chunks_answer"] = True if trip.is_hop and is_proved_by_one else None
+        is_proved_by_one_chunk = len(set(trip.pair["evidence_chunk_id"])) == 1
+        trip.columns["fewer_chunks_answer"] = True if trip.is_hop and is_proved_by_one_chunk else None
         trip.columns["model"] = None if model is None else model.name
     if model is not None:
         to_ask = [trip for trip in trips if trip.is_hop or not only_hops]
@@ -105,6 +105,7 @@ def make_round_trips(
         _compare(to_ask, model, llm)
         for trip in to_ask:
             if trip.columns["status"] == "checked":
+                # an agreement decides; otherwise an unsure comparison leaves the column null
                 for name, agreements in trip.agreements.items():
                     unsure = None if None in agreements else False
                     trip.columns[name] = True if True in agreements else unsure

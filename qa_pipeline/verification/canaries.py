@@ -28,15 +28,13 @@ from qa_pipeline.verification.judging import ProvedPairRow
 EDITED, VERBATIM = "edited", "verbatim"
 OTHER_ANSWER, CUT, GOOD = "other_answer", "cut", "good"
 ALONE, JOINED = "alone", "joined"
-"""Mechanisms: a sentence by itself, or joined to another sentence of its chunk. Only a model can decide the
-second kind."""
+"""Mechanisms: a sentence by itself, or joined to another of its chunk, which only a model can decide."""
 PER_KIND = 40
 """Maximum number of canaries of each kind that the local steps verify."""
 MODEL_CHUNKS, WRONG_OF_CHUNK = 4, 3
 """Chunks whose joined sentences a model verifies (a call for each chunk), and false sentences per chunk."""
 JUDGED_PAIRS, JUDGED_GOOD = 8, 2
-"""Pairs that a judge reads, and the number of good pairs among them. Good pairs need few extra calls, since
-the batch asks about them anyway."""
+"""Pairs that a judge reads, and the number of good pairs among them, which the batch asks about anyway."""
 _MOST_ANSWERED = 1 / 3
 """Largest share of a question's content words in another answer. Above it the answer may be right."""
 _SEED = 0
@@ -85,17 +83,17 @@ class _Sentence:
     text: str
     order: int
 
-    def put(self, kind: str, mechanism: str = ALONE, claim: str = "") -> Canary:
+    def as_canary(self, kind: str, mechanism: str = ALONE, claim: str = "") -> Canary:
         """Return a canary that states the sentence, or a claim made from it."""
         passage = self.passage
         return Canary(kind, mechanism, passage.language, passage.chunk_id, self.text, claim or self.text)
 
-    def changed(self) -> Iterator[Canary]:
+    def falsified(self) -> Iterator[Canary]:
         """Yield a canary for each way to falsify the sentence."""
         passage = self.passage
         full_text = "\n\n".join((passage.title, *passage.section_path, passage.text))
         for false in falsehoods(self.text, full_text, passage.language):
-            yield self.put(EDITED, false.kind, false.text)
+            yield self.as_canary(EDITED, false.kind, false.text)
 
 
 def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary]:
@@ -104,8 +102,8 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary
     The result does not depend on the order of the chunks.
     """
     sentences = _sentences(chunks)
-    edited = chain.from_iterable(sentence.changed() for sentence in sentences)
-    verbatim = [sentence.put(VERBATIM) for sentence in sentences[:per_kind]]
+    edited = chain.from_iterable(sentence.falsified() for sentence in sentences)
+    verbatim = [sentence.as_canary(VERBATIM) for sentence in sentences[:per_kind]]
     return [*_first(edited, per_kind), *verbatim]
 
 
@@ -135,8 +133,8 @@ def draw_for_model(chunks: pl.DataFrame) -> list[Canary]:
     suited = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
     drawn: list[Canary] = []
     for first, *others in islice(suited, MODEL_CHUNKS):
-        changed = chain.from_iterable(other.changed() for other in others)
-        for canary in (others[0].put(VERBATIM), *islice(changed, WRONG_OF_CHUNK)):
+        changed = chain.from_iterable(other.falsified() for other in others)
+        for canary in (others[0].as_canary(VERBATIM), *islice(changed, WRONG_OF_CHUNK)):
             mechanism = JOINED if canary.mechanism == ALONE else f"{canary.mechanism}, {JOINED}"
             claim = f"{first.text.removesuffix('.')}; {canary.claim}"
             drawn.append(replace(canary, mechanism=mechanism, claim=claim))
@@ -204,7 +202,7 @@ def verified_rows(
     """
     decided = (
         claim_verdicts.join(claims.select("claim_id", "position"), on="claim_id")
-        .sort(pl.col("verdict").cast(pl.Enum(list(_VERDICTS))), "position")
+        .sort(pl.col("verdict").cast(pl.Enum(list(_VERDICTS))), "position")  # worst first
         .unique("pair_id", keep="first", maintain_order=True)
         .with_columns(pl.col("verdict").replace_strict(_VERDICTS, return_dtype=pl.String()))
         .select("verdict", "decided_by", "reason", "detail", "thresholds_id", canary_id="pair_id")
@@ -245,6 +243,7 @@ def draw_judge_pairs(
     suited = [pair for pair in pairs if _is_suited(pair, passages)]
     ordered = sorted(suited, key=lambda pair: (draw_number(_SEED, pair["pair_id"]), pair["pair_id"]))
     sentences = _sentences(chunks)
+    # a sentence for each pair in turn; `_first` skips the None that fills shorter columns
     others = chain.from_iterable(zip_longest(*(_other_answers(pair, sentences) for pair in ordered[:most])))
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
@@ -315,11 +314,11 @@ def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("asks", "expected"
         the grouping columns, canaries, rejected, accepted, rejected_share with its 95 % Wilson interval
         (rejected_low, rejected_high), and accepted_share likewise.
     """
-    words, total = ("rejected", "accepted"), pl.col("canaries")
-    counts = {word: (pl.col("verdict") == word).sum().cast(pl.Int64) for word in words}
+    verdicts, total = ("rejected", "accepted"), pl.col("canaries")
+    counts = {name: (pl.col("verdict") == name).sum().cast(pl.Int64) for name in verdicts}
     replied = canaries.filter(pl.col("verdict") != "failed").group_by(by, maintain_order=True)
     shares: dict[str, pl.Expr] = {}
-    for word in words:
-        low, high = wilson_interval(pl.col(word), total)
-        shares |= {f"{word}_share": pl.col(word) / total, f"{word}_low": low, f"{word}_high": high}
+    for name in verdicts:
+        low, high = wilson_interval(pl.col(name), total)
+        shares |= {f"{name}_share": pl.col(name) / total, f"{name}_low": low, f"{name}_high": high}
     return replied.agg(canaries=pl.len().cast(pl.Int64), **counts).with_columns(**shares)

@@ -58,13 +58,12 @@ def cite_claims(
     )
     cited = []
     for claim in claims:
-        counted = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
-        is_marked = bool(counted)
-        marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in counted))
-        chunk_ids = tuple(marked_ids) if is_marked else pair_ids
-        checks = []
+        marked = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
+        marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in marked))
+        chunk_ids = tuple(marked_ids) if marked else pair_ids
+        counted, checks = list(marked), []  # resolutions and quotes that decide the status of the claim
         for quote, resolution in zip(quotes, resolutions, strict=True):
-            if quote is not None or not is_marked:
+            if quote is not None or not marked:
                 counted.append(resolution)
             if quote is not None:
                 checks.append(_check(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts))

@@ -133,7 +133,7 @@ def _compare(answered: Answered, index: SourceIndex, *, to_the_question: bool) -
     """Yield the columns of each claim of an answer: its proof or denial, evidence and citations."""
     row, language = answered.row, answered.row["language"]
     question = read(row["question"], language)
-    context = Context(question, read(row["answer"], language), to_the_question)
+    context = Context(question, read(row["answer"], language), must_answer=to_the_question)
     other_language = in_other_language(row["answer"], language)
     for position, (claim, citations) in enumerate(zip(answered.claims, answered.cited, strict=True)):
         stated = read(claim.stated, language)
@@ -144,7 +144,7 @@ def _compare(answered: Answered, index: SourceIndex, *, to_the_question: bool) -
         stems = stated.stem_set | question.stem_set
         cited_units = sorted(
             chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids),
-            key=lambda unit: (-len(stems & unit.reading.stem_set), len(unit.text)),
+            key=lambda unit: (-len(stems & unit.reading.stem_set), len(unit.text)),  # most shared first
         )
         # without proof or denial, the evidence is the unit that shares most words with the claim
         unit = proof.unit or max(
@@ -183,8 +183,7 @@ def _add_cosines(
     document_chunks = []  # of each claim, all chunks of the documents that it cites
     for claim in compared:
         document_ids = dict.fromkeys(index.sources[chunk_id].document_id for chunk_id in claim.chunk_ids)
-        chunk_ids = (index.chunks_by_document[document_id] for document_id in document_ids)
-        document_chunks.append([*chain.from_iterable(chunk_ids)])
+        document_chunks.append([*chain.from_iterable(index.chunks_by_document[i] for i in document_ids)])
     vectors.load(chain.from_iterable(document_chunks))
     texts = TextVectors((claim.embedded for claim in compared), embedder)
     for claim, all_chunks in zip(compared, document_chunks, strict=True):
@@ -199,7 +198,7 @@ def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: S
     source = index.sources[unit.chunk_id]
     headings = read("\n".join(source.headings), source.language)
     denied = [] if proof.denial is None else [f"{proof.denial.reason}: {proof.denial.words}"]
-    evidence = source.placed(unit.start, unit.end)
+    evidence = source.evidence(unit.start, unit.end)
     return {
         "token_recall": recall(stated.stem_set, unit.reading.stem_set | headings.stem_set),
         "proved_by": "quotation" if proof.is_proved else None,
@@ -214,7 +213,7 @@ def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: S
 _MOST_PASSAGES = 8
 """Maximum passages read for a claim: its evidence, then by shared words. Time grows with each passage."""
 _WINDOW_TOKENS, _OVERLAP = 320, 64
-"""Maximum tokens of a passage in one input, and the overlap of two windows in tokens."""
+"""Maximum tokens of a passage in one input, and the overlap of two windows, at most a quarter."""
 _LEAST_ROOM = 0.5
 """Minimum share of an input that a claim must leave to the passage."""
 _SCORED_TOGETHER = 256
@@ -236,15 +235,15 @@ def score_claims(
     results: list[KnownScores] = []
     for start in range(0, len(requests), _SCORED_TOGETHER):
         group = requests[start : start + _SCORED_TOGETHER]
-        windows = [_inputs(claim, passages, model) for claim, passages in group]
-        scores = iter(model.probabilities([pair for pairs in windows for pair in pairs]))
-        results += [_largest([next(scores) for _ in pairs]) for pairs in windows]
+        inputs = [_inputs(claim, passages, model) for claim, passages in group]
+        scores = iter(model.probabilities([*chain.from_iterable(inputs)]))
+        results += [_largest([next(scores) for _ in inputs_of_claim]) for inputs_of_claim in inputs]
         notify(len(results), len(requests))
     return results
 
 
 def _inputs(claim: str, passages: Sequence[str], model: EntailmentModel) -> list[tuple[str, str]]:
-    """Return each window of the passages with the claim, unless the claim leaves too little room."""
+    """Return (window, claim) for each window of the passages, unless the claim leaves too little room."""
     room = model.room_beside(claim)
     if room < _LEAST_ROOM * model.most_tokens or not claim.strip():
         return []
@@ -282,8 +281,8 @@ def fill_entailment(
         pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
     )
     # a fragment is only a statement together with its question
-    fragment = pl.concat_str(pl.col("question").fill_null(""), "text", separator=" ").str.strip_chars()
-    claim_text = pl.when("fragment").then(fragment).otherwise("text")
+    completed = pl.concat_str(pl.col("question").fill_null(""), "text", separator=" ").str.strip_chars()
+    claim_text = pl.when("fragment").then(completed).otherwise("text")
     columns = (claim_text.alias("claim"), "evidence_chunk_id", "candidate_chunk_ids")
     requests = []
     for claim, evidence, candidates in with_question.select(columns).iter_rows():

@@ -68,6 +68,7 @@ def _first_of(rules: Sequence[Rule], otherwise: pl.Expr) -> pl.Expr:
 
 
 def _citation_rules() -> list[Rule]:
+    """Return the rules about citations: a condition, then verdict, deciding step, reason and detail."""
     status, reason = pl.col("citation_status"), pl.col("citation_reason")
     unresolved = status == "unresolved"
     return [
@@ -80,7 +81,7 @@ def _citation_rules() -> list[Rule]:
 
 
 def _cascade_rules(thresholds: Thresholds, detail: pl.Expr) -> list[Rule]:
-    """Return the rules of the cascade."""
+    """Return the rules in order: citations, evidence, quotation, entailment. `detail` lists the doubts."""
     missing, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
     searched = pl.col("citation_status") == FOUND_BY_SEARCH
     reason = denied.list.first().str.extract(r"^(\w+): ")
@@ -115,10 +116,8 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
 SideName = Literal["accept", "reject", "contradict"]
 
 CONTRADICTION_GUARD = 0.5
-"""Contradiction score from which entailment neither accepts nor rejects, because the passage rather denies
-the claim.
-
-Every contradiction threshold is at or above it, so that each threshold can be fitted separately."""
+"""Contradiction score from which entailment neither accepts nor rejects. No contradiction threshold is below
+it, so that each threshold can be fitted separately."""
 
 
 def side_scores() -> dict[SideName, pl.Expr]:
@@ -136,20 +135,20 @@ def side_scores() -> dict[SideName, pl.Expr]:
 def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
     """Return the rules of the fitted thresholds. They apply only to scores of their own model."""
     scores, band = side_scores(), thresholds.band
-    words = pl.format("entailment {}", pl.col("entailment").round(3))
-    against = pl.format("contradiction {}", pl.col("contradiction").round(3))
+    detail = pl.format("entailment {}", pl.col("entailment").round(3))
+    contradiction_detail = pl.format("contradiction {}", pl.col("contradiction").round(3))
     accept, reject, contradict = (
         pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict)
     )
-    ours = _of_model(thresholds)
+    fits = _of_model(thresholds)
     # a comparison with a missing threshold is null, so its rule never applies
     return [
         (
-            (scores["contradict"] >= contradict) & ours,
-            _outcome("contradicted", "entailment", "entailment_contradiction", against),
+            (scores["contradict"] >= contradict) & fits,
+            _outcome("contradicted", "entailment", "entailment_contradiction", contradiction_detail),
         ),
-        ((scores["accept"] >= accept) & ours, _outcome("supported", "entailment", None, words)),
-        ((scores["reject"] <= reject) & ours, _outcome("unsupported", "entailment", "not_entailed", words)),
+        ((scores["accept"] >= accept) & fits, _outcome("supported", "entailment", None, detail)),
+        ((scores["reject"] <= reject) & fits, _outcome("unsupported", "entailment", "not_entailed", detail)),
     ]
 
 

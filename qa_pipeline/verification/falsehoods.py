@@ -75,11 +75,13 @@ def _changeable_parts(sentence: str, language: str) -> Iterator[tuple[str, tuple
                 yield kind, (start, end), _other_digits(match[1])
     vocabulary, words = lexicon(language), tokenize(sentence, language)
     denied = [word for word in words if word.negative]
-    verbs = [word.end for word in words[1:] if word.folded in vocabulary.finite_verbs]
-    if len(denied) == 1 and denied[0].folded == vocabulary.not_word and denied[0].start:
+    # a verb that opens the sentence asks a question
+    verb_ends = [word.end for word in words[1:] if word.folded in vocabulary.finite_verbs]
+    # remove the only "not" and the space before it, or insert a "not" after the first verb
+    if len(denied) == 1 and denied[0].folded == vocabulary.not_word and denied[0].start > 0:
         yield "negation", (denied[0].start - 1, denied[0].end), [""]
-    if not denied and verbs and sentence[verbs[0] : verbs[0] + 1] == " ":
-        yield "negation", (verbs[0], verbs[0]), [f" {vocabulary.not_word}"]
+    if not denied and verb_ends and sentence[verb_ends[0] : verb_ends[0] + 1] == " ":
+        yield "negation", (verb_ends[0], verb_ends[0]), [f" {vocabulary.not_word}"]
 
 
 def _other_digits(text: str) -> list[str]:
@@ -112,6 +114,7 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
     }
     texts = [text for passage in passages for text in (passage.title, *passage.section_path, passage.text)]
     all_text, all_claims, seed = "\n\n".join(texts), "\n".join(claims).casefold(), draw_number(*claims)
+    # sentences with a full stop first, in pseudo-random order
     ordered = sorted(sentences, key=lambda line: (not line.endswith("."), draw_number(seed, line)))
     for sentence in ordered:
         for false in falsehoods(sentence, all_text, sentences[sentence], seed):

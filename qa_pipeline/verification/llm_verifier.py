@@ -143,7 +143,7 @@ def _contains_injections(rows: Sequence[PairClaimRow], sources: Mapping[str, Sou
     return hold_injections(_passages(rows, sources)) or any(map(is_injection, texts))
 
 
-def _placed(quote: str, passages: Sequence[Passage], sources: Mapping[str, Source]) -> dict[str, Any]:
+def _located(quote: str, passages: Sequence[Passage], sources: Mapping[str, Source]) -> dict[str, Any]:
     """Return a quote with its position in the document, or alone if the position is unknown."""
     match = deciding.find_quote(quote, passages)
     if match is None:
@@ -152,7 +152,7 @@ def _placed(quote: str, passages: Sequence[Passage], sources: Mapping[str, Sourc
     source = sources[passage.chunk_id]
     if passage.text != source.passage.text:  # an injection was cut out of it
         return {"quote": quote}
-    return source.placed(span.start, span.end)
+    return source.evidence(span.start, span.end)
 
 
 def _call(
@@ -246,7 +246,7 @@ def _verdicts(
             "decision": claim_reply.decision,
             "reason": reason,
             "detail": detail,
-            "quotes": [_placed(quote, call.request.passages, sources) for quote in claim_reply.quotes],
+            "quotes": [_located(quote, call.request.passages, sources) for quote in claim_reply.quotes],
             "model": reply.model,
         }
 

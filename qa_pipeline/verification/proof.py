@@ -17,10 +17,10 @@ from qa_pipeline.text.words import reads_otherwise
 from qa_pipeline.verification.quotation import (
     Context,
     Denial,
+    adds_scope_word,
     is_polar,
     one_slot_denial,
-    only_scope,
-    unbound,
+    question_mismatches,
     without_polar_word,
 )
 from qa_pipeline.verification.sources import SourceIndex, Unit
@@ -62,7 +62,7 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
         before=_cut(text, spans[first - 1]) if has_before else "",
         after=_cut(text, spans[last + 1]) if has_after else "",
         lead_ins=tuple(_lead_ins(text, spans, first)),
-        is_item=_depth(text, spans[first]) is not None,
+        is_item=_indentation(text, spans[first]) is not None,
         opens_paragraph=first == 0 or "\n\n" in text[spans[first - 1][1] : spans[first][0]],
     )
 
@@ -90,7 +90,7 @@ def _pronoun(unit: Reading, around: Surroundings, context: Context) -> Iterator[
     vocabulary = lexicon(unit.language).proof
     if not unit.opens_with(vocabulary.pronouns) or unit.opens_with(vocabulary.impersonal):
         return
-    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
+    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1  # "this option"
     if has_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
         return
     before = read(around.before, unit.language).folded
@@ -100,14 +100,14 @@ def _pronoun(unit: Reading, around: Surroundings, context: Context) -> Iterator[
 
 
 def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
-    """Yield a reason if the sentence before reports, supposes or announces the unit."""
+    """Yield a reason if the sentence before reports, supposes or announces the unit, or it is in quotes."""
     words = lexicon(unit.language).proof
     before = read(around.before, unit.language)
     if around.before.endswith(":") and not around.opens_paragraph:
         yield "stands behind a colon"
     if before.contains_any(words.reporting) or before.opens_with(words.supposing):
         yield f'stands behind "{around.before[:80]}"'
-    if unit.folded.count('"') % 2:
+    if unit.folded.count('"') % 2:  # the quotation begins or ends in another sentence
         yield "is part of a quotation"
 
 
@@ -153,7 +153,7 @@ def _lead_in(unit: Reading, around: Surroundings, context: Context) -> Iterator[
         if is_sentence and not lead_in.contains_any(meaningful):
             continue
         unsaid = [stem for stem in lead_in.stems if stem not in mentioned]
-        if unsaid or only_scope(lead_in, tokens) or (lead_in.negations and not negated):
+        if unsaid or adds_scope_word(lead_in, tokens) or (lead_in.negations and not negated):
             yield f'is an item of "{text[:80]}"'
 
 
@@ -171,27 +171,27 @@ def _cut(text: str, span: tuple[int, int]) -> str:
 
 def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterator[str]:
     """Yield the lead-ins of the list or table around a sentence, nearest first."""
-    depth = _depth(text, spans[index])
+    indent = _indentation(text, spans[index])
     is_row = " | " in text[slice(*spans[index])]
-    if depth is None and not is_row:
+    if indent is None and not is_row:
         return
     for span in reversed(spans[max(index - _FARTHEST_ITEM + 1, 0) : index]):
         if _HEADING.match(text, *span):
             return
         if is_row and " | " in text[slice(*span)]:
             continue
-        depth_above = _depth(text, span)
-        if depth_above is None:  # the text before the list, which introduces it unless it ends in a full stop
+        indent_above = _indentation(text, span)
+        if indent_above is None:  # the text before the list, which introduces it unless it ends in a "."
             last_character = text[span[1] - 1]
             if is_row or last_character == ":" or last_character.isalnum():
                 yield _cut(text, span)
             return
-        if depth is not None and depth_above < depth:  # an item of an outer list
-            depth = depth_above
+        if indent is not None and indent_above < indent:  # an item of an outer list
+            indent = indent_above
             yield _cut(text, span)
 
 
-def _depth(text: str, span: tuple[int, int]) -> int | None:
+def _indentation(text: str, span: tuple[int, int]) -> int | None:
     """Return the indentation of the list item around a sentence, if any."""
     line = text.rfind("\n", 0, span[0]) + 1
     item = _ITEM.match(text, line)
@@ -239,8 +239,8 @@ def prove(
             return Proof(doubts=("yes and no are for a model",))
     doubted: list[Proof] = []
     for unit in index.equal_to(reading, chunk_ids)[:_MOST_TRIED]:
-        is_bound = context.is_bound or is_fragment
-        proof = Proof(unit, tuple(_doubts(unit, context, index, is_bound=is_bound)))
+        must_answer = context.must_answer or is_fragment
+        proof = Proof(unit, tuple(_doubts(unit, context, index, must_answer=must_answer)))
         if proof.is_proved:
             return proof
         doubted.append(proof)
@@ -250,17 +250,17 @@ def prove(
     return _denied(reading, index, chunk_ids) or not_verbatim
 
 
-def _doubts(unit: Unit, context: Context, index: SourceIndex, *, is_bound: bool) -> Iterator[str]:
-    """Yield reasons why a unit may not answer the question, or may be retracted by its context."""
+def _doubts(unit: Unit, context: Context, index: SourceIndex, *, must_answer: bool) -> Iterator[str]:
+    """Yield reasons why a unit may not answer the question, if it must, or may be retracted nearby."""
     source, language = index.sources[unit.chunk_id], unit.reading.language
-    at = source.start + unit.start
-    around = surroundings(source.document_text, language, at, at + len(unit.text))
-    term = _LABEL.match(source.document_text, source.document_text.rfind("\n", 0, at) + 1, at)
+    text, start = source.document_text, source.start + unit.start
+    around = surroundings(text, language, start, start + len(unit.text))
+    term = _LABEL.match(text, text.rfind("\n", 0, start) + 1, start)  # "Range" in "- Range: 40 km"
     introduction = "\n".join([*([term[1]] if term else []), *around.lead_ins])
     headings = read("\n".join(source.headings), language)
     context = replace(context, headings=headings, introduction=read(introduction, language))
-    if is_bound:
-        yield from unbound(unit.reading, context)
+    if must_answer:
+        yield from question_mismatches(unit.reading, context)
     yield from takes_back(unit.reading, around, source.headings, context, source.status)
     if doubt := source.doubt(unit.start, unit.end):
         yield f"the reader is not sure of its text: {doubt}"

@@ -15,13 +15,13 @@ _NOTHING = Reading("", "en")
 class Context:
     """The question and the complete answer of a claim, and texts of its source that may mention the topic.
 
-    If `is_bound` is False, the source need not answer the question. `introduction` is the term that begins
-    the line of the unit, and the lead-ins of its lists.
+    If `must_answer` is False, the source need not answer the question. `introduction` is the term that
+    begins the line of the unit, and the lead-ins of its lists.
     """
 
     question: Reading
     answer: Reading
-    is_bound: bool = True
+    must_answer: bool = True
     headings: Reading = _NOTHING
     introduction: Reading = _NOTHING
 
@@ -62,7 +62,7 @@ def question_words(question: Reading) -> list[Token]:
     return topics
 
 
-def unbound(unit: Reading, context: Context) -> Iterator[str]:
+def question_mismatches(unit: Reading, context: Context) -> Iterator[str]:
     """Yield the reasons why a unit may not answer the question."""
     question = context.question
     words = question_words(question)
@@ -90,6 +90,7 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
     # the answer to "Who …" depends on the order: "Ann paid Bob" and "Bob paid Ann"
     asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
     most_moved = 0 if asks_who else 1
+    # the words are in order if all of them ascend, or all but the word that may have moved
     orders = combinations(positions, max(len(positions) - most_moved, 0))
     if not any(all(first < second for first, second in pairwise(order)) for order in orders):
         yield "the words of the question are in another order here"
@@ -115,7 +116,7 @@ def _prepositions(text: Reading, stem: str) -> Set[str]:
     return prepositions
 
 
-def only_scope(unit: Reading, stated: Set[str]) -> bool:
+def adds_scope_word(unit: Reading, stated: Set[str]) -> bool:
     """Return True if a unit has a word of scope (such as "only") that the `stated` tokens lack."""
     line = f" {' '.join(unit.lower_tokens)} "
     return any(f" {phrase} " in line for phrase in lexicon(unit.language).proof.scope - stated)

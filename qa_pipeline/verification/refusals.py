@@ -44,7 +44,7 @@ def judge_refusals(
     batch = _Batch(chunks, embedder, embeddings)
     questions = refused.select("pair_id", "batch", "question", "language").iter_rows()
     rows = (
-        {"pair_id": pair_id, "batch": name, **batch.weigh(read(question, language))}
+        {"pair_id": pair_id, "batch": name, **batch.score(read(question, language))}
         for pair_id, name, question, language in questions
     )
     return REFUSALS.frame(list(rows))
@@ -69,7 +69,7 @@ class _Batch:
         self._vectors = ChunkVectors(embeddings, self._index.texts, embedder)
         self._vectors.load(sources)
 
-    def weigh(self, question: Reading) -> dict[str, Any]:
+    def score(self, question: Reading) -> dict[str, Any]:
         """Return the scores of the best chunk and sentence for a question, and the outcome.
 
         `token_recall` is null unless nearly all chunks are in the language of the question.
@@ -105,12 +105,12 @@ class _Batch:
 
 def _outcome(scores: dict[str, Any], question_words: int) -> str:
     """Return the outcome of a refusal. A missing score leaves it unproved."""
-    words, similarity = scores["token_recall"], scores["similarity"]
+    word_share, similarity = scores["token_recall"], scores["similarity"]
     if similarity is None or scores["sentence_similarity"] is None:
         return "unproved_refusal"
-    far = max(similarity, scores["sentence_similarity"]) < _FAR
-    alien = question_words >= _QUESTION_WORDS and words is not None and words < _ALIEN
-    if alien or (far and words is not None and words < _FEW):
+    is_far = max(similarity, scores["sentence_similarity"]) < _FAR
+    is_alien = question_words >= _QUESTION_WORDS and word_share is not None and word_share < _ALIEN
+    if is_alien or (is_far and word_share is not None and word_share < _FEW):
         return "correct_refusal"
     if scores["sentence_similarity"] >= _NEAR and scores["sentence_recall"] >= _NEARLY_ALL:
         return "refused_answerable"

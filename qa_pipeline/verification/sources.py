@@ -77,7 +77,7 @@ class Source:
     content_sha256: str = ""
     pages: tuple[PageStruct, ...] = ()
 
-    def placed(self, start: int, end: int) -> dict[str, Any]:
+    def evidence(self, start: int, end: int) -> dict[str, Any]:
         """Return the columns of evidence for a span of the chunk."""
         first, last = self.start + start, self.start + end
         pages = (page["number"] for page in self.pages if page["start"] <= first < page["end"])
@@ -93,7 +93,7 @@ class Source:
 
     @property
     def passage(self) -> Passage:
-        """Return the chunk with its injections, as a model may read it."""
+        """Return the chunk as a passage for a model, from which injections are still to be cut."""
         title, *section_path = self.headings or ("",)
         text = self.document_text[self.start : self.start + len(self.text)]
         return Passage(self.chunk_id, title, tuple(section_path), text, self.language, self.document_id)
@@ -137,6 +137,7 @@ class SourceIndex:
         if chunk_id not in self._units:
             source = self.sources[chunk_id]
             text, start = source.document_text, source.start
+            # an injection is blank in `source.text`, so its unit differs from the document
             self._units[chunk_id] = tuple(
                 unit
                 for unit in units_of(chunk_id, source.text, source.language)

@@ -97,11 +97,11 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
     ]
 
 
-def _trimmed(words: str, start: int, end: int) -> tuple[int, int]:
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the span without list labels, heading signs and surrounding blanks."""
-    label = _LABEL.match(words, start, end)
+    label = _LABEL.match(text, start, end)
     start = label.end() if label else start
-    part = words[start:end]
+    part = text[start:end]
     return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
 
 
@@ -127,8 +127,7 @@ _MOST_CHARACTERS = 12_000
 _SHORTEST_JOINED = 8
 """Minimum words of a sentence that may contain two statements."""
 _LONGEST_WORDING, _ADDED_WORDS = 3, 8
-"""Maximum words of a statement: a multiple of its sentence, and words more. It allows names for pronouns,
-but not an essay."""
+"""Maximum words of a statement: this multiple of its sentence, and words for the names behind pronouns."""
 
 
 def split_answers(
@@ -158,7 +157,8 @@ def split_answers(
     for answer in typed_rows(answered, AnswerRow):
         claims = split_claims(answer["answer"], answer["language"])
         cited = [passages[i].text for i in answer["used_chunk_ids"] if i in passages]
-        if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, answer["language"])):
+        needs_model = settings.split_claims != "auto" or _worth_splitting(claims, cited, answer["language"])
+        if not claims or not needs_model:
             continue
         if sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS:
             claims_by_pair[answer["pair_id"]] = _unsplit(claims, "too_long_to_split")
@@ -182,13 +182,14 @@ def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
     return [replace(claim, split_reason=claim.split_reason or reason) for claim in claims]
 
 
-def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
+def _worth_splitting(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
     """Return True if a sentence may contain several statements and is not verbatim in a cited text."""
     spans = ((text, span) for text in cited for span in sentence_spans(text, language))
     stated = {read(text[slice(*span)], language).folded for text, span in spans}
     words = lexicon(language).proof
     for claim in claims:
         reading = read(claim.text, language)
+        # a joiner in the first or last two words, such as "But", joins no clauses
         joined = _JOINT.search(claim.text) or not words.clause_joiners.isdisjoint(reading.lower_tokens[2:-2])
         is_compound = joined and len(reading.words) >= _SHORTEST_JOINED
         if (is_compound or reading.opens_with(words.pronouns)) and reading.folded not in stated:
@@ -252,7 +253,7 @@ def _statements(
 ) -> list[Claim]:
     """Return the statements proposed for a sentence as claims, in order.
 
-    Together they cover its content words.
+    Together they cover its content words and negations.
 
     Raises:
         _RefusedError: a statement, or all of them together, cannot be accepted.
@@ -261,13 +262,13 @@ def _statements(
         raise _RefusedError("not_split")
     reading = read(sentence, written_before.language)
     uncovered = {word.start for word in reading.words if word.content or word.negative}
-    claims: dict[Claim, None] = {}
+    claims: dict[Claim, None] = {}  # an ordered set: equal statements count once
     for statement in proposed:
         start = sentence.find(statement.quote.strip())
         if start < 0 or not is_claim(statement.quote):
             raise _RefusedError("quote_not_found")
         end = start + len(statement.quote.strip())
-        if not sentence[end:].strip(" .!?"):
+        if not sentence[end:].strip(" .!?"):  # the last statement includes the full stop
             end = len(sentence.rstrip())
         worded = read(" ".join(statement.claim.split()), written_before.language)
         _check(worded, read(sentence[start:end], written_before.language), reading, written_before)

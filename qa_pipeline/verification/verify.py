@@ -151,8 +151,8 @@ def _passages(statement: Statement) -> list[Passage]:
     ids, language = iter(statement.chunk_ids), statement.language
     headings = statement.headings or ((),) * len(statement.passages)
     return [
-        Passage(next(ids), next(iter(above), ""), above[1:], text, language)
-        for text, above in zip(statement.passages, headings, strict=True)
+        Passage(next(ids), next(iter(path), ""), path[1:], text, language)  # title first, then sections
+        for text, path in zip(statement.passages, headings, strict=True)
         if text.strip()
     ]
 
