@@ -63,7 +63,7 @@ def _show_samples(summary: Report, layout: Layout, title: str, verdicts: Sequenc
     batches = [batch for batch, count in counts.items() if count]
     if not batches:
         return
-    pairs = draw_pairs(layout, batches[:SAMPLES], SAMPLES, verdicts)
+    pairs = draw_pairs(layout, batches[:SAMPLES], SAMPLES, verdicts)  # few batches: few tables to read
     print_line(f"{title}, {len(pairs)} of {sum(counts.values())}\n", "bold cyan")
     for pair in pairs:
         _show_pair(pair)

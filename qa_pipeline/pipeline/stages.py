@@ -87,7 +87,7 @@ def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame
 
 
 def ask_questions(run: StageRun, chunks: pl.DataFrame, embeddings: pl.DataFrame) -> pl.DataFrame:
-    """Write questions about the chunks; empty without a generator, or if a file of pairs is checked."""
+    """Write questions about the chunks; empty without a generator, or if the run only checks given pairs."""
     resources, settings = run.resources, run.settings
     if resources.generator is None or resources.pairs_file is not None:
         return tables.QUESTIONS.empty()
@@ -137,7 +137,7 @@ def answer_questions(
             previous=run.previous(tables.PAIRS),
             notify=run.notify,
         )
-        pairs.insert(0, answer_quality.mark_flawed(drafted, chunks))
+        pairs.insert(0, answer_quality.mark_flawed(drafted, chunks))  # before the imported pairs
     return pair_import.with_edited_pairs(pl.concat(pairs), decisions, documents, chunks, run.batch)
 
 
@@ -281,6 +281,7 @@ def check_reviewers(
     if not run.settings.canaries.enabled:
         return tables.CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
+    # canaries with the model that verifies them; without a model, the local steps decide
     drawn: list[tuple[list[canaries.Canary], LanguageModel | None]] = [(canaries.draw_canaries(chunks), None)]
     decided_by_model = frames["claim_verdicts"]["llm_decision"].is_in(["accept", "reject"]).any()
     if verifier is not None and decided_by_model:  # otherwise no verdict depends on it
