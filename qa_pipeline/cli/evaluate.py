@@ -175,7 +175,8 @@ def compare(
     from qa_pipeline.evaluation import comparison, report_folder, summaries
 
     reports = report_folder.read_report(baseline), report_folder.read_report(current)
-    document = (comparison.compare_unpaired if unpaired else comparison.compare_paired)(*reports)
+    compare_reports = comparison.compare_unpaired if unpaired else comparison.compare_paired
+    document = compare_reports(*reports)
     if decide is not None:
         if decide not in document["metrics"]:
             raise errors.InputError(

@@ -69,6 +69,7 @@ def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]], seen: int | Non
     """
 
     def with_rows(content: bytes) -> bytes:
+        """Return the content of the file with the new decisions appended."""
         recorded = _parsed(path, content)
         recorded_ids = set(recorded["decision_id"])  # another process may have recorded the same file
         new = [row for row in rows if row["decision_id"] not in recorded_ids]
@@ -154,12 +155,14 @@ def overrule_claims(
     If a pair is accepted, all its claims with evidence become supported. If it is rejected, its claims keep
     their verdicts, because the reason may be another. A claim without evidence is never accepted.
     """
-    people = applied(decisions, pairs, claims)
+    current = applied(decisions, pairs, claims)
     is_about_claim, is_accepted = pl.col("claim_id").is_not_null(), pl.col("decision") == "accepted"
     # select first: filtering the whole claims table would copy it
     proved = claims.select("claim_id", "pair_id", "evidence_quote").drop_nulls("evidence_quote")
-    claim_decisions = people.filter(is_about_claim).join(claims.select("claim_id"), on="claim_id", how="semi")
-    accepted_pairs = people.filter(~is_about_claim, is_accepted).drop("claim_id")
+    claim_decisions = current.filter(is_about_claim).join(
+        claims.select("claim_id"), on="claim_id", how="semi"
+    )
+    accepted_pairs = current.filter(~is_about_claim, is_accepted).drop("claim_id")
     pair_decisions = accepted_pairs.join(proved, on="pair_id")  # a row for each claim
     last_decisions = (
         pl.concat([claim_decisions, pair_decisions.select(claim_decisions.columns)])
@@ -169,7 +172,7 @@ def overrule_claims(
         .select("claim_id", "decision", "explanation")
     )
     is_decided = pl.col("decision").is_not_null()
-    new: dict[str, pl.Expr] = {
+    new_values: dict[str, pl.Expr] = {
         "verdict": pl.when(is_accepted).then(pl.lit("supported")).otherwise(pl.lit("unsupported")),
         "decided_by": pl.lit(PERSON),
         "reason": pl.when(~is_accepted).then(pl.lit("person_rejected")),
@@ -178,6 +181,6 @@ def overrule_claims(
     joined = claim_verdicts.join(last_decisions, on="claim_id", how="left", maintain_order="left")
     return CLAIM_VERDICTS.conform(
         joined.with_columns(
-            pl.when(is_decided).then(value).otherwise(name).alias(name) for name, value in new.items()
+            pl.when(is_decided).then(value).otherwise(name).alias(name) for name, value in new_values.items()
         ).drop("decision", "explanation")
     )

@@ -317,6 +317,7 @@ def support_level() -> pl.Expr:
 
 def _unsupported_spans(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return pair_id and the list of spans of unsupported claims, in the order of the answer."""
+    # an unsupported claim without a reason has its verdict as the reason
     span = pl.struct("start", "end", pl.coalesce("reason", "verdict").alias("reason")).cast(UNSUPPORTED)
     return (
         decided_claims(claims, claim_verdicts)

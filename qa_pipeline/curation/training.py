@@ -119,7 +119,7 @@ def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     return (
         pairs.filter(pl.col("expected_verdict").is_null())
-        .drop("reason")
+        .drop("reason")  # of the draft; the reason of the verdict replaces it
         .join(
             accepted.select("pair_id", *SCORES, "reason", "thresholds_id", "citation_quality"),
             on="pair_id",
@@ -172,6 +172,7 @@ def _with_passages(chosen: pl.DataFrame, proofs: pl.DataFrame, settings: Trainin
 def unmarked_answer() -> pl.Expr:
     """Return an expression for the answer in `pairs` without source marks or source numbers."""
     numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
+    # "[1]" in an answer without numbered citations belongs to its text
     return (
         pl.when(numbered)
         .then(pl.col("answer").str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", ""))

@@ -71,7 +71,7 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> Non
     `problem` is the message of the gate, or None if it passes.
     """
     before = tombstone_of(layout, batch)
-    failing = dict(before.details) if before and before.reason == "gate_failed" else {}  # by gate
+    failing = dict(before.details) if before and before.reason == "gate_failed" else {}  # messages by gate
     if problem is not None:
         withdraw(layout, batch, "gate_failed", {**failing, gate: problem})
     elif failing.pop(gate, None) is not None:
@@ -116,7 +116,7 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
             continue
         files = [file for file in files_of_batch(layout, batch) if file.is_file()]
         before = tombstone_of(layout, batch)
-        # a batch without files or tombstone has nothing to withdraw
+        # without files, only a tombstone with another reason is replaced
         if files or (before and before.reason != "batch_gone"):
             withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)})
             for file in files:

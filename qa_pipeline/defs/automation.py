@@ -82,7 +82,7 @@ def corpus_sensor(
     settled = [batch for batch, version in changed.items() if version == last_tick.get(batch)]
     events, requests = [], []
     for batch in settled[:BATCHES_A_TICK]:
-        version = changed.pop(batch)
+        version = changed.pop(batch)  # the cursor keeps the others
         events += report(batch, version)
         # the number of the previous report makes restored content run again
         run_key = f"{batch}:{version}:{reported.get(batch, NO_REPORT)[1]}"

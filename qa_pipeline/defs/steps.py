@@ -254,6 +254,7 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     for name in table.counted:
         counts = frame.group_by(pl.col(name).fill_null("(none)")).len("rows")
         metadata[f"rows by {name}"] = frame_table(counts.sort(["rows", name], descending=[True, False]))
+    # the preview shows the first quote of a list column
     preview = frame.head(PREVIEW_ROWS)
     for name in ("evidence", "citations"):
         if name in frame.columns:

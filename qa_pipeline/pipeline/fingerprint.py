@@ -205,7 +205,7 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
     tombstone = tombstone_of(layout, batch)
     if tombstone is None:
         return replace(finished.outcome, outcome="unchanged") if finished.outcome.passed else None
-    is_blocked = tombstone.reason == "gate_failed" and not finished.outcome.passed
+    is_blocked = tombstone.reason == "gate_failed" and not finished.outcome.passed  # it would fail again
     return finished.outcome if is_blocked else None
 
 

@@ -129,7 +129,7 @@ def masked_counts(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parts_of_documents(documents: pl.DataFrame, column: str, schema: pl.Schema) -> pl.DataFrame:
-    """Sum the items of a list column by the first field of the schema."""
+    """Sum the items of a list column by kind, the first field of the schema; largest sums first."""
     kind, _documents, *counts = schema.names()
     parts = documents.select(column).explode(column).drop_nulls().unnest(column)
     sums = parts.group_by(kind).agg(pl.len().alias("documents"), pl.col(counts).sum())  # an item per kind

@@ -202,10 +202,8 @@ def split_and_score(
     settings, model = run.settings, run.resources.reviewer("verifier")
     claims = None
     if model is not None:
-        passages, verification = records.passages_by_id(chunks), settings.verification
-        claims = splitting.split_answers(
-            pairs, passages, model, verification, settings.llm, notify=run.notify
-        )
+        passages, verification, llm = records.passages_by_id(chunks), settings.verification, settings.llm
+        claims = splitting.split_answers(pairs, passages, model, verification, llm, notify=run.notify)
     return score_claims(run.resources, pairs, documents, chunks, embeddings, run.notify, model_claims=claims)
 
 
@@ -252,6 +250,7 @@ def _verified_claims(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
 ) -> pl.DataFrame:
+    """Verify claims by the local steps, and the claims that these leave open by the model, if any."""
     sources = {} if model is None else sources_of(documents, chunks)
     verification, llm = run.settings.verification, run.settings.llm
     return verify_claims(claims, pairs, sources, verification, model=model, llm=llm, notify=run.notify)
@@ -340,7 +339,7 @@ def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame)
     """
     layout, settings = run.resources.layout, run.settings
     verdicts = ledger.build_verdicts(verification=settings.verification, judging=settings.judging, **frames)
-    withdrawals.withdraw_outdated(layout, run.batch, verdicts)
+    withdrawals.withdraw_outdated(layout, run.batch, verdicts)  # before the verdicts are stored
     decided_from = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
     rows = exports.ledger_rows(verdicts=verdicts, documents=documents, **decided_from)
     exports.write_exports(layout, run.batch, exports.ledger_files(rows))
