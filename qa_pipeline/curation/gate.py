@@ -34,7 +34,7 @@ def law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
     """Return a blocking gate that passes if all counts of breaches are 0. The detail lists the breaches."""
     broken = ", ".join(f"{count} {kind}" for kind, count in breaches.items() if count)
     message = "; ".join(part for part in (broken, detail) if part) or "holds"
-    return Gate(name, not broken, True, None, None, n, message, breaches)
+    return Gate(name, not broken, True, value=None, threshold=None, n=n, detail=message, counts=breaches)
 
 
 @dataclass(frozen=True)
