@@ -68,11 +68,11 @@ def run(
     with report_folder.new_report(out, replace=replace) as folder, console.watching(quiet=as_json) as watch:
         counts = running.evaluate_into(folder, rows, metrics, tools, watch("evaluation", "rows"))
         about = report.About(
-            report.dataset_name(rows, name),
-            report_folder.dataset_sha256(read.items),
-            read.left_out,
-            _settings_shown(tools),
-            running.categorical_correctness(rows, metrics, tools) if laws else None,
+            dataset=report.dataset_name(rows, name),
+            dataset_sha256=report_folder.dataset_sha256(read.items),
+            left_out=read.left_out,
+            settings=_settings_shown(tools),
+            laws=running.categorical_correctness(rows, metrics, tools) if laws else None,
         )
         about.settings.update(limit=limit, unsplit=running.count_unsplit(rows, tools) or None)
         document = report_folder.write_report(folder, metrics, counts, about)
@@ -97,6 +97,7 @@ def _tools_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "M
 
     resources, split_by = Resources(settings), settings.verification.split_claims
     asks_models = scorer == "model"
+    # the verifier also splits answers into claims, unless rules do
     verifier = resources.reviewer("verifier") if asks_models or split_by != "rules" else None
     judge = resources.reviewer("judge") if asks_models else None
     if asks_models and verifier is None and judge is None:
@@ -106,7 +107,7 @@ def _tools_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "M
     if verifier is None and split_by == "model":
         raise errors.SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
     splitter = None if split_by == "rules" else verifier
-    return Means(resources, verifier if asks_models else None, judge, undecided, splitter)
+    return Means(resources, verifier if asks_models else None, judge, undecided=undecided, splitter=splitter)
 
 
 def _settings_shown(tools: "Means") -> dict[str, Any]:
@@ -174,7 +175,8 @@ def compare(
     from qa_pipeline.evaluation import comparison, report_folder, summaries
 
     reports = report_folder.read_report(baseline), report_folder.read_report(current)
-    document = (comparison.compare_unpaired if unpaired else comparison.compare_paired)(*reports)
+    compare_reports = comparison.compare_unpaired if unpaired else comparison.compare_paired
+    document = compare_reports(*reports)
     if decide is not None:
         if decide not in document["metrics"]:
             raise errors.InputError(
@@ -214,7 +216,7 @@ def gate(
     document = gates.gate(report_folder.read_report(current), earlier, limits, golden_rows)
     console.show(summaries.rounded(document), as_json=as_json, screen=gates.gate_screen(document), every=True)
     codes = {"passed": exit_codes.OK, "failed": exit_codes.FAILED}
-    raise typer.Exit(codes.get(document["outcome"], exit_codes.BAD_INPUT))
+    raise typer.Exit(codes.get(document["outcome"], exit_codes.BAD_INPUT))  # 2: undecided
 
 
 def _thresholds(texts: list[str]) -> dict[str, float]:

@@ -40,15 +40,15 @@ def release(
     from qa_pipeline.publishing.push import push_release
     from qa_pipeline.publishing.release import publish_release
 
-    made = publish_release(Resources(settings_at(out, change)))
-    target, is_sent = push_release(made.folder, push) if push is not None else (None, False)
-    manifest = made.manifest.model_dump(mode="json")
+    published = publish_release(Resources(settings_at(out, change)))
+    target, is_sent = push_release(published.folder, push) if push is not None else (None, False)
+    manifest = published.manifest.model_dump(mode="json")
     screen = {name: manifest[name] for name in ("splits", "batches", "batches_left_out", "rows_left_out")}
     screen["note"] = manifest["unsatisfied"]
-    screen["published" if made.made else "unchanged since"] = str(made.folder)
+    screen["published" if published.made else "unchanged since"] = str(published.folder)
     if target is not None:
         screen["sent to" if is_sent else "already there"] = target
-    document = {"folder": str(made.folder), "made": made.made, "pushed_to": target, "sent": is_sent}
+    document = {"folder": str(published.folder), "made": published.made, "pushed_to": target, "sent": is_sent}
     show(document | manifest, as_json=as_json, screen=screen)
 
 
@@ -147,7 +147,7 @@ def forget(
         if yes and layout.out.is_dir():
             stack.enter_context(locked(layout.out))
         store = settings.llm.store.url or layout.replies
-        has_replies = not isinstance(store, Path) or store.is_file()
+        has_replies = not isinstance(store, Path) or store.is_file()  # a URL names a server
         database = stack.enter_context(closing(Database(store))) if has_replies else None
         if yes and layout.releases.is_dir():
             stack.enter_context(publisher_lock(layout.releases))

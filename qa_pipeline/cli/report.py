@@ -63,7 +63,7 @@ def _show_samples(summary: Report, layout: Layout, title: str, verdicts: Sequenc
     batches = [batch for batch, count in counts.items() if count]
     if not batches:
         return
-    pairs = draw_pairs(layout, batches[:SAMPLES], SAMPLES, verdicts)
+    pairs = draw_pairs(layout, batches[:SAMPLES], SAMPLES, verdicts)  # few batches: few tables to read
     print_line(f"{title}, {len(pairs)} of {sum(counts.values())}\n", "bold cyan")
     for pair in pairs:
         _show_pair(pair)
@@ -221,17 +221,18 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
     if _sum(summary, "examples"):
         return
     out = f"--out {shlex.quote(str(layout.out))}"
-    advice = "name a model with --provider, which asks more than rules"
-    if _sum(summary, "pairs"):
-        advice = f"decide the pairs with qa-pipeline review {out}, or use a larger model"
-    lost = summary.steps.drop_nulls("reason")
-    latest = lost.filter(pl.col("stage") == pl.col("stage").last()).head(3)  # the latest stage with a loss
-    reasons = [f"{in_words(row['reason'])} ({row['count']})" for row in latest.to_dicts()]
-    why = f"{'; '.join(reasons) or 'the documents have no text to ask about'}. {advice}"
     if summary.incomplete:
         why = f"{first_names(list(summary.incomplete))} stopped early; fix the problem above and run again"
     elif summary.withdrawn:
         why = f"a gate blocks them; qa-pipeline status {out} names it"
+    else:
+        advice = "name a model with --provider, which asks more than rules"
+        if _sum(summary, "pairs"):
+            advice = f"decide the pairs with qa-pipeline review {out}, or use a larger model"
+        lost = summary.steps.drop_nulls("reason")
+        latest = lost.filter(pl.col("stage") == pl.col("stage").last()).head(3)  # latest stage with a loss
+        reasons = [f"{in_words(row['reason'])} ({row['count']})" for row in latest.to_dicts()]
+        why = f"{'; '.join(reasons) or 'the documents have no text to ask about'}. {advice}"
     print_line(f"\n0 rows: {why}", "yellow")
 
 

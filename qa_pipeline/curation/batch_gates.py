@@ -37,6 +37,7 @@ VERIFIER_NOT_TRUSTED, JUDGE_NOT_TRUSTED = "verifier_not_trusted", "judge_not_tru
 """Reason codes of pairs that wait because a model accepted canaries that are wrong on purpose."""
 Reviewer = Literal["verifier", "judge"]
 
+# conditions on rows of the table canaries
 _BY_MODEL = (pl.col("asks") == "judge") | (pl.col("decided_by") == MODEL)
 _IS_FALSE = pl.col("expected") == "rejected"
 _BY_LOCAL_STEPS = (pl.col("asks") == "verifier") & ~_BY_MODEL
@@ -60,15 +61,15 @@ def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.Da
 
 def documents_gate(*, documents: pl.DataFrame) -> Gate:
     """Check that at least one file of the batch could be read."""
-    count, parsed = documents.height, documents.filter(pl.col("status") == "parsed").height
+    count, read = documents.height, documents.filter(pl.col("status") == "parsed").height
     if not count:
         detail = "the batch holds no files; put documents into its folder"
-    elif not parsed:
+    elif not read:
         files = "1 file" if count == 1 else f"{count} files"
         detail = f"nothing was read of {files}: {_reasons(documents)}"
     else:
-        detail = f"{parsed} of {count} files were read"
-    return Gate("documents_read", parsed > 0, True, None, None, count, detail)
+        detail = f"{read} of {count} files were read"
+    return Gate("documents_read", read > 0, blocking=True, value=None, threshold=None, n=count, detail=detail)
 
 
 VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
@@ -88,10 +89,10 @@ def conservation_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
         "repeated": verdicts.height - verdicts["pair_id"].n_unique(),
         "unknown_verdicts": verdicts.filter(~is_verdict).height,
     }
-    words = _verdict_counts(verdicts)
-    message = " + ".join(f"{count} {word}" for word, count in words.items())
+    verdict_counts = _verdict_counts(verdicts)
+    message = " + ".join(f"{count} {word}" for word, count in verdict_counts.items())
     gate = law("conservation", pairs.height, breaches, f"{pairs.height} pairs = {message}")
-    return replace(gate, counts={**gate.counts, **words})
+    return replace(gate, counts={**gate.counts, **verdict_counts})
 
 
 def proof_gate(
@@ -121,6 +122,7 @@ def proof_gate(
         .filter(pl.col("verdict") == SUPPORTED)
         .join(accepted, on="pair_id", how="semi")
     )
+    # a refusal has the coverage "none", and nothing to prove
     answered = pairs.filter(pl.col("coverage") != "none").join(accepted, on="pair_id", how="semi")
     breaches = {
         **_evidence_breaches(quotes, documents),
@@ -139,7 +141,7 @@ def training_gate(
 ) -> Gate:
     """Check that training examples are accepted pairs, without known-answer pairs, and their quotes match."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
-    seeded = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
+    known_answers = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
     evidence = (
         training_examples.select("evidence")
         .explode("evidence", empty_as_null=True)
@@ -148,7 +150,7 @@ def training_gate(
     )
     breaches = {
         "not_accepted": training_examples.join(accepted, on="pair_id", how="anti").height,
-        "known_answers": training_examples.join(seeded, on="pair_id", how="semi").height,
+        "known_answers": training_examples.join(known_answers, on="pair_id", how="semi").height,
         **_evidence_breaches(evidence, documents),
     }
     height = training_examples.height
@@ -165,27 +167,29 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     rated, limit = _rated(verdicts), settings.min_pass_rate
     counts, unjudged = _verdict_counts(rated), unjudged_pairs(verdicts)
     not_wrong = rated.filter(pl.col("verdict") == "rejected", pl.col("reason").is_in(NOT_WRONG)).height
-    accepted, rejected = counts["accepted"], counts["rejected"] - not_wrong
-    decided = accepted + rejected
-    counts = {**counts, "rejected": rejected, "not_wrong": not_wrong}
+    accepted, proved_wrong = counts["accepted"], counts["rejected"] - not_wrong
+    decided = accepted + proved_wrong
+    counts = {**counts, "rejected": proved_wrong, "not_wrong": not_wrong}
+    advice = _judge_advice(verdicts)
     if not decided:
         detail = f"none of {rated.height} pairs was accepted or proved wrong: {_reasons(rated)}"
         if rated.is_empty():
             detail = "the batch has no pairs"
-        return Gate("pass_rate", False, False, None, limit, 0, detail + _judge_advice(verdicts), counts)
+        return Gate("pass_rate", False, False, None, limit, 0, detail + advice, counts)  # it only warns
     low, high = wilson_bounds(accepted, decided)
-    highest = max(high, wilson_bounds(accepted + unjudged, decided + unjudged)[1])
+    highest = max(high, wilson_bounds(accepted + unjudged, decided + unjudged)[1])  # if a judge accepts all
     highest = round(highest, 9)  # 34 of 34 gave 0.9999999999999999, below a limit of 1
     undecided = rated.height - decided - not_wrong
     detail = (
         f"{accepted} of {decided} accepted ({not_wrong} not proved wrong, {undecided} undecided left out)"
     )
     detail += f", 95 % interval {low:.3f} to {high:.3f}, limit {limit}"
-    passed, blocking = low >= limit, low >= limit or highest < limit
+    passed = low >= limit
+    blocking = passed or highest < limit  # otherwise the interval contains the limit
     if not blocking:
         detail += "; too few pairs to say if the rate is above the limit"
     if not passed:
-        detail += _judge_advice(verdicts)
+        detail += advice
     return Gate("pass_rate", passed, blocking, accepted / decided, limit, decided, detail, counts)
 
 
@@ -208,14 +212,14 @@ def _judge_advice(verdicts: pl.DataFrame) -> str:
 
 def generation_gate(*, questions: pl.DataFrame) -> Gate:
     """Check that the model was available: not all requests for questions failed."""
-    target = pl.col("target_chunk_ids").list.first()
+    target = pl.col("target_chunk_ids").list.first()  # a two-hop question counts for its first chunk
     failed = questions.filter(pl.col("status") == "failed")
     chunks, failed_chunks = (rows.select(target.n_unique()).item() for rows in (questions, failed))
     passed = failed_chunks == 0 or failed_chunks < chunks
     detail = f"the questions of {failed_chunks} of {chunks} chunks could not be had"
     if not passed:
         detail += f"; {_reasons(failed)}: run again once the model answers"
-    return Gate("generation", passed, True, None, None, chunks, detail)
+    return Gate("generation", passed, blocking=True, value=None, threshold=None, n=chunks, detail=detail)
 
 
 def _reasons(rows: pl.DataFrame) -> str:
@@ -245,10 +249,10 @@ def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[
         & (pl.col("found_text").str.slice(start.clip(0), length.clip(0)) == pl.col("quote"))
     )
     is_located = pl.col("found_text").is_not_null()
-    same = (pl.col("content_sha256") == pl.col("found_sha256")).fill_null(value=False)
+    is_unchanged = (pl.col("content_sha256") == pl.col("found_sha256")).fill_null(value=False)
     return joined.select(
         unknown_document=(~is_located).sum(),
-        changed_document=(is_located & ~same).sum(),
+        changed_document=(is_located & ~is_unchanged).sum(),
         misplaced_quote=(is_located & ~in_place.fill_null(value=False)).sum(),
     ).row(0, named=True)
 
@@ -301,20 +305,20 @@ def _rate_gate(
     rates = _rates(canaries)
     if rates is None:
         nothing = "the batch has no such canaries: too little text, or none are made"
-        return Gate(name, True, may_block, None, threshold, 0, nothing)
+        return Gate(name, True, blocking=may_block, value=None, threshold=threshold, n=0, detail=nothing)
     blocking = may_block and canaries.filter(pl.col("decided_by") == "similarity_only").is_empty()
     low, high, share = (float(rates[f"{outcome}_{part}"]) for part in ("low", "high", "share"))
-    passed = high >= threshold if at_least else low <= threshold or rates[outcome] <= 1
+    passed = high >= threshold if at_least else (low <= threshold or rates[outcome] <= 1)
     count = int(rates["canaries"])
     counts_by_kind = canary_rates(canaries, ("kind",)).select("kind", outcome, "canaries").iter_rows()
-    kinds = ", ".join(f"{kind} {part} of {total}" for kind, part, total in counts_by_kind)
+    kinds = ", ".join(f"{kind} {matching} of {total}" for kind, matching, total in counts_by_kind)
     detail = f"{rates[outcome]} of {count} {outcome}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
     return Gate(name, passed, blocking, share, threshold, count, detail)
 
 
 def _rates(canaries: pl.DataFrame) -> dict[str, float] | None:
     """Return counts, shares and bounds over all these canaries; None if all of them failed."""
-    one_group = canaries.with_columns(expected=pl.lit("all"))
+    one_group = canaries.with_columns(expected=pl.lit("all"))  # a single group gives a single row
     rates = canary_rates(one_group, ("expected",)).drop("expected")
     return rates.row(0, named=True) if rates.height else None
 
@@ -334,8 +338,7 @@ def _reviewer_gate(reviewer: Reviewer, reason: str, canaries: pl.DataFrame, verd
     if waiting:
         parts.append(f"{waiting} pairs wait: name another model (llm.{reviewer}.model)")
     passed = not waiting and not rejects_all
-    detail, counts = "; ".join(parts), {"waiting": waiting}
-    return Gate(trust.name, passed, False, trust.value, MAX_TRUSTED, trust.n, detail, counts)
+    return replace(trust, passed=passed, blocking=False, detail="; ".join(parts), counts={"waiting": waiting})
 
 
 GATES: tuple[GateSpec, ...] = (

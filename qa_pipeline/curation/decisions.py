@@ -69,6 +69,7 @@ def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]], seen: int | Non
     """
 
     def with_rows(content: bytes) -> bytes:
+        """Return the content of the file with the new decisions appended."""
         recorded = _parsed(path, content)
         recorded_ids = set(recorded["decision_id"])  # another process may have recorded the same file
         new = [row for row in rows if row["decision_id"] not in recorded_ids]
@@ -119,20 +120,21 @@ def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.Dat
         because its new text is verified against the current documents.
         applied: all other decisions.
     """
-    about = pairs.join(decisions, on="pair_id", how="semi")
-    claims_of_pairs = claims.join(about, on="pair_id", how="semi")
-    content, claim_ids = content_hashes(about, claims_of_pairs), {None, *claims_of_pairs["claim_id"]}
+    decided_pairs = pairs.join(decisions, on="pair_id", how="semi")
+    claims_of_pairs = claims.join(decided_pairs, on="pair_id", how="semi")
+    hashes = content_hashes(decided_pairs, claims_of_pairs)
+    claim_ids = {None, *claims_of_pairs["claim_id"]}  # None: the decision is about the whole pair
     rows = list(typed_rows(decisions, DecisionRow))
-    counting = set(standing(decisions)["decision_id"])
+    standing_ids = set(standing(decisions)["decision_id"])
     taken_back = {row["takes_back"] for row in rows}
 
     def state(row: DecisionRow) -> str:
         if row["decision"] == REOPENED or row["decision_id"] in taken_back:
             return TAKEN_BACK
-        if row["decision_id"] not in counting:
+        if row["decision_id"] not in standing_ids:
             return REPLACED
-        is_present = row["pair_id"] in content and row["claim_id"] in claim_ids
-        is_unchanged = row["decision"] == EDITED or content.get(row["pair_id"]) == row["content_sha256"]
+        is_present = row["pair_id"] in hashes and row["claim_id"] in claim_ids
+        is_unchanged = row["decision"] == EDITED or hashes.get(row["pair_id"]) == row["content_sha256"]
         return APPLIED if is_present and is_unchanged else STALE
 
     return decisions.with_columns(pl.Series("state", [state(row) for row in rows], pl.String()))
@@ -153,33 +155,32 @@ def overrule_claims(
     If a pair is accepted, all its claims with evidence become supported. If it is rejected, its claims keep
     their verdicts, because the reason may be another. A claim without evidence is never accepted.
     """
-    counting = applied(decisions, pairs, claims).filter(
-        pl.col("claim_id").is_not_null() | (pl.col("decision") == "accepted")
-    )
+    current = applied(decisions, pairs, claims)
+    is_about_claim, is_accepted = pl.col("claim_id").is_not_null(), pl.col("decision") == "accepted"
     # select first: filtering the whole claims table would copy it
     proved = claims.select("claim_id", "pair_id", "evidence_quote").drop_nulls("evidence_quote")
-    claim_decisions = counting.filter(pl.col("claim_id").is_not_null()).join(
+    claim_decisions = current.filter(is_about_claim).join(
         claims.select("claim_id"), on="claim_id", how="semi"
     )
-    pair_decisions = counting.filter(pl.col("claim_id").is_null()).drop("claim_id").join(proved, on="pair_id")
-    detail = (
+    accepted_pairs = current.filter(~is_about_claim, is_accepted).drop("claim_id")
+    pair_decisions = accepted_pairs.join(proved, on="pair_id")  # a row for each claim
+    last_decisions = (
         pl.concat([claim_decisions, pair_decisions.select(claim_decisions.columns)])
         .filter((pl.col("decision") == "rejected") | pl.col("claim_id").is_in(proved["claim_id"].to_list()))
         .sort("sequence")
         .unique("claim_id", keep="last", maintain_order=True)
         .select("claim_id", "decision", "explanation")
     )
-    accepted = pl.col("decision") == "accepted"
-    decided = pl.col("decision").is_not_null()
-    new: dict[str, pl.Expr] = {
-        "verdict": pl.when(accepted).then(pl.lit("supported")).otherwise(pl.lit("unsupported")),
+    is_decided = pl.col("decision").is_not_null()
+    new_values: dict[str, pl.Expr] = {
+        "verdict": pl.when(is_accepted).then(pl.lit("supported")).otherwise(pl.lit("unsupported")),
         "decided_by": pl.lit(PERSON),
-        "reason": pl.when(~accepted).then(pl.lit("person_rejected")),
+        "reason": pl.when(~is_accepted).then(pl.lit("person_rejected")),
         "detail": pl.col("explanation"),
     }
-    joined = claim_verdicts.join(detail, on="claim_id", how="left", maintain_order="left")
+    joined = claim_verdicts.join(last_decisions, on="claim_id", how="left", maintain_order="left")
     return CLAIM_VERDICTS.conform(
         joined.with_columns(
-            pl.when(decided).then(value).otherwise(name).alias(name) for name, value in new.items()
+            pl.when(is_decided).then(value).otherwise(name).alias(name) for name, value in new_values.items()
         ).drop("decision", "explanation")
     )

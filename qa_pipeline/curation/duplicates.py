@@ -13,8 +13,8 @@ An alternative can serve as the worse answer in preference training."""
 def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     """Find duplicates. The best pair of each group of twins is kept.
 
-    Candidates have pair_id and composite (null without a judge's scores). A candidate without a row in the
-    result of `find_twins` is unique.
+    Candidates have pair_id and composite (null without a judge's scores). `twins` is the result of
+    `find_twins`; a candidate without a row there is unique.
 
     Returns:
         pair_id, duplicate_of (the kept pair) and repeated (a reason code), a row for each duplicate.
@@ -22,8 +22,9 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
     groups = twins.select("pair_id", "exact_group", "near_group")
     grouped = candidates.select("pair_id", "composite").join(groups, on="pair_id", how="left")
     grouped = grouped.with_columns(pl.col("exact_group", "near_group").fill_null(pl.col("pair_id")))
-    equal = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
-    reason = pl.when(equal).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE))
+    # `_repeats` evaluates this with the best pair first, so the first row of a group is the kept pair
+    is_exact = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
+    reason = pl.when(is_exact).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE))
     return _repeats(grouped, ["near_group"], reason)
 
 
@@ -46,7 +47,7 @@ def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
     Candidates are pairs without duplicates, with question_id, question and answer. The result has the columns
     of `find_duplicates`.
     """
-    wording = (_key(name).str.replace_all(r"\d+", "0") for name in ("question", "answer"))
+    wording = (_normalised(name).str.replace_all(r"\d+", "0") for name in ("question", "answer"))
     worded = candidates.drop_nulls("question_id").with_columns(wording)
     return _repeats(worded, ["question", "answer"], pl.lit(SAME_WORDING), keep=MOST_OF_ONE_WORDING)
 
@@ -55,7 +56,7 @@ def _repeats(
     candidates: pl.DataFrame, key: list[str], reason: pl.Expr, *tie_breakers: str, keep: int = 1
 ) -> pl.DataFrame:
     """Return all but the best `keep` rows of each key. The result does not depend on the row order."""
-    order = ["composite", *tie_breakers, "pair_id"]
+    order = ["composite", *tie_breakers, "pair_id"]  # the highest composite, then the lowest of the others
     best_first = candidates.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
     best_pair_id = pl.col("pair_id").first().over(key)
     ranked = best_first.with_columns(
@@ -71,7 +72,7 @@ def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:
         pair_id and answers, the number of different answers to its question (2 or more).
     """
     return (
-        candidates.select("pair_id", _key("question"), _key("answer"))
+        candidates.select("pair_id", _normalised("question"), _normalised("answer"))
         .with_columns(pl.col("answer").n_unique().over("question").alias("answers"))
         .filter(pl.col("answers") > 1)
         .select("pair_id", "answers")
@@ -79,5 +80,5 @@ def find_conflicts(candidates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _key(name: str) -> pl.Expr:
+def _normalised(name: str) -> pl.Expr:
     return normalised(pl.col(name)).alias(name)

@@ -23,7 +23,7 @@ VALIDATED = "validated"
 """The export of `validate`: the rows of its input file with their validation."""
 
 _DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
-_WORDS = ("question", "answer", "language", "question_type", "difficulty", "answer_style", "draft",
+_TEXTS = ("question", "answer", "language", "question_type", "difficulty", "answer_style", "draft",
     "origin", "coverage", "citations")  # fmt: skip
 _SOURCES = ("passage_ids", "passage_scores", "used_chunk_ids", "generator")
 _INPUT = ("source_line", "source_id", "source_fields", "expected_kind")
@@ -48,9 +48,9 @@ def ledger_rows(
     """
     reasons = [f"{score}_reason" for score in SCORES]
     hashes = content_hashes(pairs, claims)
-    scores = [name for name in verdicts.columns if name not in (*_DECISION, "unsupported_spans")]
-    words = pairs.select("pair_id", *_WORDS, *_SOURCES, *_INPUT)
-    decided = join_by_pair(words.select("pair_id"), verdicts, words)
+    others = [name for name in verdicts.columns if name not in (*_DECISION, "unsupported_spans")]
+    texts = pairs.select("pair_id", *_TEXTS, *_SOURCES, *_INPUT)
+    decided = join_by_pair(texts.select("pair_id"), verdicts, texts)
     return join_by_pair(
         decided.drop("unsupported_spans"),
         evidence_lists(find_proofs(claims, claim_verdicts, documents)),
@@ -59,20 +59,20 @@ def ledger_rows(
         pl.DataFrame({"pair_id": [*hashes], "content_sha256": [*hashes.values()]}, schema=_HASHES),
         _spans_with_text(decided),
     ).select(
-        *_DECISION, *_WORDS, pl.col("evidence").fill_null([]), "similarity", *scores, *reasons, "judge",
+        *_DECISION, *_TEXTS, pl.col("evidence").fill_null([]), "similarity", *others, *reasons, "judge",
         pl.col("unsupported_spans").fill_null([]), *_SOURCES, *_INPUT, "content_sha256",
     )  # fmt: skip
 
 
 def ledger_files(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Return the rows of each file of the ledger."""
-    is_canary = pl.col("expected_verdict").is_not_null()
-    verdicts_of_files = {"passed": "accepted"} | {name: name for name in LEDGER_FILES[1:4]}
+    """Return the rows of each file of the ledger, by its name."""
+    is_known_answer = pl.col("expected_verdict").is_not_null()
+    verdict_of = {"passed": "accepted"} | {name: name for name in ("rejected", "needs_review", "failed")}
     parts = {
-        name: rows.filter(~is_canary, pl.col("verdict") == verdict)
-        for name, verdict in verdicts_of_files.items()
+        name: rows.filter(~is_known_answer, pl.col("verdict") == verdict)
+        for name, verdict in verdict_of.items()
     }
-    return {**parts, "known_answers": rows.filter(is_canary)}
+    return {**parts, "known_answers": rows.filter(is_known_answer)}
 
 
 def _spans_with_text(rows: pl.DataFrame) -> pl.DataFrame:

@@ -32,9 +32,9 @@ class Gate:
 
 def law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
     """Return a blocking gate that passes if all counts of breaches are 0. The detail lists the breaches."""
-    broken = ", ".join(f"{count} {what}" for what, count in breaches.items() if count)
+    broken = ", ".join(f"{count} {kind}" for kind, count in breaches.items() if count)
     message = "; ".join(part for part in (broken, detail) if part) or "holds"
-    return Gate(name, not broken, True, None, None, n, message, breaches)
+    return Gate(name, not broken, True, value=None, threshold=None, n=n, detail=message, counts=breaches)
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def release_floor(
     """
     # a pair with an expected verdict tests the pipeline and is never released
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
-    made = decided_claims(claims, claim_verdicts).join(accepted, on="pair_id", how="semi")
+    decided = decided_claims(claims, claim_verdicts).join(accepted, on="pair_id", how="semi")
     measured = {
-        "faithfulness": ((made["verdict"] == SUPPORTED).cast(pl.Float64), settings.min_faithfulness),
+        "faithfulness": ((decided["verdict"] == SUPPORTED).cast(pl.Float64), settings.min_faithfulness),
         "grounding": (accepted["grounding"], settings.min_grounding),
         "citation_accuracy": (accepted["citation_accuracy"], settings.min_citation_accuracy),
     }

@@ -146,8 +146,8 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
 
     A person's decision comes first, but a pair without proof is never accepted. An edited answer is verified
     but not judged. A refusal is decided by its row in `refusals`, never by claims. Without a judge, a pair is
-    accepted only if all its claims are supported. A `verifier` or `judge` that fails its gate neither accepts
-    nor rejects pairs.
+    accepted only if all its claims are supported. `verifier` and `judge` are the gates of these models; a
+    model that fails its gate neither accepts nor rejects pairs.
     """
     # fields of a rule: condition, verdict, stage, reason, detail
     source, quality = "source_verification", "quality_assessment"
@@ -167,7 +167,7 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
     # local steps left a claim open, so the verdict is the model's
     is_by_verifier = pl.col("open_without_model") & (outcome != "undecided")
     verifier_fails = ~pl.lit(verifier.passed)
-    wrong_accepts = pl.lit(f"wrong on purpose: {verifier.detail}")
+    wrong_accepts = pl.lit(f"wrong on purpose: {verifier.detail}")  # about the accepted canaries
     verification = [
         Rule(is_by_verifier & verifier_fails, "needs_review", source, VERIFIER_NOT_TRUSTED, wrong_accepts),
         Rule(is_edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
@@ -194,12 +194,9 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
         Rule(is_refusal, "failed", "refusal", "no_refusal_evidence", unexamined),
     ]
 
-    trip_failed, trip_reason, trip_detail = (
-        pl.col("trip_status") == "failed",
-        pl.col("trip_reason"),
-        pl.col("trip_detail"),
-    )
-    is_hop = is_generated & question_type.is_in(list(HOP_SCOPES))
+    trip_failed = pl.col("trip_status") == "failed"
+    trip_reason, trip_detail = pl.col("trip_reason"), pl.col("trip_detail")
+    is_hop = is_generated & question_type.is_in(list(HOP_SCOPES))  # it should need several chunks
     needs_fewer = pl.col("fewer_chunks_answer")
     unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
     disagrees, solved_answer = ~pl.col("agrees"), pl.col("solved_answer")
@@ -230,6 +227,7 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
         Rule(~all_supported, "accepted", "accepted", "partially_supported"),
         Rule(_EVERY, "accepted", "accepted", "passed"),
     ]
+    # a pair with too few supported claims is rejected, whatever its round trip and its judge say
     floor = _below("grounding", judging.floor_source)
     return [*by_people, *verification, *refusals, floor, *round_trip, *assessment]
 
@@ -250,7 +248,8 @@ def judged_verdicts(assessments: pl.DataFrame, judging: JudgingSettings) -> pl.D
         _composite(judging)
     )
     unread = Rule(pl.col("status") != "judged", "failed", "quality_assessment", "judge_failed")
-    decided = _apply([unread, *_scoring(judging, pl.col("detail")), Rule(_EVERY, "accepted", "", "")], facts)
+    passed = Rule(_EVERY, "accepted", stage="", reason="")
+    decided = _apply([unread, *_scoring(judging, pl.col("detail")), passed], facts)
     return assessments.with_columns(decided["verdict"], thresholds_id=pl.lit(judging.thresholds_id))
 
 
@@ -267,7 +266,7 @@ def _apply(rules: Sequence[Rule], facts: pl.DataFrame) -> pl.DataFrame:
 
     def chosen(part: str) -> pl.Expr:
         branch = pl.col(part) if part in facts.columns else pl.lit(None, dtype=pl.String())
-        for rule in reversed(rules):
+        for rule in reversed(rules):  # each rule wraps the later rules, so the first match wins
             value = getattr(rule, part)
             then = pl.lit(value) if isinstance(value, str) else value
             branch = pl.when(rule.when).then(then).otherwise(branch)
@@ -283,10 +282,11 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     """
     candidates = decided.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     alternatives = duplicates.find_alternatives(candidates)
-    best = candidates.join(alternatives, on="pair_id", how="anti")
-    repeats = pl.concat([alternatives, duplicates.find_duplicates(best, twins)])
-    single = candidates.join(repeats, on="pair_id", how="anti")
-    repeats = pl.concat([repeats, duplicates.find_same_wording(single)])
+    # each step looks only at the pairs that the steps before it kept
+    best_drafts = candidates.join(alternatives, on="pair_id", how="anti")
+    repeats = pl.concat([alternatives, duplicates.find_duplicates(best_drafts, twins)])
+    distinct = candidates.join(repeats, on="pair_id", how="anti")
+    repeats = pl.concat([repeats, duplicates.find_same_wording(distinct)])
     remaining = candidates.join(repeats, on="pair_id", how="anti")
     marked = join_by_pair(decided, repeats, duplicates.find_conflicts(remaining))
     # a pair that a person accepted is not sent to a person again
@@ -317,6 +317,7 @@ def support_level() -> pl.Expr:
 
 def _unsupported_spans(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return pair_id and the list of spans of unsupported claims, in the order of the answer."""
+    # an unsupported claim without a reason has its verdict as the reason
     span = pl.struct("start", "end", pl.coalesce("reason", "verdict").alias("reason")).cast(UNSUPPORTED)
     return (
         decided_claims(claims, claim_verdicts)

@@ -38,7 +38,7 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
     )
     cited = _citations(pairs, supported.join(evidence, on="claim_id"))
     resolved = pl.col("resolution").is_in(RESOLVED)
-    exists = (resolved | (pl.col("resolution") == "no_text")).mean()
+    exists = (resolved | (pl.col("resolution") == "no_text")).mean()  # a file without text exists too
     accurate = (resolved & pl.col("proves")).mean()
     measured = cited.group_by("pair_id").agg(citation_existence=exists, citation_accuracy=accurate)
     joined = join_by_pair(pairs.select("pair_id"), measured, grounding)
@@ -53,7 +53,7 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
 
 
 def _citations(pairs: pl.DataFrame, evidence: pl.DataFrame) -> pl.DataFrame:
-    """Return a row per citation, with the column proves."""
+    """Return a row per citation; `proves` is True if `evidence` is in the cited passage or document."""
     by_chunk = evidence.select(_BY_CHUNK).unique().with_columns(chunk_proves=True)
     by_document = evidence.select(_BY_DOCUMENT).unique().with_columns(document_proves=True)
     proves = pl.when(pl.col("chunk_id").is_null()).then("document_proves").otherwise("chunk_proves")
@@ -107,7 +107,7 @@ def cover_sections(
         _chunks_of_pairs(pairs, questions)
         .join(chunk_sections, on="chunk_id")
         .join(verdicts.select("pair_id", "verdict", "reason"), on="pair_id")
-        .unique(["pair_id", *_SECTION])
+        .unique(["pair_id", *_SECTION])  # a pair counts once per section
         .group_by(*_SECTION)
         .agg(accepted=(pl.col("verdict") == "accepted").sum(), pair_reason=_MOST_FREQUENT_REASON)
     )
@@ -146,12 +146,11 @@ def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame) -> pl.Data
         section_path=pl.lit(None), accepted=0, reason=pl.coalesce("reason", pl.lit("no_text"))
     )
     parts = [frame.select(OUTCOMES.names()).cast(OUTCOMES) for frame in (sections, textless)]
-    path_order = pl.col("path").rank("dense").over("batch")
-    return pl.concat(parts).sort("batch", path_order, maintain_order=True)
+    return pl.concat(parts).sort("batch", "path", maintain_order=True)
 
 
 def _chunks_of_pairs(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
-    """Return pair_id and chunk_id: a row for each chunk that a pair is about."""
+    """Return pair_id and chunk_id: the targets of a pair's question, or the chunks an imported pair used."""
     targets = questions.select("question_id", "target_chunk_ids")
     return (
         pairs.filter(pl.col("expected_verdict").is_null())

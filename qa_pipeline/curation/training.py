@@ -31,7 +31,7 @@ CountTokens = Callable[[Sequence[str]], list[int]]
 class TrainableRow(DraftedPairRow):
     """A pair with the ids of its evidence chunks and of distractors, which do not prove its claims."""
 
-    evidence_chunk_id: list[str]
+    evidence_chunk_ids: list[str]
     distractor_ids: list[str]
 
 
@@ -57,9 +57,9 @@ def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: p
 
 def evidence_lists(proofs: pl.DataFrame) -> pl.DataFrame:
     """Group proofs by pair: pair_id and the column `evidence` of the training_examples table."""
-    source = {"claim": "text", "path": "path"}
+    column_of = {"claim": "text", "path": "path"}  # the other fields have the prefix evidence_
     proof = pl.struct(
-        pl.col(source.get(field.name, f"evidence_{field.name}")).alias(field.name)
+        pl.col(column_of.get(field.name, f"evidence_{field.name}")).alias(field.name)
         for field in EVIDENCE.fields
     )
     return proofs.group_by("pair_id", maintain_order=True).agg(proof.alias("evidence"))
@@ -119,7 +119,7 @@ def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     return (
         pairs.filter(pl.col("expected_verdict").is_null())
-        .drop("reason")
+        .drop("reason")  # of the draft; the reason of the verdict replaces it
         .join(
             accepted.select("pair_id", *SCORES, "reason", "thresholds_id", "citation_quality"),
             on="pair_id",
@@ -161,17 +161,18 @@ def _origins(sources: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
 def _with_passages(chosen: pl.DataFrame, proofs: pl.DataFrame, settings: TrainingSettings) -> pl.DataFrame:
     """Add the ids of evidence chunks and distractors, and remove source marks from answers."""
     proved = proofs.group_by("pair_id", maintain_order=True).agg(
-        pl.col("evidence_chunk_id").unique(maintain_order=True)
+        evidence_chunk_ids=pl.col("evidence_chunk_id").unique(maintain_order=True)
     )
     distractors = _distractors(chosen, proofs, settings.distractors)
     return join_by_pair(chosen, proved, distractors).with_columns(
-        pl.col("evidence_chunk_id", "distractor_ids").fill_null([]), answer=unmarked_answer()
+        pl.col("evidence_chunk_ids", "distractor_ids").fill_null([]), answer=unmarked_answer()
     )
 
 
 def unmarked_answer() -> pl.Expr:
     """Return an expression for the answer in `pairs` without source marks or source numbers."""
     numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
+    # "[1]" in an answer without numbered citations belongs to its text
     return (
         pl.when(numbered)
         .then(pl.col("answer").str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", ""))
@@ -220,17 +221,17 @@ def _message_columns(
         for row, chunk_ids, length in zip(rows, shown, tokens, strict=True)
     ]
     columns = zip(conversations, tokens, shown, is_kept, strict=True)
-    rows_kept = [row if kept else (None, None, None) for *row, kept in columns]
+    values = [cells if kept else (None, None, None) for *cells, kept in columns]
     schema = {"messages": MESSAGES, "tokens": pl.Int32(), "passages": STRINGS}
-    yield from pl.DataFrame(rows_kept, schema=schema, orient="row")
+    yield from pl.DataFrame(values, schema=schema, orient="row")  # a frame yields its columns
 
 
-def _passage_ids(row: TrainableRow, layout: str, known: Container[str]) -> list[str]:
+def _passage_ids(row: TrainableRow, layout: str, existing_ids: Container[str]) -> list[str]:
     """Return the ids of the passages to show. A refusal shows the passages that were retrieved for it."""
     if layout == "closed_book":
         return []
-    context = row["passage_ids"] if row["coverage"] == "none" else row["evidence_chunk_id"]
-    distractors = [chunk_id for chunk_id in row["distractor_ids"] if chunk_id in known]
+    context = row["passage_ids"] if row["coverage"] == "none" else row["evidence_chunk_ids"]
+    distractors = [chunk_id for chunk_id in row["distractor_ids"] if chunk_id in existing_ids]
     if layout == "with_context" or not distractors:
         return context
     shown = [*context, *distractors]

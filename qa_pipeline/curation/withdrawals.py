@@ -71,7 +71,7 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> Non
     `problem` is the message of the gate, or None if it passes.
     """
     before = tombstone_of(layout, batch)
-    failing = dict(before.details) if before and before.reason == "gate_failed" else {}
+    failing = dict(before.details) if before and before.reason == "gate_failed" else {}  # messages by gate
     if problem is not None:
         withdraw(layout, batch, "gate_failed", {**failing, gate: problem})
     elif failing.pop(gate, None) is not None:
@@ -116,6 +116,7 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
             continue
         files = [file for file in files_of_batch(layout, batch) if file.is_file()]
         before = tombstone_of(layout, batch)
+        # without files, only a tombstone with another reason is replaced
         if files or (before and before.reason != "batch_gone"):
             withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)})
             for file in files:
@@ -204,18 +205,18 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
         raise InputError(f"several documents match {name!r}: {first_names(named_paths)}; give batch and path")
     ids: set[str] = set()
     if database is not None:
-        for version in {name, *named_paths}:
-            ids.update(document_id for document_id, _, _ in versions_of(database, version))
+        for known_name in {name, *named_paths}:
+            ids.update(document_id for document_id, _batch, _path in versions_of(database, known_name))
     if named.is_empty() and not ids:
         raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
     has_same_content = pl.col("content_sha256").is_in(named["content_sha256"].implode())
-    rows = documents.filter(_FULL_PATH.is_in(named_paths) | has_same_content)
-    contents = sorted(set(rows["content_sha256"]))
-    ids |= {*rows["document_id"], *(content[:_ID_LENGTH] for content in contents)}
+    found = documents.filter(_FULL_PATH.is_in(named_paths) | has_same_content)
+    contents = sorted(set(found["content_sha256"]))
+    ids |= {*found["document_id"], *(content[:_ID_LENGTH] for content in contents)}
     # batches with the named document last, so that an interrupted command can find it again
     named_batches = set(named["batch"])
-    batches = sorted(set(rows["batch"]), key=lambda batch: (batch in named_batches, batch))
-    return Occurrences(sorted(rows.select(_FULL_PATH).to_series()), contents, sorted(ids), batches)
+    batches = sorted(set(found["batch"]), key=lambda batch: (batch in named_batches, batch))
+    return Occurrences(sorted(found.select(_FULL_PATH).to_series()), contents, sorted(ids), batches)
 
 
 def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> int:

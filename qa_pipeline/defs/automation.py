@@ -33,7 +33,6 @@ RETENTION = timedelta(days=30)
 
 CorpusEvent = dg.AssetObservation | dg.AssetMaterialization
 
-
 build_batch = dg.define_asset_job(
     "build_batch",
     selection=dg.AssetSelection.assets(*BATCH_ASSETS),
@@ -77,17 +76,18 @@ def corpus_sensor(
     changed = {
         batch: version
         for batch, version in batch_versions(corpus, layout, batches.names).items()
-        if version != reported.get(batch, NO_REPORT)[0]
+        if version != reported.get(batch, NO_REPORT)[0]  # of version and number of the report
     }
     last_tick = json.loads(context.cursor or "{}")
     settled = [batch for batch, version in changed.items() if version == last_tick.get(batch)]
     events, requests = [], []
     for batch in settled[:BATCHES_A_TICK]:
-        version = changed.pop(batch)
+        version = changed.pop(batch)  # the cursor keeps the others
         events += report(batch, version)
         # the number of the previous report makes restored content run again
         run_key = f"{batch}:{version}:{reported.get(batch, NO_REPORT)[1]}"
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
+    # a version of its own, so that a folder that comes back counts as changed
     for batch in sorted(vanished - present):
         if reported.get(batch, NO_REPORT)[0] not in ("", VANISHED):
             events += report(batch, VANISHED)

@@ -37,7 +37,7 @@ def production_quality(
     settings = resources.settings
     try:
         scored = score_day(Logs(settings.monitoring.logs), day, metric_scores(settings), folder)
-        levels = find_levels(read_days(folder, day, day), settings.monitoring)
+        levels = find_levels(read_days(folder, first=day, last=day), settings.monitoring)
         drifts = find_drift(read_days(folder, last=day)).filter(pl.col("day") == day)
     except QAPipelineError as error:
         raise dg.Failure(str(error), allow_retries=False) from error

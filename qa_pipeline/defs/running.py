@@ -55,7 +55,8 @@ def run_batches(
     job = definitions.resolve_job_def(build_batch.name)
     outcomes = []
     for batch in batches:
-        try:  # before the run, so that changes during it count
+        # taken before the run, so that changes during it count; runs over a file of pairs are not recorded
+        try:
             fingerprint = None if resources.pairs_file else batch_fingerprint(resources, batch)
         except QAPipelineError as error:
             outcomes.append(BatchOutcome(batch, "failed", str(error)))
@@ -119,6 +120,7 @@ def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str
         return passed_outcome(batch, verdicts, gates)
     if any(check.blocking and check.severity == dg.AssetCheckSeverity.ERROR for check in failed_checks):
         return BatchOutcome(batch, "failed", BLOCKED, gates)
+    # a run that fails outside its steps has no error of a step
     failure = next(event for event in result.all_events if event.is_step_failure or event.is_failure)
     error = failure.step_failure_data.error if failure.is_step_failure else None
     reason = None

@@ -109,16 +109,16 @@ def evaluate(
     resources: Resources, batch: str, spec: GateSpec, frames: Mapping[str, pl.DataFrame]
 ) -> dg.AssetCheckResult:
     """Evaluate a gate on tables of a batch; a failing blocking gate withdraws the batch."""
-    gate = spec.check(frames, resources.settings.quality)
-    if spec.blocking:
-        problem = gate.detail if gate.blocking and not gate.passed else None
-        note_gate(resources.layout, batch, gate.name, problem)
-    figures = {"value": gate.value, "threshold": gate.threshold, "rows": gate.n, **gate.counts}
+    result = spec.check(frames, resources.settings.quality)
+    if spec.blocking:  # such a gate may block; its result says if it does
+        problem = result.detail if result.blocking and not result.passed else None
+        note_gate(resources.layout, batch, result.name, problem)  # None clears an earlier problem
+    figures = {"value": result.value, "threshold": result.threshold, "rows": result.n, **result.counts}
     return dg.AssetCheckResult(
         check_name=check_name(spec),
-        passed=gate.passed,
-        severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
-        description=gate.detail,
+        passed=result.passed,
+        severity=dg.AssetCheckSeverity.ERROR if result.blocking else dg.AssetCheckSeverity.WARN,
+        description=result.detail,
         # as text, since Dagster would plot numbers of unrelated batches as a series
         metadata={name: f"{value:.4g}" for name, value in figures.items() if value is not None},
     )
@@ -127,7 +127,7 @@ def evaluate(
 def refuse_blocked(resources: Resources, batch: str) -> None:
     """Refuse to publish a batch while a gate of another asset fails, even in a run of this asset alone."""
     tombstone = tombstone_of(resources.layout, batch)
-    own_gates = {gate.name for gate in gates_of(TRAINING_EXAMPLES.name)}
+    own_gates = {gate.name for gate in gates_of(TRAINING_EXAMPLES.name)}  # they run after this
     if tombstone and tombstone.reason == "gate_failed" and set(tombstone.details) - own_gates:
         problem = f"batch {batch} is withdrawn: {tombstone.message()}"
         raise dg.Failure(f"{problem}; run job build_batch for the whole batch", allow_retries=False)
@@ -254,6 +254,7 @@ def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     for name in (column.name for column in table.columns if column.counted):
         counts = frame.group_by(pl.col(name).fill_null("(none)")).len("rows")
         metadata[f"rows by {name}"] = frame_table(counts.sort(["rows", name], descending=[True, False]))
+    # the preview shows the first quote of a list column
     preview = frame.head(PREVIEW_ROWS)
     for name in ("evidence", "citations"):
         if name in frame.columns:

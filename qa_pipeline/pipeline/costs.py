@@ -88,12 +88,12 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
 def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
     """Return a row per stage in pipeline order, and a row for the total."""
     cost = pl.col("cost")
-    total = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)
+    cost_sum = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)
     figures = [
         pl.len().cast(pl.Int64).alias("calls"),
         (pl.col("outcome") != "replied").sum().cast(pl.Int64).alias("failed"),
         *(pl.col(name).sum() for name in TOKENS),
-        total.alias(f"cost {currency}" if currency else "cost"),
+        cost_sum.alias(f"cost {currency}" if currency else "cost"),
         cost.null_count().cast(pl.Int64).alias("calls_without_cost"),
     ]
     order = pl.col("stage").replace_strict({name: n for n, name in enumerate(STAGES)}, default=len(STAGES))
@@ -151,13 +151,14 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     models = _role_models(resources.settings)
     stages: list[StageEstimate] = []
     for batch in batches if models else ():
-        for role, calls, read, written in _calls(resources, batch, models):
+        for role, calls, input_tokens, output_tokens in _calls(resources, batch, models):
             price, mean = price_of(models[role]), Usage(0, 0)
             if calls:  # use the mean call, since the sum would look like a single very long prompt
-                mean = Usage(round(read / calls), round(written / calls))
+                mean = Usage(round(input_tokens / calls), round(output_tokens / calls))
             cost_per_call = price.cost(mean, now) if price else None
-            cost = None if cost_per_call is None else cost_per_call * Decimal(repr(calls))
-            stages.append(StageEstimate(batch, role, round(calls), round(read), round(written), cost))
+            cost = None if cost_per_call is None else cost_per_call * Decimal(str(calls))
+            counts = round(calls), round(input_tokens), round(output_tokens)
+            stages.append(StageEstimate(batch, role, *counts, cost))
     return Estimate(tuple(stages))
 
 
@@ -182,33 +183,34 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
 def _calls(
     resources: Resources, batch: str, models: Mapping[Role, ModelSettings]
 ) -> Iterator[tuple[Role, float, float, float]]:
-    """Yield role, calls, tokens read and tokens written of each stage of a batch."""
+    """Yield role, expected calls, input tokens and output tokens of each stage of a batch."""
     settings, layout = resources.settings, resources.layout
     generation, llm, top_k = settings.generation, settings.llm, settings.retrieval.top_k
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
     earlier = read_earlier(layout.table(QUESTIONS.name, batch), QUESTIONS)
     generators = () if earlier is None else tuple(earlier["model"].unique())
-    kept = still_valid(earlier, chunks, generation, llm, generators)
-    requests = plan_requests(chunks, kept, generation, llm, batch=batch, links=link_chunks(chunks))
+    kept_questions = still_valid(earlier, chunks, generation, llm, generators)
+    requests = plan_requests(chunks, kept_questions, generation, llm, batch=batch, links=link_chunks(chunks))
     existing_pairs = read_pairs_beside(batch_files(resources, batch))
     planned = sum(request.limit for request in requests)
     questions = SHARE_KEPT * planned
     pairs = questions * generation.drafts_per_question
-    if read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None:  # the last run did not finish
-        questions += len(kept)
+    # if the last run did not finish, the questions and pairs that it kept cost calls too
+    if read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None:
+        questions += len(kept_questions)
         pairs = questions * generation.drafts_per_question + len(existing_pairs)
     counts = _call_counts(settings, questions, pairs)
     counts["questions"], counts["standalone"] = len(requests), REWRITTEN * planned
     passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():
-        passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)
-        read = (PROMPT_TOKENS + passages * passage_tokens) * counts[role]
+        passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # in a prompt
+        input_tokens = (PROMPT_TOKENS + passages * passage_tokens) * counts[role]
         if role == "questions":
-            read = sum(map(request_tokens, requests))
+            input_tokens = sum(map(request_tokens, requests))
         replies = planned if role == "questions" else counts[role]
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
-        written = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * counts[role]
-        yield role, counts[role], read, written
+        output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * counts[role]
+        yield role, counts[role], input_tokens, output_tokens
 
 
 def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Role, float]:
@@ -220,6 +222,7 @@ def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Rol
     two_hop = judged * generation.hop_share
     round_trips = judged if verification.round_trip else two_hop
     has_canaries = settings.canaries.enabled and pairs > 0
+    # good canaries are pairs of the batch, which the judge reads anyway
     model_canaries, judge_canaries = (MODEL_CHUNKS, JUDGED_PAIRS - JUDGED_GOOD) if has_canaries else (0, 0)
     return {
         "validate": questions * settings.retrieval.top_k,
@@ -227,7 +230,7 @@ def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Rol
         "answer": questions * (generation.drafts_per_question - 1 + first_draft),
         "split": SPLIT[verification.split_claims] * pairs,
         "verify": BORDERLINE * pairs + model_canaries,
-        "solve": round_trips + 2 * two_hop,
+        "solve": round_trips + 2 * two_hop,  # two-hop pairs also with each passage alone
         "compare": round_trips,
         "judge": judged + judge_canaries,
     }

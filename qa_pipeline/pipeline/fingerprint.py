@@ -105,7 +105,6 @@ def _group(settings: Settings, group: str) -> dict[str, object]:
 
 BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
 NO_ROWS = "no pair was accepted"
-
 WARNING = "warning: "
 """Prefix of a message about a gate that does not block."""
 
@@ -135,9 +134,9 @@ class BatchOutcome:
 
 def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]) -> BatchOutcome:
     """Return the outcome of a batch that passes its blocking gates."""
-    is_row = (pl.col("verdict") == "accepted") & pl.col("expected_verdict").is_null()
+    gives_row = (pl.col("verdict") == "accepted") & pl.col("expected_verdict").is_null()
     unjudged = unjudged_pairs(verdicts)
-    if not unjudged and not verdicts.filter(is_row).height:
+    if not unjudged and not verdicts.filter(gives_row).height:
         return BatchOutcome(batch, "empty", NO_ROWS, warnings)
     if not unjudged:
         return BatchOutcome(batch, "succeeded", failed_gates=warnings)
@@ -189,7 +188,7 @@ def unchanged_outcomes(resources: Resources, batches: Sequence[str]) -> dict[str
             continue
         outcome = _noted_outcome(resources.layout, batch, fingerprint)
         if outcome is not None:
-            note_origin(resources.layout, batch, resources.settings.corpus)
+            note_origin(resources.layout, batch, resources.settings.corpus)  # the corpus may have moved
             outcomes[batch] = outcome
     return outcomes
 
@@ -206,7 +205,7 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
     tombstone = tombstone_of(layout, batch)
     if tombstone is None:
         return replace(finished.outcome, outcome="unchanged") if finished.outcome.passed else None
-    is_blocked = tombstone.reason == "gate_failed" and not finished.outcome.passed
+    is_blocked = tombstone.reason == "gate_failed" and not finished.outcome.passed  # it would fail again
     return finished.outcome if is_blocked else None
 
 

@@ -43,6 +43,7 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """
     is_counted = pl.col("expected_verdict").is_null()
     pairs, verdicts = frames["pairs"].filter(is_counted), frames["verdicts"].filter(is_counted)
+    # drafted pairs are counted by their origin: generated, imported or edited
     drafted = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
     examples = frames.get("training_examples")
     is_example = pl.col("pair_id").is_in([] if examples is None else examples["pair_id"].to_list())
@@ -128,10 +129,10 @@ def masked_counts(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parts_of_documents(documents: pl.DataFrame, column: str, schema: pl.Schema) -> pl.DataFrame:
-    """Sum the items of a list column by the first field of the schema."""
-    kind, _, *counts = schema.names()
+    """Sum the items of a list column by kind, the first field of the schema; largest sums first."""
+    kind, _documents, *counts = schema.names()
     parts = documents.select(column).explode(column).drop_nulls().unnest(column)
-    sums = parts.group_by(kind).agg(pl.len().alias("documents"), pl.col(counts).sum())
+    sums = parts.group_by(kind).agg(pl.len().alias("documents"), pl.col(counts).sum())  # an item per kind
     ordered = sums.sort([*reversed(counts), kind], descending=[*(True for _ in counts), False])
     return ordered.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
@@ -167,7 +168,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
 
     A batch that lacks only its training examples is counted, since a failed gate prevents them.
     """
-    counts: dict[str, list[pl.DataFrame]] = defaultdict(list)
+    parts: dict[str, list[pl.DataFrame]] = defaultdict(list)  # the frames of all batches, by name
     decisions: Counter[str] = Counter()
     rows, incomplete = [], {}
     for batch in batches:
@@ -175,33 +176,33 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
             frames = read_tables(layout, batch)
             decided = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
             recorded = read_decisions(layout.decisions(batch))
-            row, batch_counts = _batch_row(batch, frames), _batch_counts(frames)
+            row, batch_parts = _batch_row(batch, frames), _batch_parts(frames)
         except (TableError, CorpusError) as error:
             incomplete[batch] = str(error)
             continue
         new = recorded.join(decided, on="decision_id", how="anti").height
         decisions.update({"recorded since the last run": new}, **Counter(decided["state"].to_list()))
         rows.append(row)
-        for name, frame in batch_counts.items():
-            counts[name].append(frame)
+        for name, frame in batch_parts.items():
+            parts[name].append(frame)
     return Report(
-        steps=_sums([STEPS.to_frame(), *counts["steps"]], "stage", "what", "reason"),
+        steps=_sums([STEPS.to_frame(), *parts["steps"]], "stage", "what", "reason"),
         known_answers=_sums(
-            [KNOWN_ANSWERS.to_frame(), *counts["known_answers"]], "expected_verdict", "verdict"
+            [KNOWN_ANSWERS.to_frame(), *parts["known_answers"]], "expected_verdict", "verdict"
         ),
-        canaries=canary_rates(pl.concat([CANARIES.empty(), *counts["canaries"]])),
+        canaries=canary_rates(pl.concat([CANARIES.empty(), *parts["canaries"]])),
         batches=pl.DataFrame(rows),
-        left_out=_sums([LEFT_OUT_COUNTS.to_frame(), *counts["left_out"]], "what"),
-        masked=_sums([MASKED_COUNTS.to_frame(), *counts["masked"]], "kind"),
-        unread=pl.concat([TABLES["documents"].empty(), *counts["unread"]]).select(
+        left_out=_sums([LEFT_OUT_COUNTS.to_frame(), *parts["left_out"]], "what"),
+        masked=_sums([MASKED_COUNTS.to_frame(), *parts["masked"]], "kind"),
+        unread=pl.concat([TABLES["documents"].empty(), *parts["unread"]]).select(
             "batch", "path", "status", "reason", "detail"
         ),
         incomplete=incomplete,
         withdrawn=withdrawn_batches(layout),
         decisions={state: count for state, count in decisions.items() if count},
         cost=cost_summary(
-            pl.concat([LLM_CALLS.empty(), *counts["calls"]]),
-            pl.concat([VERDICTS.empty(), *counts["verdicts"]]),
+            pl.concat([LLM_CALLS.empty(), *parts["calls"]]),
+            pl.concat([VERDICTS.empty(), *parts["verdicts"]]),
         ),
     )
 
@@ -262,8 +263,8 @@ def _batch_row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, obje
     }
 
 
-def _batch_counts(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """Return the frames that a batch adds to a `Report`."""
+def _batch_parts(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Return the rows that a batch adds to the frames of a `Report`; calls and verdicts are summed there."""
     documents = frames["documents"]
     return {
         "steps": yield_funnel(frames),

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from qa_pipeline.llm.factory import Models
     from qa_pipeline.models.cross_encoder import EntailmentModel
 
-
 StageObserver = Callable[[str, str], ProgressCallback]
 
 
@@ -159,6 +158,7 @@ class Resources:
             StorageError: the store is unusable.
         """
         note_origin(self.layout, batch, None if self.pairs_file is not None else self.settings.corpus)
+        # without language models, the reply store has nothing to erase
         if self._model is None and any(model.provider != "none" for model in self.settings.llm.models):
             from qa_pipeline.llm.reply_store import note_documents
 

@@ -86,7 +86,7 @@ def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame
 
 
 def ask_questions(run: StageRun, chunks: pl.DataFrame, embeddings: pl.DataFrame) -> pl.DataFrame:
-    """Write questions about the chunks; empty without a generator, or if a file of pairs is checked."""
+    """Write questions about the chunks; empty without a generator, or if the run only checks given pairs."""
     resources, settings = run.resources, run.settings
     if resources.generator is None or resources.pairs_file is not None:
         return tables.QUESTIONS.empty()
@@ -136,7 +136,7 @@ def answer_questions(
             previous=run.previous(tables.PAIRS),
             notify=run.notify,
         )
-        pairs.insert(0, answer_quality.mark_flawed(drafted, chunks))
+        pairs.insert(0, answer_quality.mark_flawed(drafted, chunks))  # before the imported pairs
     return pair_import.with_edited_pairs(pl.concat(pairs), decisions, documents, chunks, run.batch)
 
 
@@ -201,10 +201,8 @@ def split_and_score(
     settings, model = run.settings, run.resources.reviewer("verifier")
     claims = None
     if model is not None:
-        passages, verification = records.passages_by_id(chunks), settings.verification
-        claims = splitting.split_answers(
-            pairs, passages, model, verification, settings.llm, notify=run.notify
-        )
+        passages, verification, llm = records.passages_by_id(chunks), settings.verification, settings.llm
+        claims = splitting.split_answers(pairs, passages, model, verification, llm, notify=run.notify)
     return score_claims(run.resources, pairs, documents, chunks, embeddings, run.notify, model_claims=claims)
 
 
@@ -251,6 +249,7 @@ def _verified_claims(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
 ) -> pl.DataFrame:
+    """Verify claims by the local steps, and the claims that these leave open by the model, if any."""
     sources = {} if model is None else sources_of(documents, chunks)
     verification, llm = run.settings.verification, run.settings.llm
     return verify_claims(claims, pairs, sources, verification, model=model, llm=llm, notify=run.notify)
@@ -280,6 +279,7 @@ def check_reviewers(
     if not run.settings.canaries.enabled:
         return tables.CANARIES.empty()
     verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
+    # canaries with the model that verifies them; without a model, the local steps decide
     drawn: list[tuple[list[canaries.Canary], LanguageModel | None]] = [(canaries.draw_canaries(chunks), None)]
     decided_by_model = frames["claim_verdicts"]["llm_decision"].is_in(["accept", "reject"]).any()
     if verifier is not None and decided_by_model:  # otherwise no verdict depends on it
@@ -338,7 +338,7 @@ def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame)
     """
     layout, settings = run.resources.layout, run.settings
     verdicts = ledger.build_verdicts(verification=settings.verification, judging=settings.judging, **frames)
-    withdrawals.withdraw_outdated(layout, run.batch, verdicts)
+    withdrawals.withdraw_outdated(layout, run.batch, verdicts)  # before the verdicts are stored
     decided_from = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
     rows = exports.ledger_rows(verdicts=verdicts, documents=documents, **decided_from)
     exports.write_exports(layout, run.batch, exports.ledger_files(rows))
