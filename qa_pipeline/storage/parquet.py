@@ -44,9 +44,7 @@ def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -
     except OSError as error:
         raise TableError(f"cannot read {path}: {error.strerror or error}") from error
     except pl.exceptions.PolarsError as error:
-        raise TableError(
-            f"{path} is not a readable Parquet file; delete it and run its step again"
-        ) from error
+        raise TableError(f"{path} is not a readable Parquet file; delete it and rerun its step") from error
     if columns:
         return frame
     try:
