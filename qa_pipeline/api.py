@@ -18,7 +18,7 @@ from qa_pipeline.curation.ledger import in_words, support_level
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation import labelled_files, running
 from qa_pipeline.evaluation.answered_questions import RagRow, read_rag_rows
-from qa_pipeline.evaluation.metrics.base import Means, Undecided
+from qa_pipeline.evaluation.metrics.base import Setup, Undecided
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.factory import Function, FunctionModel
 from qa_pipeline.models.encoder import load_embedder
@@ -197,8 +197,8 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
         contexts = pl.DataFrame(chunks, schema_overrides={"section_path": tables.STRINGS})
         refusals = judge_refusals(pairs, contexts, load_embedder(resources.settings.embedding))
     else:
-        means = verification.Means(settings, verifier=model, llm=resources.settings.llm)
-        verified = verification.verify([statement], means)
+        models = verification.VerificationModels(settings, verifier=model, llm=resources.settings.llm)
+        verified = verification.verify([statement], models)
     outcome = pl.coalesce("refusal", "outcome")
     is_proved = pl.col("outcome") == "grounded"
     result = (
@@ -295,8 +295,8 @@ def evaluate(
     with TemporaryDirectory() as work:
         folder = Path(work)
         resources = Resources(running.with_claims_split_by(load_settings(out=folder)))
-        means = Means(resources, decider, decider, undecided)
-        counts = running.evaluate_into(folder, rows, chosen, means)
+        setup = Setup(resources, decider, decider, undecided)
+        counts = running.evaluate_into(folder, rows, chosen, setup)
         settings = {
             "model": None if decider is None else decider.name,
             "undecided": undecided,

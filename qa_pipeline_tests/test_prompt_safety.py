@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.metrics.base import Means, judge_request
+from qa_pipeline.evaluation.metrics.base import Setup, judge_request
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guard import guard_request, reference_request
 from qa_pipeline.generation.questions import write_questions
@@ -182,7 +182,7 @@ def evaluate_with(request: Callable[[Row, list[Row]], Request[Any]]) -> Run:
     return run
 
 
-DEFAULT = Means(Resources(Settings()))
+DEFAULT = Setup(Resources(Settings()))
 STAGES: dict[str, Run] = {
     "questions": ask_questions,
     "standalone": rewrite,

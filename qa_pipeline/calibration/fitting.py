@@ -17,7 +17,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.verification import Band, Fit, Thresholds, VerificationSettings
 from qa_pipeline.storage.hashes import hash_file, hash_parts
 from qa_pipeline.verification.deciding import SideName, borderline, decide_claims, side_scores
-from qa_pipeline.verification.verify import Means, Statement, verify
+from qa_pipeline.verification.verify import Statement, VerificationModels, verify
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
         Statement(answer, tuple(context), language, question or "")
         for answer, context, language, question in texts
     ]
-    means = Means(resources.settings.verification, resources.embedder, resources.entailment)
+    models = VerificationModels(resources.settings.verification, resources.embedder, resources.entailment)
     keys = items.select("file", "group_id", "id").iter_rows()
     order = [hash_parts("row", *key, str(index)) for index, key in enumerate(keys)]  # random, always the same
     rows = items.select(
@@ -71,7 +71,7 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
         pair_id=pl.Series([statement.statement_id for statement in statements]),
         order=pl.Series(order),
     )
-    return LabelledRows(rows.sort("order").drop("order"), verify(statements, means).claims)
+    return LabelledRows(rows.sort("order").drop("order"), verify(statements, models).claims)
 
 
 GRID = (0.999, 0.998, 0.995, *(percent / 100 for percent in range(99, 49, -1)))

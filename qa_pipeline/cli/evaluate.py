@@ -12,7 +12,7 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
 
 if TYPE_CHECKING:
-    from qa_pipeline.evaluation.metrics.base import Means
+    from qa_pipeline.evaluation.metrics.base import Setup
 
 Scorer = Literal["local", "model"]
 Undecided = Literal["similarity", "unknown"]
@@ -61,20 +61,20 @@ def run(
     metrics = chosen_metrics(metric or [])
     given = options.model_options(max_calls=max_calls, max_cost=max_cost)
     settings = _settings_of(data, change, given, scorer)
-    tools = _tools_of(settings, scorer, undecided="similarity")
+    setup = _setup_of(settings, scorer, undecided="similarity")
     read = read_rag_rows(datasets)
     drawn = draw(read.items.select("dataset", "id", group_id="group"), limit)
     rows = read.items.join(drawn, on="id", how="semi", maintain_order="left")
     with report_folder.new_report(out, replace=replace) as folder, console.watching(quiet=as_json) as watch:
-        counts = running.evaluate_into(folder, rows, metrics, tools, watch("evaluation", "rows"))
+        counts = running.evaluate_into(folder, rows, metrics, setup, watch("evaluation", "rows"))
         about = report.About(
             dataset=report.dataset_name(rows, name),
             dataset_sha256=report_folder.dataset_sha256(read.items),
             left_out=read.left_out,
-            settings=_settings_shown(tools),
-            laws=running.categorical_correctness(rows, metrics, tools) if laws else None,
+            settings=_settings_shown(setup),
+            laws=running.categorical_correctness(rows, metrics, setup) if laws else None,
         )
-        about.settings.update(limit=limit, unsplit=running.count_unsplit(rows, tools) or None)
+        about.settings.update(limit=limit, unsplit=running.count_unsplit(rows, setup) or None)
         document = report_folder.write_report(folder, metrics, counts, about)
     _show(document, out, every=bool(metric), as_json=as_json)
 
@@ -87,12 +87,12 @@ def _settings_of(data: Path, change: list[str] | None, given: dict[str, Any], sc
     return options.settings_at(data, change, given | _SPLIT_BY_RULES)
 
 
-def _tools_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "Means":
+def _setup_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "Setup":
     """Return the models and settings that decide about answers; refuse a missing model.
 
     `undecided` statements are decided by similarity, or stay unknown.
     """
-    from qa_pipeline.evaluation.metrics.base import Means
+    from qa_pipeline.evaluation.metrics.base import Setup
     from qa_pipeline.pipeline.resources import Resources
 
     resources, split_by = Resources(settings), settings.verification.split_claims
@@ -107,19 +107,19 @@ def _tools_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "M
     if verifier is None and split_by == "model":
         raise errors.SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
     splitter = None if split_by == "rules" else verifier
-    return Means(resources, verifier if asks_models else None, judge, undecided=undecided, splitter=splitter)
+    return Setup(resources, verifier if asks_models else None, judge, undecided=undecided, splitter=splitter)
 
 
-def _settings_shown(tools: "Means") -> dict[str, Any]:
+def _settings_shown(setup: "Setup") -> dict[str, Any]:
     """Return the settings and models that a report names."""
-    settings = tools.resources.settings
-    models = {"verifier": tools.verifier, "judge": tools.judge, "splitter": tools.splitter}
+    settings = setup.resources.settings
+    models = {"verifier": setup.verifier, "judge": setup.judge, "splitter": setup.splitter}
     return {
         "thresholds_id": settings.verification.thresholds_id,
         "embedding": _without_folder(settings.embedding.model),
         "entailment": _without_folder(settings.verification.entailment.model),
-        "undecided": tools.undecided,
-        "split_claims": "rules" if tools.splitter is None else settings.verification.split_claims,
+        "undecided": setup.undecided,
+        "split_claims": "rules" if setup.splitter is None else settings.verification.split_claims,
         **{role: None if model is None else model.name for role, model in models.items()},
     }
 
@@ -303,6 +303,6 @@ def validation(
     items = pl.concat([labelled_files.draw(read_all_rows(path).items, limit) for path in paths])
     given = options.model_options(max_calls=max_calls, max_cost=max_cost) | _SPLIT_BY_RULES
     settings = _settings_of(data, change, given, scorer)
-    tools = _tools_of(settings, scorer, undecided="unknown")
-    document = rounded(measure_validation(items, tools.resources, tools.verifier, tools.judge))
+    setup = _setup_of(settings, scorer, undecided="unknown")
+    document = rounded(measure_validation(items, setup.resources, setup.verifier, setup.judge))
     console.show(document, as_json=as_json)

@@ -262,9 +262,9 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
     between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
     detail = f"{metric['baseline']:.3f} → {metric['current']:.3f}{change}, {between}"
     outcome = PASSED
-    # from a mean of zero any loss is more than allowed; a rounding error below the limit is none
+    # from a mean of zero any loss exceeds the limit; a loss of just the limit may have a rounding error
     if metric["gain"] < 0 and (relative is None or -relative >= limit - 1e-9):
-        if metric["better"] is False:
+        if metric["better"] is False:  # significantly worse; None is within chance
             outcome, detail = FAILED, f"{detail}; more than {limit:.0%} worse, and not by chance"
         else:
             outcome = WITHIN_NOISE

@@ -14,7 +14,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.answered_questions import RagRow
 from qa_pipeline.evaluation.labelled_files import usable_rows
-from qa_pipeline.evaluation.metrics.base import Means, Metric, Row, add_signals
+from qa_pipeline.evaluation.metrics.base import Metric, Row, Setup, add_signals
 from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.tree import Settings
@@ -84,7 +84,7 @@ def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
     return pl.Schema(texts | {metric.name: pl.Float64() for metric in metrics})
 
 
-def evaluate(frame: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> tuple[list[Row], pl.DataFrame]:
+def evaluate(frame: pl.DataFrame, metrics: Sequence[Metric], setup: Setup) -> tuple[list[Row], pl.DataFrame]:
     """Return the rows (`RAG_ROWS`) with their signals, and the values of each metric.
 
     Raises:
@@ -94,7 +94,7 @@ def evaluate(frame: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> tu
     for part in frame.iter_slices(BLOCK):
         block = part.rows(named=True)
         for metric in metrics:
-            values[metric.name] += metric.scores(block, means)
+            values[metric.name] += metric.scores(block, setup)
         rows += block
     return rows, pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64()))
 
@@ -103,7 +103,7 @@ def evaluate_into(
     folder: Path,
     rows: pl.DataFrame,
     metrics: Sequence[Metric],
-    means: Means,
+    setup: Setup,
     notify: ProgressCallback = no_progress,
 ) -> Counts:
     """Evaluate rows (`RAG_ROWS`) in blocks, and write `rows.parquet` and `statements.parquet` to a folder.
@@ -114,7 +114,7 @@ def evaluate_into(
     """
     counts, scored, statements = Counts(), [rows_schema(metrics).to_frame()], [STATEMENTS.to_frame()]
     for block in rows.iter_slices(BLOCK):
-        evaluated, values = evaluate(block, metrics, means)
+        evaluated, values = evaluate(block, metrics, setup)
         for metric in metrics:
             counts.add(metric, evaluated, values[metric.name])
         scored.append(pl.concat([block.select(ROW_COLUMNS), values], how="horizontal"))
@@ -126,10 +126,10 @@ def evaluate_into(
     return counts
 
 
-def count_unsplit(rows: pl.DataFrame, means: Means) -> dict[str, int]:
+def count_unsplit(rows: pl.DataFrame, setup: Setup) -> dict[str, int]:
     """Count the rows without statements because the splitter failed, by reason."""
     answered = rows.select("query", "answer").iter_rows()
-    reasons = Counter(means.unsplit[key] for key in answered if key in means.unsplit)
+    reasons = Counter(setup.unsplit[key] for key in answered if key in setup.unsplit)
     return dict(sorted(reasons.items()))
 
 
@@ -143,7 +143,7 @@ def _statements(rows: Sequence[Row]) -> Iterator[Row]:
             yield fields | {"id": row["id"], "document": document}
 
 
-def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> dict[str, float]:
+def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], setup: Setup) -> dict[str, float]:
     """Return the share of rows that keep each law, and the least of the three as `score`.
 
     identity: a row that is written and read again has the same values and verdicts.
@@ -154,32 +154,32 @@ def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], means
         PermanentModelError: a model refuses all further requests.
     """
     rows = rows.head(LAW_ROWS)
-    outcomes = _outcomes(rows, metrics, means)
+    outcomes = _outcomes(rows, metrics, setup)
     file_rows = (FileRow(number, row) for number, row in enumerate(rows.iter_rows(named=True), start=1))
     reread = usable_rows(file_rows, RagRow, Path("rows")).items
-    odd, even = (_outcomes(part, metrics, means) for part in (rows[1::2], rows[::2]))
+    odd, even = (_outcomes(part, metrics, setup) for part in (rows[1::2], rows[::2]))
     # the outcomes of both parts in the order of the rows
     composed = [(odd if index % 2 else even)[index // 2] for index in range(rows.height)]
     verified_first = rows.rows(named=True)
     for row in verified_first:
-        add_signals([row], ("statements", "cited"), means)
-    values = {metric.name: metric.scores(verified_first, means) for metric in metrics}
+        add_signals([row], ("statements", "cited"), setup)
+    values = {metric.name: metric.scores(verified_first, setup) for metric in metrics}
     measured = pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64()))
     shares = {
-        "identity": _equal_share(outcomes, _outcomes(reread, metrics, means)),
+        "identity": _equal_share(outcomes, _outcomes(reread, metrics, setup)),
         "composition": _equal_share(outcomes, composed),
-        "naturality": _equal_share(outcomes, _with_verdicts(verified_first, measured, means)),
+        "naturality": _equal_share(outcomes, _with_verdicts(verified_first, measured, setup)),
     }
     return {**shares, "score": min(shares.values())}
 
 
-def _outcomes(rows: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> list[tuple[object, ...]]:
-    return _with_verdicts(*evaluate(rows, metrics, means), means)
+def _outcomes(rows: pl.DataFrame, metrics: Sequence[Metric], setup: Setup) -> list[tuple[object, ...]]:
+    return _with_verdicts(*evaluate(rows, metrics, setup), setup)
 
 
-def _with_verdicts(rows: Sequence[Row], values: pl.DataFrame, means: Means) -> list[tuple[object, ...]]:
+def _with_verdicts(rows: Sequence[Row], values: pl.DataFrame, setup: Setup) -> list[tuple[object, ...]]:
     """Return for each row its rounded values and verdicts, such as (0.5, None, "supported")."""
-    add_signals(rows, ["statements"], means)
+    add_signals(rows, ["statements"], setup)
     rounded = values.with_columns(pl.all().round(_DIGITS)).iter_rows()
     return [
         (*row_values, *(statement["verdict"] for statement in row["statements"] or ()))

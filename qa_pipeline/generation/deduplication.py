@@ -45,12 +45,14 @@ def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
     stated = pairs.filter(
         pl.col("question").is_not_null(), pl.col("answer").is_not_null(), pl.col("expected_verdict").is_null()
     )
+    # pairs without terms are compared by these keys instead
     keys = {f"{name}_key": normalised(pl.col(name)) for name in ("question", "answer")}
     first = pl.col("pair_id").min()
     candidates = stated.with_columns(**keys).with_columns(exact_group=first.over(*keys))
     distinct = candidates.filter(pl.col("pair_id") == pl.col("exact_group"))
     columns = distinct.select("question", "answer", "language", *keys)
     terms = pl.Series([_terms_of_pair(*row) for row in columns.iter_rows()], dtype=pl.String())
+    # terms are stems of a language, so equal terms of two languages show nothing
     near = distinct.select("exact_group", near_group=first.over("language", terms.alias("terms")))
     joined = candidates.join(near, on="exact_group", maintain_order="left")
     return joined.select("pair_id", "exact_group", "near_group")

@@ -46,9 +46,9 @@ _IDENTIFIER = re.compile(
     r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*)"  # camelCase
 )
 _CODE = re.compile(r"`([^`\n]{1,120})`")
-_CAPITALISED = re.compile(  # begins with the set of letters, so that the search can skip to one
-    rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*"
-)
+# A capitalised word that no letter or "." precedes, as in the domain `docs.Example`. The pattern begins with
+# the set of capitals, so that the search can skip to one.
+_CAPITALISED = re.compile(rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 """Letters of a name that is more than a number or an abbreviation."""
@@ -192,7 +192,7 @@ def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
     for index, match in enumerate(capitalised):
         word = match[0]
         is_acronym = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
-        before = text[max(0, match.start() - 4) : match.start()]
+        before = text[max(0, match.start() - 4) : match.start()]  # as far as a start of a sentence shows
         opens_sentence = _SENTENCE_START.search(before) is not None
         neighbours = pairwise(capitalised[max(0, index - 1) : index + 2])
         is_in_group = any(text[left.end() : right.start()] == " " for left, right in neighbours)

@@ -165,8 +165,8 @@ class SentenceEncoder(FileTokenCounter):
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True},
             )
-        if self.precision.endswith("bfloat16"):
-            model[0].bfloat16()  # the transformer
+        if self.precision.endswith("bfloat16"):  # "bfloat16" or "cuda bfloat16"
+            model[0].bfloat16()  # the transformer; the pooling after it has no weights to convert
         return model.eval()
 
     def _unit_length(self, vectors: Vectors) -> Vectors:

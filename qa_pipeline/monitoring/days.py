@@ -142,16 +142,16 @@ METRICS = ("faithfulness", "grounding", "hallucination", "context_precision", "a
 def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score:
     """Return a function that scores rows by `METRICS` with the local steps."""
     # heavy, and only scoring needs them
-    from qa_pipeline.evaluation.metrics.base import Means
+    from qa_pipeline.evaluation.metrics.base import Setup
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.running import evaluate, with_claims_split_by
 
     metrics = chosen_metrics(METRICS)
-    means = Means(Resources(with_claims_split_by(settings), embedder=embedder))
+    setup = Setup(Resources(with_claims_split_by(settings), embedder=embedder))
 
     def score(rows: pl.DataFrame) -> pl.DataFrame:
-        evaluated, values = evaluate(rows, metrics, means)
-        deciders = [
+        evaluated, values = evaluate(rows, metrics, setup)
+        deciders = [  # of each value, such as "quotation" or "similarity"
             pl.Series(
                 f"{metric.name}{DECIDED_BY}", list(map(metric.deciders, evaluated)), pl.List(pl.String())
             )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.splitting import Claim, split_claims, with_references
-from qa_pipeline.verification.verify import Means, Statement, verify
+from qa_pipeline.verification.verify import Statement, VerificationModels, verify
 
 WITHDRAWN = "withdrawn"
 """The verdict on an early statement that the whole answer does not have."""
@@ -95,9 +95,9 @@ def judge_answer(
 ) -> list[Verdict]:
     """Return the verdicts on an answer in order, or on a single claim of an unfinished answer."""
     settings = resources.settings.verification
-    means = Means(settings, resources.embedder, resources.entailment)
+    models = VerificationModels(settings, resources.embedder, resources.entailment)
     claims_by_id = None if single_claim is None else {statement.statement_id: [single_claim]}
-    verified = verify([statement], means, given_claims=claims_by_id, to_the_question=False)
+    verified = verify([statement], models, given_claims=claims_by_id, to_the_question=False)
     names = ("start", "end", "text", "verdict", "decided_by", "reason")
     claims = verified.claims_with_verdicts().select(*names, score="similarity", quote="evidence_quote")
     return [Verdict(**claim, final=single_claim is None) for claim in claims.iter_rows(named=True)]

@@ -24,7 +24,7 @@ _COLUMNS = ("language", "question_type", "coverage", "difficulty", "origin", "ju
 _FACT_VALUES = {name: pl.col(name) for name in _COLUMNS} | {
     "decided_by": pl.when(pl.col("decided_by").list.len() > 0)
     .then(pl.col("decided_by").list.join(" and "))
-    .otherwise(pl.lit("refusal")),
+    .otherwise(pl.lit("refusal")),  # only a refusal has no claims to decide
     "words of the question": pl.col("question").str.count_matches(r"\S+"),
     "words of the answer": pl.col("answer").str.count_matches(r"\S+"),
     "characters of the messages": pl.col("messages")

@@ -169,9 +169,9 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
             problem = _outdated(row, current)
             if targets[target] > 1:
                 problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
-            elif row["decision_id"] in batch.recorded_ids:
+            elif row["decision_id"] in batch.recorded_ids:  # a file may be recorded twice
                 still_counts = current is not None and current["decision_id"] == row["decision_id"]
-                if still_counts or row["decision"] == REOPENED:
+                if still_counts or row["decision"] == REOPENED:  # undoing again changes nothing
                     repeats += 1
                     continue
                 problem = problem or "it was recorded before and undone; change decided_at to repeat it"

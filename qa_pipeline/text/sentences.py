@@ -28,6 +28,7 @@ _TRAILER = re.compile(
     r"[ \t]*(?:\[[^\[\]\n]{1,200}\](?!\()|[¹²³⁰⁴-⁹†‡]{1,3}|[\U0001F300-\U0001FAFF\u2600-\u27BF]\uFE0F?)"
 )
 _CITATION = re.compile(rf"\[(?:{any_of_all('sources')}|ref|\^?c?\d)", re.IGNORECASE)
+"""The start of `[source: …]`, `[1]`, `[^1]` or `[c1]`."""
 _OPENERS = re.compile(r"[\"'”’“‘»«›‹(\[{*_¿¡„‚–—\-]*")
 _WORD = re.compile(r"[^\W\d_][\w'’]{0,40}")
 _IDENTIFIER = re.compile(rf"[{SMALL}][\w.]{{0,60}}(?:_\w|\(\))")
@@ -93,8 +94,10 @@ def _after_trailers(text: str, position: int, end: int) -> int:
     """Return the offset after citations and emoji that follow a stop and belong to its sentence."""
     for _ in range(_TRAILER_LIMIT):
         trailer = _TRAILER.match(text, position, end)
-        rest = trailer[0].lstrip(" \t") if trailer else ""
-        if trailer is None or (rest[0] == "[" and not _CITATION.match(rest)):
+        if trailer is None:
+            break
+        mark = trailer[0].lstrip(" \t")
+        if mark[0] == "[" and not _CITATION.match(mark):  # other brackets begin the next sentence
             break
         position = trailer.end()
     return position

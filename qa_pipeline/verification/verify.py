@@ -69,7 +69,7 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class VerificationModels:
     """Settings and models for verification. Steps without a model are skipped."""
 
     settings: VerificationSettings
@@ -82,7 +82,7 @@ class Means:
 
 def verify(
     statements: Sequence[Statement],
-    means: Means,
+    models: VerificationModels,
     *,
     given_claims: Mapping[str, Sequence[Claim]] | None = None,
     to_the_question: bool = True,
@@ -104,10 +104,10 @@ def verify(
     failures: dict[str, str] = {}
     claims_by_id = dict(given_claims or {})
     pairs = statement_pairs(distinct)
-    if means.splitter is not None:
+    if models.splitter is not None:
         unsplit = pairs.filter(~pl.col("pair_id").is_in(list(claims_by_id)))
         claims_by_id |= split_answers(
-            unsplit, passages, means.splitter, means.settings, means.llm, failures=failures
+            unsplit, passages, models.splitter, models.settings, models.llm, failures=failures
         )
     answered = []
     for row in typed_rows(pairs, AnswerRow):
@@ -115,10 +115,10 @@ def verify(
         status = "resolved" if row["used_chunk_ids"] else "uncited"
         citations = ClaimCitations(status, None, tuple(row["used_chunk_ids"]))
         answered.append(Answered(row, row_claims, [citations] * len(row_claims)))
-    claims = compare_claims(answered, index, means.embedder, to_the_question=to_the_question)
-    claims = fill_entailment(claims, pairs, passages, means.entailment)
+    claims = compare_claims(answered, index, models.embedder, to_the_question=to_the_question)
+    claims = fill_entailment(claims, pairs, passages, models.entailment)
     verdicts = verify_claims(
-        claims, pairs, index.sources, means.settings, model=means.verifier, llm=means.llm
+        claims, pairs, index.sources, models.settings, model=models.verifier, llm=models.llm
     )
     return Verified(claims, verdicts, failures)
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.evaluation.answered_questions import read_rag_rows
-from qa_pipeline.evaluation.metrics.base import Means
+from qa_pipeline.evaluation.metrics.base import Setup
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluate, with_claims_split_by
 from qa_pipeline.llm.base import Request
@@ -57,9 +57,9 @@ def _decision(claim: str) -> Decision:
     return "accept" if is_stated and not any(words in claim for words in FALSE) else "reject"
 
 
-def seed_figures(means: Means) -> dict[str, dict[str, float | None]]:
+def seed_figures(setup: Setup) -> dict[str, dict[str, float | None]]:
     rows = read_rag_rows([SEEDS]).items
-    _, values = evaluate(rows, chosen_metrics(SEED_METRICS), means)
+    _, values = evaluate(rows, chosen_metrics(SEED_METRICS), setup)
     rounded = values.select(pl.all().round(2))
     return dict(zip(rows["id"], rounded.iter_rows(named=True), strict=True))
 
@@ -67,13 +67,13 @@ def seed_figures(means: Means) -> dict[str, dict[str, float | None]]:
 @pytest.mark.parametrize("model", [True, False])
 def test_the_seed_examples_come_out_as_the_page_says(tmp_path: Path, *, model: bool) -> None:
     settings = with_claims_split_by(Settings(out=tmp_path))
-    means = Means(Resources(settings))
+    setup = Setup(Resources(settings))
     if model:
         verification = settings.verification.model_copy(update={"split_claims": "model"})
         resources = Resources(settings.model_copy(update={"verification": verification}))
         scripted = ScriptedModel(reads_rightly)
-        means = Means(resources, verifier=scripted, splitter=scripted)
-    figures = seed_figures(means)
+        setup = Setup(resources, verifier=scripted, splitter=scripted)
+    figures = seed_figures(setup)
     page = Path("docs/evaluation.md").read_text("utf-8")
     said = re.findall(r"^\| `([\w-]+)` \| (\w+) \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
     assert len(said) == 6
@@ -89,10 +89,10 @@ def test_what_the_rules_find_in_the_suites_is_what_the_page_says(tmp_path: Path)
     page = Path("docs/evaluation.md").read_text("utf-8")
     lines = re.findall(r"^\| (\w+), (\w+) \| (\d.+) \|$", page, re.MULTILINE)
     assert len(lines) == 2
-    means = Means(Resources(with_claims_split_by(Settings(out=tmp_path))))
+    setup = Setup(Resources(with_claims_split_by(Settings(out=tmp_path))))
     for suite, metric, cells in lines:
         rows = read_rag_rows([SUITES / f"{suite}.jsonl"]).items
-        _, values = evaluate(rows, chosen_metrics([metric]), means)
+        _, values = evaluate(rows, chosen_metrics([metric]), setup)
         is_one = (values[metric] == 1).fill_null(value=False)
         is_right = is_one == (rows["category"] == "supported")
         counts = [

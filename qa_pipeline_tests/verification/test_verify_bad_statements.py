@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIMS
-from qa_pipeline.verification.verify import Means, Statement, verify
+from qa_pipeline.verification.verify import Statement, VerificationModels, verify
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.models.cross_encoders import WordModel
 
@@ -26,8 +26,8 @@ statements = st.builds(
 
 def scored(*given_statements: Statement) -> pl.DataFrame:
     """The claims of statements with every local score, in the order given."""
-    means = Means(VerificationSettings(), HashEmbedder(), WordModel())
-    return verify(given_statements, means).claims
+    models = VerificationModels(VerificationSettings(), HashEmbedder(), WordModel())
+    return verify(given_statements, models).claims
 
 
 def hold(claims: pl.DataFrame) -> None:

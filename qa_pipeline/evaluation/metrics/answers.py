@@ -8,8 +8,8 @@ from qa_pipeline.evaluation.metrics.base import (
     RULES,
     SIMILARITY,
     STATEMENTS_VERSION,
-    Means,
     Row,
+    Setup,
     ask,
     entropy,
     judge_request,
@@ -42,30 +42,30 @@ MOST_FALL = 0.05
 
 
 @signal("answer", decided_by=RULES)
-def find_refused(rows: list[Row], _means: Means) -> list[bool | None]:
+def find_refused(rows: list[Row], _means: Setup) -> list[bool | None]:
     """Return for each answer True if it is only a refusal; None if it is empty."""
     return [is_refusal(row["answer"]) if row["answer"].strip() else None for row in rows]
 
 
 @signal("answer", "refused", decided_by=SIMILARITY, judged=True)
-def find_relevance(rows: list[Row], means: Means) -> list[float | None]:
+def find_relevance(rows: list[Row], setup: Setup) -> list[float | None]:
     """Return the mean cosine of the question to the questions that the judge asks back from the answer.
 
     Without a judge, to the sentences of the answer. A noncommittal answer has 0.
     """
     texts: list[list[str] | None] = []
-    if means.judge is None:
+    if setup.judge is None:
         for row in rows:
             answer = "" if row["refused"] else without_marks(row["answer"])
             texts.append([answer[start:end] for start, end in sentence_spans(answer, row["language"])])
     else:
-        requests = [judge_request(row, "back_questions", BackQuestionsReply, means) for row in rows]
-        for reply in ask(requests, means):
+        requests = [judge_request(row, "back_questions", BackQuestionsReply, setup) for row in rows]
+        for reply in ask(requests, setup):
             questions = [question for question in reply.questions if question.strip()] if reply else []
             is_noncommittal = reply is not None and reply.noncommittal
             texts.append([] if is_noncommittal else questions[:QUESTIONS] or None)  # None is unknown
     vectors = TextVectors(
-        chain((row["query"] for row in rows), *filter(None, texts)), means.resources.embedder
+        chain((row["query"] for row in rows), *filter(None, texts)), setup.resources.embedder
     )
     relevances: list[float | None] = []
     for row, row_texts in zip(rows, texts, strict=True):
@@ -76,18 +76,18 @@ def find_relevance(rows: list[Row], means: Means) -> list[float | None]:
 
 
 @signal("answer", "reference", decided_by=SIMILARITY)
-def find_reference_similarity(rows: list[Row], means: Means) -> list[float]:
+def find_reference_similarity(rows: list[Row], setup: Setup) -> list[float]:
     """Return the cosine of each answer to its reference, at least 0."""
     pairs = [(row["answer"], row["reference"]) for row in rows]
-    vectors = TextVectors(chain(*pairs), means.resources.embedder)
+    vectors = TextVectors(chain(*pairs), setup.resources.embedder)
     return [min(1.0, max(0.0, *vectors.cosines(answer, [reference]))) for answer, reference in pairs]
 
 
 @signal("samples", decided_by=SIMILARITY)
-def find_meanings(rows: list[Row], means: Means) -> list[list[int]]:
+def find_meanings(rows: list[Row], setup: Setup) -> list[list[int]]:
     """Return for each sample of an answer the index of the first sample of the same meaning."""
     samples_of_rows = [[" ".join(sample.casefold().split()) for sample in row["samples"]] for row in rows]
-    vectors = TextVectors(chain(*samples_of_rows), means.resources.embedder)
+    vectors = TextVectors(chain(*samples_of_rows), setup.resources.embedder)
     return [
         _meanings(samples, row["language"], vectors)
         for row, samples in zip(rows, samples_of_rows, strict=True)
@@ -111,7 +111,7 @@ def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[i
 
 
 @signal("answer", "contexts", "refused", decided_by=QUOTATION)
-def find_conflicts(rows: list[Row], _means: Means) -> list[list[bool]]:
+def find_conflicts(rows: list[Row], _means: Setup) -> list[list[bool]]:
     """Return for each contradiction between two contexts True if the answer refuses or states both sides.
 
     A contradiction is two sentences that differ in a single number, date, unit, name or negation.

@@ -29,7 +29,7 @@ STATEMENTS_VERSION = 3
 
 
 @dataclass(frozen=True)
-class Means:
+class Setup:
     """The models and settings that metrics are computed with.
 
     Args:
@@ -51,7 +51,7 @@ class Means:
 
 Direction = Literal["higher", "lower"]
 Value = Callable[[Row], float | None]
-Find = Callable[[list[Row], Means], Sequence[Any]]
+Find = Callable[[list[Row], Setup], Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ class Metric:
     without: Callable[[Row], list[str]] | None = None
     version: int = 1
 
-    def scores(self, rows: Sequence[Row], means: Means) -> list[float | None]:
+    def scores(self, rows: Sequence[Row], setup: Setup) -> list[float | None]:
         """Return the value of each row, None if unknown. Signals are stored in the rows."""
-        add_signals(rows, self.needs, means)
+        add_signals(rows, self.needs, setup)
         values = (None if self.lacking(row) else self.of(row) for row in rows)
         return [None if value is None or not math.isfinite(value) else float(value) for value in values]
 
@@ -153,7 +153,7 @@ def signal(*needs: str, decided_by: str | None = None, judged: bool = False) -> 
     return register
 
 
-def add_signals(rows: Sequence[Row], names: Iterable[str], means: Means) -> None:
+def add_signals(rows: Sequence[Row], names: Iterable[str], setup: Setup) -> None:
     """Add the named signals to rows, with the signals they need; existing values are kept.
 
     A signal with a single decider has a second field, NAME_by.
@@ -167,10 +167,10 @@ def add_signals(rows: Sequence[Row], names: Iterable[str], means: Means) -> None
         if name not in SIGNALS or not new:
             continue
         definition = SIGNALS[name]
-        add_signals(new, definition.needs, means)
+        add_signals(new, definition.needs, setup)
         complete = [row for row in new if all(row.get(need) is not None for need in definition.needs)]
-        values = definition.find(complete, means)
-        decider = MODEL if definition.judged and means.judge is not None else definition.decided_by
+        values = definition.find(complete, setup)
+        decider = MODEL if definition.judged and setup.judge is not None else definition.decided_by
         for row in new:
             row[name] = None
             if decider is not None:
@@ -201,12 +201,12 @@ def judge_request(
     row: Row,
     name: PromptName,
     reply_model: type[ReplyT],
-    means: Means,
+    setup: Setup,
     contexts: Sequence[Row] = (),
     sentences: Sequence[str] = (),
 ) -> Request[ReplyT]:
     """Fill a prompt with the texts of a row, its contexts and numbered sentences."""
-    language, llm = row["language"], means.resources.settings.llm
+    language, llm = row["language"], setup.resources.settings.llm
     prompt = load_prompt(language, name, llm)
     texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
     texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
@@ -234,16 +234,16 @@ def judge_request(
     )
 
 
-def ask(requests: Sequence[Request[ReplyT]], means: Means) -> Iterator[ReplyT | None]:
+def ask(requests: Sequence[Request[ReplyT]], setup: Setup) -> Iterator[ReplyT | None]:
     """Yield the judge's reply to each request; equal requests are sent once.
 
     The reply is None if the request failed, or if its texts contain an injection.
     """
-    if means.judge is None:
+    if setup.judge is None:
         return
     distinct = {request.key: request for request in requests}
-    workers = means.resources.settings.llm.workers
-    outcomes = complete_all(means.judge, [*distinct.values()], workers=workers)
+    workers = setup.resources.settings.llm.workers
+    outcomes = complete_all(setup.judge, [*distinct.values()], workers=workers)
     outcome_by_key = dict(zip(distinct, outcomes, strict=True))  # a reply, or the error of the model
     for request in requests:
         outcome = outcome_by_key[request.key]

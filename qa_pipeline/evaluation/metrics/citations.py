@@ -17,7 +17,7 @@ from qa_pipeline.curation.measures import (
     WEIGHT_EXISTENCE,
     WEIGHT_GROUNDING,
 )
-from qa_pipeline.evaluation.metrics.base import RULES, STATEMENTS_VERSION, Means, Row, metric, share, signal
+from qa_pipeline.evaluation.metrics.base import RULES, STATEMENTS_VERSION, Row, Setup, metric, share, signal
 from qa_pipeline.evaluation.metrics.grounding import (
     SCORES_DECIDE,
     Verified,
@@ -34,7 +34,7 @@ _BY_BOTH = {"decided_by": ("citation_support", "statements"), "version": STATEME
 
 
 @signal("answer", "contexts", decided_by=RULES)
-def find_cited(rows: list[Row], _means: Means) -> list[list[Row] | None]:
+def find_cited(rows: list[Row], _means: Setup) -> list[list[Row] | None]:
     """Return the citations of each answer; None without entries and marks.
 
     A citation has its `document`, the indices of its `contexts` (those with its quote, if it has a quote),
@@ -113,7 +113,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
 
 
 @signal("cited", "statements")
-def find_citation_support(rows: list[Row], means: Means) -> list[list[Row]]:
+def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
     """Return the support of each citation for its statements.
 
     `score` is the best of its statements against its contexts alone (None if unknown), `proves` has the
@@ -128,7 +128,7 @@ def find_citation_support(rows: list[Row], means: Means) -> list[list[Row]]:
         for statement in statements
     ]
     # a model never decides a statement twice, and its figures may be in several contexts
-    local = replace(means, verifier=None, splitter=None, undecided="similarity")
+    local = replace(setup, verifier=None, splitter=None, undecided="similarity")
     verified = iter(verify(texts, local, compare_figures=False))  # in the order of the texts
     return [
         [_support(cited, statements, [*islice(verified, len(statements))]) for cited, statements in assigned]

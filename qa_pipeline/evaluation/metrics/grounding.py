@@ -11,8 +11,8 @@ from qa_pipeline.evaluation.metrics.base import (
     MODEL,
     SIMILARITY,
     STATEMENTS_VERSION,
-    Means,
     Row,
+    Setup,
     ask,
     judge_request,
     metric,
@@ -50,34 +50,34 @@ for in a text has only `supported` (None if undecided) and `decided_by`.
 
 
 @signal("answer", "contexts", "refused")
-def find_statements(rows: list[Row], means: Means) -> list[Verified]:
+def find_statements(rows: list[Row], setup: Setup) -> list[Verified]:
     """Verify each answer against its contexts; None for a refusal or an unknown text."""
     texts = [None if row["refused"] else by_contexts(row["answer"], row, row["contexts"]) for row in rows]
-    return verify(texts, means)
+    return verify(texts, setup)
 
 
 @signal("answer", "reference", "refused")
-def find_reference_statements(rows: list[Row], means: Means) -> list[Verified]:
+def find_reference_statements(rows: list[Row], setup: Setup) -> list[Verified]:
     """Look for each statement of the answer in the reference; None for a refusal."""
     texts = [None if row["refused"] else _by_text(row["answer"], row, row["reference"]) for row in rows]
-    return [claims and [_as_one([claim]) for claim in claims] for claims in verify(texts, means)]
+    return [claims and [_as_one([claim]) for claim in claims] for claims in verify(texts, setup)]
 
 
 @signal("contexts")
-def find_attributed(rows: list[Row], means: Means) -> list[Verified]:
+def find_attributed(rows: list[Row], setup: Setup) -> list[Verified]:
     """Look for each true claim, or else each statement of the reference, in the contexts."""
     texts = [[by_contexts(claim, row, row["contexts"]) for claim in _true_claims(row)] for row in rows]
-    return _find_claims(rows, texts, means)
+    return _find_claims(rows, texts, setup)
 
 
 @signal("answer", "true_claims", "refused")
-def find_covered(rows: list[Row], means: Means) -> list[Verified]:
+def find_covered(rows: list[Row], setup: Setup) -> list[Verified]:
     """Look for each true claim in the answer; None for a refusal."""
     texts = [
         [None if row["refused"] else _by_text(claim, row, row["answer"]) for claim in _true_claims(row)]
         for row in rows
     ]
-    return _find_claims(rows, texts, means)
+    return _find_claims(rows, texts, setup)
 
 
 def by_contexts(text: str, row: Row, contexts: Iterable[Row]) -> Statement | None:
@@ -98,9 +98,9 @@ def _true_claims(row: Row) -> list[str]:
     return [row["reference"] or ""] if claims is None else [claim["claim"] for claim in claims]
 
 
-def _find_claims(rows: list[Row], texts: list[list[Statement | None]], means: Means) -> list[Verified]:
+def _find_claims(rows: list[Row], texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
     """Verify the true claims of each row; a reference counts as its statements."""
-    verified = iter(verify([*chain(*texts)], means))
+    verified = iter(verify([*chain(*texts)], setup))
     claims_of_rows: list[Verified] = []
     for row, row_texts in zip(rows, texts, strict=True):
         claims = [statements or [] for statements in islice(verified, len(row_texts))]
@@ -123,26 +123,26 @@ def _as_one(statements: Sequence[Row]) -> Row:
 
 
 def verify(
-    texts: Sequence[Statement | None], means: Means, *, compare_figures: bool = True
+    texts: Sequence[Statement | None], setup: Setup, *, compare_figures: bool = True
 ) -> list[Verified]:
     """Return the verified statements of each text.
 
     The steps of verification decide first, the verifier among them. Scores decide the rest, unless there is
-    a verifier or `means.undecided` is unknown. With `compare_figures` a score never supports a statement
+    a verifier or `setup.undecided` is unknown. With `compare_figures` a score never supports a statement
     whose figures or negations differ from its evidence.
     """
-    resources = means.resources
+    resources = setup.resources
     settings = resources.settings
     checked = (text for text in texts if text and text.text.strip() and "".join(text.passages).strip())
     text_by_id = {text.statement_id: text for text in checked}
-    models = (resources.embedder, resources.entailment, means.verifier, means.splitter)
-    step_means = verification.Means(settings.verification, *models, settings.llm)
+    models = (resources.embedder, resources.entailment, setup.verifier, setup.splitter)
+    verification_models = verification.VerificationModels(settings.verification, *models, settings.llm)
     # other metrics measure if the answer is to the question
-    verified = verification.verify([*text_by_id.values()], step_means, to_the_question=False)
+    verified = verification.verify([*text_by_id.values()], verification_models, to_the_question=False)
     if settings.verification.split_claims == "model":
         for statement_id, reason in verified.failures.items():
             text = text_by_id.pop(statement_id)
-            means.unsplit[text.question, text.text] = reason
+            setup.unsplit[text.question, text.text] = reason
     claims = verified.claims_with_verdicts().filter(pl.col("pair_id").is_in([*text_by_id]))
     claims = claims.with_columns(
         claim=pl.coalesce("self_contained", "text"), context="evidence_passage", quote="evidence_quote"
@@ -153,12 +153,12 @@ def verify(
     for claim in claims.iter_rows(named=True):
         text = text_by_id[claim["pair_id"]]
         claim["relevance"] = vectors.cosines(claim["claim"], [text.question])[0]
-        statement = _scored(claim, text, means, compare_figures)
+        statement = _scored(claim, text, setup, compare_figures)
         statements_by_id.setdefault(claim["pair_id"], []).append(statement)
     return [None if text is None else statements_by_id.get(text.statement_id) for text in texts]
 
 
-def _scored(claim: Row, text: Statement, means: Means, compare_figures: bool) -> Row:
+def _scored(claim: Row, text: Statement, setup: Setup, compare_figures: bool) -> Row:
     """Return a claim with its scores, and with the verdict of its score if the steps did not decide it.
 
     The score is the probability of entailment, or else likeness: the mean of the cosine and the share of
@@ -169,7 +169,7 @@ def _scored(claim: Row, text: Statement, means: Means, compare_figures: bool) ->
     # completes the evidence for the score of a pair of contexts
     second = _second_evidence(stated, evidence, claim, text)
     cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
-    if means.resources.entailment is not None:
+    if setup.resources.entailment is not None:
         scored_by = ENTAILMENT
         score = pair_score = claim["entailment"] or 0.0
         is_alike = score >= ENTAILED
@@ -178,11 +178,11 @@ def _scored(claim: Row, text: Statement, means: Means, compare_figures: bool) ->
         score = (cosine + (claim["token_recall"] or 0.0)) / 2
         in_pair = recall(stated.stem_set, evidence.stem_set | second.stem_set) or 0.0
         pair_score = max(score, (cosine + in_pair) / 2)
-        similarity_pass = means.resources.settings.verification.similarity_pass
+        similarity_pass = setup.resources.settings.verification.similarity_pass
         is_alike = cosine >= similarity_pass if claim["fragment"] else score >= STATED
     # a score hardly moves with yes and no, figures and negations
     is_polar = without_polar_word(claim["text"], text.language)[1] is not None
-    stays_open = means.verifier is not None or means.undecided == "unknown" or is_polar
+    stays_open = setup.verifier is not None or setup.undecided == "unknown" or is_polar
     verdict, decided_by, reason = claim["verdict"], claim["decided_by"], claim["reason"]
     if verdict == "failed":
         verdict = "undecided"
@@ -231,21 +231,21 @@ def _second_evidence(stated: Reading, evidence: Reading, claim: Row, text: State
 
 
 @signal("contexts", "statements", decided_by=QUOTATION, judged=True)
-def find_contradictions(rows: list[Row], means: Means) -> list[list[bool | None] | None]:
+def find_contradictions(rows: list[Row], setup: Setup) -> list[list[bool | None] | None]:
     """Return for each context True if it contradicts the answer.
 
     Without a judge it does if it denies a statement. That is a lower bound, and unknown if every statement
     is undecided.
     """
-    if means.judge is None:
+    if setup.judge is None:
         return [_denied_contexts(row) for row in rows]
     requests = [
-        judge_request(row, "contradicts", ContextReply, means, [context])
+        judge_request(row, "contradicts", ContextReply, setup, [context])
         for row in rows
         for context in row["contexts"]
     ]
     verdicts = {"yes": True, "no": False}
-    flags = (None if reply is None else verdicts.get(reply.contradicts) for reply in ask(requests, means))
+    flags = (None if reply is None else verdicts.get(reply.contradicts) for reply in ask(requests, setup))
     return [[*islice(flags, len(row["contexts"]))] for row in rows]
 
 
@@ -258,17 +258,17 @@ def _denied_contexts(row: Row) -> list[bool | None] | None:
 
 
 @signal("contexts", "statements", decided_by=MODEL)
-def find_groundedness(rows: list[Row], means: Means) -> list[list[float | None] | None]:
+def find_groundedness(rows: list[Row], setup: Setup) -> list[list[float | None] | None]:
     """Return for each statement the judge's best rating of a context as its support, from 0 to 1."""
-    if means.judge is None:
+    if setup.judge is None:
         return [None] * len(rows)
     claims = [(row, statement["claim"]) for row in rows for statement in row["statements"]]
     requests = [
-        judge_request({**row, "answer": claim}, "groundedness", GroundednessReply, means, [context])
+        judge_request({**row, "answer": claim}, "groundedness", GroundednessReply, setup, [context])
         for row, claim in claims
         for context in row["contexts"]
     ]
-    replies = ask(requests, means)
+    replies = ask(requests, setup)
     best: list[float | None] = []
     for row, _ in claims:
         claim_replies = [*islice(replies, len(row["contexts"]))]

@@ -13,9 +13,9 @@ from qa_pipeline.evaluation.metrics.base import (
     METRICS,
     SIMILARITY,
     STATEMENTS_VERSION,
-    Means,
     Metric,
     Row,
+    Setup,
     ask,
     entropy,
     judge_request,
@@ -104,13 +104,13 @@ def micro_f1_parts(row: Row, k: int) -> tuple[int, int]:
 
 
 @signal("contexts", decided_by=SIMILARITY, judged=True)
-def find_relevant_sentences(rows: list[Row], means: Means) -> list[list[list[bool | None]]]:
+def find_relevant_sentences(rows: list[Row], setup: Setup) -> list[list[list[bool | None]]]:
     """Return for each sentence of each context True if it helps to answer; [None] without a text.
 
     The judge decides, or else the cosine of the sentence to the question or the reference.
     """
     contexts = [(row, _sentences(context["text"], row)) for row in rows for context in row["contexts"]]
-    flags = _similar(contexts, means) if means.judge is None else _judged(contexts, means)
+    flags = _similar(contexts, setup) if setup.judge is None else _judged(contexts, setup)
     return [[*islice(flags, len(row["contexts"]))] for row in rows]
 
 
@@ -124,12 +124,12 @@ def _sentences(text: str | None, row: Row) -> list[str] | None:
     return [text[start:end] for start, end in sentence_spans(text, row["language"])]
 
 
-def _similar(contexts: Contexts, means: Means) -> Iterator[list[bool | None]]:
+def _similar(contexts: Contexts, setup: Setup) -> Iterator[list[bool | None]]:
     """Yield for each context which of its sentences are similar to the question or the reference."""
     targets = [(row["query"], row["reference"] or row["query"]) for row, _ in contexts]
     texts = chain(*targets, *(sentences or () for _, sentences in contexts))
-    vectors = TextVectors(texts, means.resources.embedder)
-    limit = means.resources.settings.verification.similarity_fail
+    vectors = TextVectors(texts, setup.resources.embedder)
+    limit = setup.resources.settings.verification.similarity_fail
     for (_, sentences), (question, reference) in zip(contexts, targets, strict=True):
         if sentences is None:
             yield [None]
@@ -138,14 +138,14 @@ def _similar(contexts: Contexts, means: Means) -> Iterator[list[bool | None]]:
         yield [max(pair) >= limit for pair in zip(to_question, to_reference, strict=True)]
 
 
-def _judged(contexts: Contexts, means: Means) -> Iterator[list[bool | None]]:
+def _judged(contexts: Contexts, setup: Setup) -> Iterator[list[bool | None]]:
     """Yield for each context if the judge finds each of its sentences relevant; None is unknown."""
     requests = [
-        judge_request(row, "relevant_sentences", RelevanceReply, means, sentences=sentences)
+        judge_request(row, "relevant_sentences", RelevanceReply, setup, sentences=sentences)
         for row, sentences in contexts
         if sentences
     ]
-    replies = ask(requests, means)
+    replies = ask(requests, setup)
     for _, sentences in contexts:
         if sentences is None:
             yield [None]

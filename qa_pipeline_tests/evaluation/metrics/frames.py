@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS
-from qa_pipeline.evaluation.metrics.base import SIGNALS, Means, add_signals
+from qa_pipeline.evaluation.metrics.base import SIGNALS, Setup, add_signals
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import with_claims_split_by
 from qa_pipeline.llm.base import LanguageModel
@@ -15,8 +15,8 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 
 Row = dict[str, Any]
-NOBODY = Means(Resources(Settings()))
-"""Means for rows whose signals are all given."""
+NOBODY = Setup(Resources(Settings()))
+"""The setup for rows whose signals are all given."""
 _CONTEXT: Row = dict.fromkeys(("text", "document", "rank", "score", "date", "authority", "headings"))
 
 
@@ -77,13 +77,13 @@ def value(metric: str, row: Row) -> float | None:
 
 def means_at(
     folder: Path, *, verifier: LanguageModel | None = None, judge: LanguageModel | None = None, **given: Any
-) -> Means:
+) -> Setup:
     resources = Resources(with_claims_split_by(Settings(out=folder)), embedder=HashEmbedder())
-    return Means(resources, verifier, judge, **given)
+    return Setup(resources, verifier, judge, **given)
 
 
-def signal(name: str, means: Means, *rows: Row) -> list[Any]:
+def signal(name: str, setup: Setup, *rows: Row) -> list[Any]:
     """A signal of rows that have all it is made of."""
     found = [dict.fromkeys(RAG_ROWS) | USUAL | row for row in rows]
-    add_signals(found, [name], means)
+    add_signals(found, [name], setup)
     return [row[name] for row in found]

@@ -27,8 +27,8 @@ Script = Callable[[Request[Any]], ReplyModel]
 
 def value(folder: Path, metric: str, script: Script, **given: Any) -> tuple[float | None, list[str]]:
     """The value with a judge, and the deciders."""
-    means = means_at(folder, judge=ScriptedModel(script), verifier=ScriptedModel(deciding("reject")))
-    rows, values = evaluate(rows_of({**ROW, **given}), chosen_metrics([metric]), means)
+    setup = means_at(folder, judge=ScriptedModel(script), verifier=ScriptedModel(deciding("reject")))
+    rows, values = evaluate(rows_of({**ROW, **given}), chosen_metrics([metric]), setup)
     return values[metric][0], METRICS[metric].deciders(rows[0])
 
 
@@ -85,9 +85,9 @@ def test_a_failed_reply_and_one_about_injected_texts_leave_the_row_unknown(
 
 def test_each_statement_is_rated_against_each_passage_and_its_best_one_counts(tmp_path: Path) -> None:
     judge = ScriptedModel(grounded)
-    means = means_at(tmp_path, judge=judge, verifier=ScriptedModel(deciding("reject")))
+    setup = means_at(tmp_path, judge=judge, verifier=ScriptedModel(deciding("reject")))
     row = {**ROW, "answer": "Ann lives in the mill. Bread is baked at night."}
-    values = evaluate(rows_of(row), chosen_metrics(["llm_groundedness"]), means)[1]
+    values = evaluate(rows_of(row), chosen_metrics(["llm_groundedness"]), setup)[1]
     assert values["llm_groundedness"][0] == pytest.approx((0.9 + 0.1) / 2)
     assert len(judge.asked) == 2 * len(SHOWN)
     assert {len(request.passages) for request in judge.asked} == {1}

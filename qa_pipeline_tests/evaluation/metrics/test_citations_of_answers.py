@@ -15,10 +15,10 @@ SUPPORT = ("citation_accuracy", "citation_precision", "citation_completeness")
 
 
 def values(
-    folder: Path, metrics: tuple[str, ...], answer: str, citations: Any = None, **means: Any
+    folder: Path, metrics: tuple[str, ...], answer: str, citations: Any = None, **setup: Any
 ) -> tuple[Any, ...]:
     frame = rows_of({"answer": answer, "contexts": [TOWER, ROME], "citations": citations})
-    return evaluate(frame, chosen_metrics(metrics), means_at(folder, **means))[1].row(0)
+    return evaluate(frame, chosen_metrics(metrics), means_at(folder, **setup))[1].row(0)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_quote_must_be_in_the_document_that_its_citation_names(
 
 
 @pytest.mark.parametrize(
-    ("answer", "means", "expected"),
+    ("answer", "options", "expected"),
     [
         ("The tower is in Paris [1]. Rome is the capital of Italy [2].", {}, (1.0, 1.0, 1.0)),
         ("The tower is in Paris [2]. Rome is the capital of Italy [1].", {}, (0.0, 0.0, 0.0)),
@@ -71,6 +71,6 @@ def test_a_quote_must_be_in_the_document_that_its_citation_names(
     ],
 )
 def test_a_statement_is_proved_by_its_own_citation_alone(
-    tmp_path: Path, answer: str, means: Any, expected: tuple[float | None, ...]
+    tmp_path: Path, answer: str, options: Any, expected: tuple[float | None, ...]
 ) -> None:
-    assert values(tmp_path, SUPPORT, answer, **means) == expected
+    assert values(tmp_path, SUPPORT, answer, **options) == expected

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.metrics.base import Means
+from qa_pipeline.evaluation.metrics.base import Setup
 from qa_pipeline.evaluation.running import with_claims_split_by
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -17,20 +17,20 @@ SHOWN = [context("Ann lives in the mill."), context("  "), context("Bo owns a re
 
 
 @pytest.fixture(scope="module")
-def means(tmp_path_factory: pytest.TempPathFactory) -> Means:
+def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
     return means_at(tmp_path_factory.mktemp("out"))
 
 
-def statements(means: Means, answer: str, contexts: list[Row], **row: Any) -> list[Row]:
+def statements(setup: Setup, answer: str, contexts: list[Row], **row: Any) -> list[Row]:
     return (
-        signal("statements", means, {"answer": answer, "contexts": contexts, "refused": False, **row})[0]
+        signal("statements", setup, {"answer": answer, "contexts": contexts, "refused": False, **row})[0]
         or []
     )
 
 
-def test_statements_keep_their_place_and_the_context_that_proves_them(means: Means) -> None:
+def test_statements_keep_their_place_and_the_context_that_proves_them(setup: Setup) -> None:
     answer = "Bo owns a red boat. Ann lives in the mill."
-    boat, mill = statements(means, answer, SHOWN)
+    boat, mill = statements(setup, answer, SHOWN)
     assert (boat["verdict"], boat["context"], boat["position"]) == ("supported", 2, 0)
     assert (mill["verdict"], mill["context"], mill["position"]) == ("supported", 0, 1)
     assert answer[mill["start"] : mill["end"]] == "Ann lives in the mill."
@@ -54,8 +54,8 @@ def test_an_open_statement_is_decided_by_its_score_or_a_model_or_left_open(
 @pytest.mark.parametrize(
     "row", [{"refused": True}, {"contexts": [context(None)]}, {"contexts": [context(" ")]}]
 )
-def test_refusals_and_rows_without_text_have_no_statements(means: Means, row: Row) -> None:
-    assert statements(means, **{"answer": "Bo sails.", "contexts": SHOWN, **row}) == []
+def test_refusals_and_rows_without_text_have_no_statements(setup: Setup, row: Row) -> None:
+    assert statements(setup, **{"answer": "Bo sails.", "contexts": SHOWN, **row}) == []
 
 
 words = st.sampled_from(["mills", "boats", "bakers", "rivers", "12", "Ann", "carry", "the", "not", "old"])
@@ -63,8 +63,8 @@ sentence = st.lists(words, min_size=1, max_size=6).map(lambda drawn: " ".join(dr
 
 
 @given(sentence, st.lists(sentence, min_size=1, max_size=3))
-def test_two_contexts_score_at_least_as_much_as_one(means: Means, answer: str, texts: list[str]) -> None:
-    for statement in statements(means, answer, [*map(context, texts)]):
+def test_two_contexts_score_at_least_as_much_as_one(setup: Setup, answer: str, texts: list[str]) -> None:
+    for statement in statements(setup, answer, [*map(context, texts)]):
         assert 0 <= statement["score"] <= statement["pair_score"] <= 1
 
 
@@ -81,9 +81,9 @@ HOSE = "The hose of the pump must be rinsed daily."
     ],
 )
 def test_no_likeness_supports_another_number_or_negation(
-    means: Means, answer: str, text: str, verdict: str, by: str
+    setup: Setup, answer: str, text: str, verdict: str, by: str
 ) -> None:
-    (statement,) = statements(means, answer, [context(text)], query="Herons?")
+    (statement,) = statements(setup, answer, [context(text)], query="Herons?")
     assert (statement["verdict"], statement["decided_by"]) == (verdict, by)
 
 
@@ -102,6 +102,6 @@ WEATHER = "Extreme weather events increased 40% in past decade."
 def test_a_statement_that_turns_a_rise_into_a_fall_is_contradicted(
     answer: str, text: str, language: str, verdict: str
 ) -> None:
-    means = Means(Resources(with_claims_split_by(Settings())))
-    (statement,) = statements(means, answer, [context(text)], language=language)
+    setup = Setup(Resources(with_claims_split_by(Settings())))
+    (statement,) = statements(setup, answer, [context(text)], language=language)
     assert statement["verdict"] == verdict

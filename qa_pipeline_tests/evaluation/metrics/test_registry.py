@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS, read_rag_rows
-from qa_pipeline.evaluation.metrics.base import SIGNALS, Means, add_signals
+from qa_pipeline.evaluation.metrics.base import SIGNALS, Setup, add_signals
 from qa_pipeline.evaluation.metrics.registry import METRICS
 from qa_pipeline.evaluation.running import evaluate
 from qa_pipeline_tests.evaluation.metrics.frames import (
@@ -126,7 +126,7 @@ def scripted(draw: st.DrawFn) -> Row:
 
 
 @pytest.fixture(scope="module")
-def means(tmp_path_factory: pytest.TempPathFactory) -> Means:
+def setup(tmp_path_factory: pytest.TempPathFactory) -> Setup:
     return means_at(tmp_path_factory.mktemp("out"))
 
 
@@ -182,7 +182,7 @@ def test_what_a_metric_needs_and_lacks_makes_it_unknown_and_is_explained(metric:
 
 @given(row=rows())
 @fixture_laws
-def test_writing_rows_down_and_reading_them_again_changes_nothing(row: Row, means: Means) -> None:
+def test_writing_rows_down_and_reading_them_again_changes_nothing(row: Row, setup: Setup) -> None:
     with tempfile.TemporaryDirectory() as folder:
         lines, table = Path(folder) / "rows.jsonl", Path(folder) / "rows.parquet"
         lines.write_text(json.dumps({**row, "id": "a"}), encoding="utf-8")
@@ -190,8 +190,8 @@ def test_writing_rows_down_and_reading_them_again_changes_nothing(row: Row, mean
         frame.write_parquet(table)
         lines.write_text(json.dumps(frame.row(0, named=True)), encoding="utf-8")
         again = [read_rag_rows([path]).items for path in (lines, table)]
-    before = evaluate(frame, ALL, means)[1]
-    assert all(before.equals(evaluate(one, ALL, means)[1]) for one in again)
+    before = evaluate(frame, ALL, setup)[1]
+    assert all(before.equals(evaluate(one, ALL, setup)[1]) for one in again)
 
 
 RANKED = ("precision", "recall", "f1", "ndcg", "reciprocal_rank", "context_precision_ranked")
@@ -200,7 +200,7 @@ RANKED = ("precision", "recall", "f1", "ndcg", "reciprocal_rank", "context_preci
 @given(row=rows(), random=st.randoms())
 @fixture_laws
 def test_contexts_may_come_in_any_order_where_their_rank_is_not_measured(
-    row: Row, means: Means, random: Any
+    row: Row, setup: Setup, random: Any
 ) -> None:
     """But for marks that count contexts, and evidence of equal passages, whose first one is taken."""
     unmarked = {**row, "citations": None, "answer": (row["answer"] or "").replace("[1]", "")}
@@ -210,7 +210,7 @@ def test_contexts_may_come_in_any_order_where_their_rank_is_not_measured(
     random.shuffle(moved)
     unranked = [one for one in ALL if not one.name.startswith(RANKED)]
     found = [
-        evaluate(rows_of({**unmarked, "contexts": order}), unranked, means)[1] for order in (others, moved)
+        evaluate(rows_of({**unmarked, "contexts": order}), unranked, setup)[1] for order in (others, moved)
     ]
     assert near(*found)
 
@@ -238,10 +238,10 @@ def test_a_supported_statement_never_lowers_faithfulness_and_a_false_one_never_r
 @given(row=rows(), early=st.sampled_from([["statements"], ["cited"], ["attributed"], NAMES[::-1]]))
 @fixture_laws
 def test_verification_at_any_stage_gives_the_scores_of_verification_at_the_end(
-    row: Row, means: Means, early: list[str]
+    row: Row, setup: Setup, early: list[str]
 ) -> None:
     """Signals that stand already are taken as they are, and are what would be found."""
     stepwise = rows_of(row).rows(named=True)
-    add_signals(stepwise, early, means)
-    values = [one.scores(stepwise, means)[0] for one in ALL]
-    assert values == list(evaluate(rows_of(row), ALL, means)[1].row(0))
+    add_signals(stepwise, early, setup)
+    values = [one.scores(stepwise, setup)[0] for one in ALL]
+    assert values == list(evaluate(rows_of(row), ALL, setup)[1].row(0))
