@@ -300,7 +300,7 @@ def _golden_checks(
 ) -> Iterator[Document]:
     """Yield a check of all golden rows together, and a check of each of the first that newly fail.
 
-    Rows that pass by likeness alone are undecided.
+    The check is undecided if likeness alone decided a metric of the criteria.
     """
     failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
     failed_before = pl.DataFrame(schema={"id": pl.String()})

@@ -235,9 +235,10 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     entries = citations or _entries(line.sources)
     by_number = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
     missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
-    if not citations:
+    if not citations:  # only the sources that a number names are cited
         return [*by_number.values(), *missing]
-    return [*(by_number.get(number, citation) for number, citation in enumerate(citations, 1)), *missing]
+    numbered = [by_number.get(number, citation) for number, citation in enumerate(citations, 1)]
+    return [*numbered, *missing]
 
 
 def _entries(value: object) -> list[RawCitation]:

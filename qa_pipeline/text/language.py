@@ -147,8 +147,8 @@ def _by_words(text: str) -> str:
 def in_other_language(text: str, language: str) -> str | None:
     """Return the language of a short text if it is certainly another language.
 
-    Quoted names are ignored, since they may be in any language. Stop words must agree, because product names
-    are not in any language.
+    Quoted names are ignored, since they may be in any language. A text with most stop words in the expected
+    language is in that language, whatever names it has.
     """
     unquoted = QUOTED.sub(" ", text)
     if language not in LEXICONS or _letters(unquoted) < _SHORTEST_QUESTION:
@@ -156,7 +156,7 @@ def in_other_language(text: str, language: str) -> str | None:
     used = set(re.findall(r"[^\W\d_]+", unquoted.casefold()))
     counts = {code: len(used & vocabulary.stop_words) for code, vocabulary in LEXICONS.items()}
     if counts[language] and counts[language] == max(counts.values()):
-        return None  # its stop words are those of the expected language
+        return None
     identified, certainty = _identify(unquoted[:_READ])
     return identified if identified != language and certainty >= _SURE else None
 

@@ -115,7 +115,8 @@ class Sources:
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
         self._owner: dict[str, str] = dict(chunks.select("chunk_id", "document_id").iter_rows())  # by chunk
         self._documents: dict[str, _Document] = {}
-        # document ids by each tail of their path, by each tail without file suffix, and by address
+        # document ids by each tail of their path (a/b/c.md, b/c.md, c.md), by each tail without file suffix,
+        # and by address
         self._by_path: dict[str, list[str]] = defaultdict(list)
         self._by_stem: dict[str, list[str]] = defaultdict(list)
         self._by_address: dict[str, list[str]] = defaultdict(list)
@@ -170,11 +171,11 @@ class Sources:
 
     def _by_any_path(self, path: str) -> list[str]:
         """Return the documents of a normalised path; leading folders may be missing or too many."""
-        for index in (self._by_path, self._by_stem) if path else ():
+        for index in (self._by_path, self._by_stem) if path else ():  # a tail of a document's path
             document_ids = self._existing(index.get(path, ()))
             if document_ids:
                 return self._with_path(path, document_ids) or document_ids  # a complete path is preferred
-        for tail in _tails(path)[1:]:  # without folders that only the reference has
+        for tail in _tails(path)[1:]:  # or a document's path is a tail of the reference
             document_ids = self._with_path(tail, self._documents)
             if document_ids:
                 return document_ids

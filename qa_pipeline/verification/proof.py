@@ -181,7 +181,7 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
         if is_row and " | " in text[slice(*span)]:
             continue
         indent_above = _indentation(text, span)
-        if indent_above is None:  # the text before the list, which introduces it unless it ends in a "."
+        if indent_above is None:  # the text before the list, which introduces it unless it is a sentence
             last_character = text[span[1] - 1]
             if is_row or last_character == ":" or last_character.isalnum():
                 yield _cut(text, span)

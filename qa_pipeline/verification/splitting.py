@@ -251,9 +251,9 @@ class _RefusedError(Exception):
 def _statements(
     claim: Claim, sentence: str, proposed: Sequence[SplitClaim], written_before: Reading
 ) -> list[Claim]:
-    """Return the statements proposed for a sentence as claims, in order.
+    """Return the proposed statements as claims, in order; together they cover the words of the sentence.
 
-    Together they cover its content words and negations.
+    They may use the words of `written_before`: of the question, and of the answer up to the sentence's end.
 
     Raises:
         _RefusedError: a statement, or all of them together, cannot be accepted.
@@ -272,7 +272,7 @@ def _statements(
             end = len(sentence.rstrip())
         worded = read(" ".join(statement.claim.split()), written_before.language)
         _check(worded, read(sentence[start:end], written_before.language), reading, written_before)
-        uncovered -= {
+        uncovered -= {  # `_check` has compared the negations
             word.start
             for word in reading.words
             if start <= word.start < end and (word.negative or word.stem in worded.stem_set)
