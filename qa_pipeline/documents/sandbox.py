@@ -299,7 +299,7 @@ def _read(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -
         request = ParseRequest(SourceFile(head["path"], content), head["format"])
         return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()
     number, text = head["number"], head["text"]
-    return draw_page(content, number, text, (0, len(text)), evidence=head["evidence"])
+    return draw_page(content, number, text, head["evidence"])
 
 
 if __name__ == "__main__":

@@ -47,11 +47,11 @@ def forge(reply: str, times: int = 1) -> None:
     time.sleep(60)
 
 
-def draw_hostile_page(content: bytes, number: int, text: str, page: Span, evidence: Span | None) -> bytes:
+def draw_hostile_page(content: bytes, number: int, text: str, evidence: Span | None) -> bytes:
     for word, act in (("crash", crash), ("endless", hang), ("greedy", take_memory)):
         if word in text:
             act()
-    drawn = draw_page(content, number, text, page, evidence)
+    drawn = draw_page(content, number, text, evidence)
     return b"no picture" if "false" in text else drawn
 
 

@@ -2,15 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from statistics import median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, Glyphs
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage, PdfTextPage
 
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
@@ -80,6 +83,19 @@ def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
         else:
             lines.append(line)
     return lines
+
+
+def read_upright(
+    page: "PdfPage", textpage: "PdfTextPage", number: int, hidden: Set[int] = frozenset()
+) -> tuple[Glyphs, list[Line]]:
+    """Return glyphs and lines of a page without hidden characters, turned so that most text is upright."""
+    glyphs = Glyphs(page, textpage, 0, hidden)
+    lines = read_lines(glyphs, number)
+    turn = turn_of(glyphs, lines) if any(line.turned for line in lines) else 0
+    if not turn:
+        return glyphs, lines
+    glyphs = Glyphs(page, textpage, turn, hidden)
+    return glyphs, read_lines(glyphs, number)
 
 
 def printed_text(line: Line) -> str:
