@@ -7,9 +7,17 @@ from typing import NamedTuple, cast
 
 import polars as pl
 
-from qa_pipeline.documents.corpus.corpora import BatchFiles, open_folder
-from qa_pipeline.documents.corpus.description import BatchDescription, Source, read_description
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
+from qa_pipeline.documents.corpus.corpora import open_folder
+from qa_pipeline.documents.corpus.files import (
+    BatchDescription,
+    BatchFiles,
+    DocumentFailure,
+    FoundFile,
+    Source,
+    documents_among,
+    read_bytes,
+    read_description,
+)
 from qa_pipeline.documents.formats.registry import ROWS, SAVE_AS, SUFFIXES, format_of
 from qa_pipeline.documents.masking import bare_mask, check_name, mask_path, text_mask
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates
@@ -51,8 +59,7 @@ def read_documents(
     files = open_folder(files) if isinstance(files, Path) else files
     document_files = documents_among(files.list())
     check_name(batch, settings.masking)
-    mask = bare_mask(settings.masking)
-    description = read_description(files, mask).masked(mask)
+    description = read_description(files, bare_mask(settings.masking))
     batch_work = _BatchWork(settings, description, document_files, previous, forgotten)
     for number, outcome in enumerate(parse(batch_work.requests(), settings)):
         batch_work.outcomes[batch_work.requested[number]] = outcome
@@ -125,8 +132,7 @@ class _BatchWork:
             path = self.paths[number]
             row: DocumentColumns = {
                 "path": path.text,
-                "source_uri": self._source_uri(file),
-                "licence": self._licence(file),
+                **self._origin_of(file),
                 "content_sha256": None,
                 "size": file.size,
                 "format": format_of(file.path),
@@ -163,8 +169,7 @@ class _BatchWork:
             "status": "parsed",
             "parsed_by": self.version,
             "title": _title_of(outcome, content.format) or PurePosixPath(self.paths[number].text).stem,
-            "source_uri": self._source_uri(file, declared["source_uri"]),
-            "licence": self._licence(file, declared["licence"]),
+            **self._origin_of(file, declared["source_uri"], declared["licence"]),
         }
 
     def _failed(self, failure: DocumentFailure) -> DocumentColumns:
@@ -172,16 +177,21 @@ class _BatchWork:
         detail = text_mask(self.settings.masking)(failure.detail).text
         return {"status": status, "reason": failure.reason, "detail": detail}
 
-    def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
-        """Return the origin by the line of a file, the file itself or the batch."""
-        if declared and (" " in declared or not declared.startswith(("https://", "http://"))):
-            declared = None  # not safe to show as a link
-        line = self.description.documents.get(file.path, Source())
-        return line.source_uri or declared or self.description.source_uri
-
-    def _licence(self, file: FoundFile, declared: str | None = None) -> str | None:
-        line = self.description.documents.get(file.path, Source())
-        return line.licence or declared or self.description.licence
+    def _origin_of(
+        self, file: FoundFile, source_uri: str | None = None, licence: str | None = None
+    ) -> DocumentColumns:
+        """Return the origin and licence by the line of a file, the file itself or the batch."""
+        if source_uri and (" " in source_uri or not source_uri.startswith(("https://", "http://"))):
+            source_uri = None  # not safe to show as a link
+        mask = bare_mask(self.settings.masking)
+        batch = self.description
+        line = batch.documents.get(file.path, Source())
+        source_uri = line.source_uri or source_uri or batch.source_uri
+        licence = line.licence or licence or batch.licence
+        return {
+            "source_uri": source_uri and mask(source_uri).text,
+            "licence": licence and mask(licence).text,
+        }
 
 
 def _title_of(content: ContentRow, format_name: str) -> str | None:

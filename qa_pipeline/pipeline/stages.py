@@ -16,7 +16,8 @@ from qa_pipeline.curation.exports import ledger_files, ledger_rows, write_export
 from qa_pipeline.curation.ledger import build_verdicts, judged_verdicts
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import forgotten_documents, withdraw_outdated
-from qa_pipeline.documents.corpus.corpora import BatchFiles, open_corpus
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.documents.corpus.files import BatchFiles
 from qa_pipeline.documents.masking import reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.generation.answer_quality import mark_flawed, mark_not_worth_asking

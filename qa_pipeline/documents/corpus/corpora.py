@@ -7,14 +7,14 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, hash_files, stored_path
+from qa_pipeline.documents.corpus.files import BatchFiles, DocumentFailure, FoundFile, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage.hashes import hash_json
@@ -28,27 +28,6 @@ class FoundBatches:
     names: tuple[str, ...]
     refused: Mapping[str, str]
     loose: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BatchFiles:
-    """The files of a batch."""
-
-    name: str
-    list_files: Callable[[], Iterable[FoundFile]]
-
-    def list(self) -> list[FoundFile]:
-        """Return every visible file in order, the pairs and the description among them."""
-        return sorted(self.list_files(), key=lambda file: (file.path, file.raw))
-
-    def find(self, path: str) -> FoundFile | None:
-        """Return a visible file by its path inside the batch, a readable one if possible."""
-        named = [file for file in self.list() if file.path == path]
-        return min(named, key=lambda file: file.failure is not None, default=None)
-
-    def fingerprint(self) -> str:
-        """Hash the names and contents of all files."""
-        return hash_files(self.list())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,20 @@
-"""A file of a batch as it was found, wherever the batch lies."""
+"""The files of a batch as they were found, wherever it lies, and its description, `batch.yaml`."""
 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
+
+import yaml
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.records import Mask, keep
+from qa_pipeline.settings.base import read_yaml
+from qa_pipeline.text.words import clean
 
 
 class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an error of the run
@@ -98,6 +106,27 @@ def _content_hash(file: FoundFile) -> bytes:
     return content.digest()
 
 
+@dataclass(frozen=True, slots=True)
+class BatchFiles:
+    """The files of a batch."""
+
+    name: str
+    list_files: Callable[[], Iterable[FoundFile]]
+
+    def list(self) -> list[FoundFile]:
+        """Return every visible file in order, the pairs and the description among them."""
+        return sorted(self.list_files(), key=lambda file: (file.path, file.raw))
+
+    def find(self, path: str) -> FoundFile | None:
+        """Return a visible file by its path inside the batch, a readable one if possible."""
+        named = [file for file in self.list() if file.path == path]
+        return min(named, key=lambda file: file.failure is not None, default=None)
+
+    def fingerprint(self) -> str:
+        """Hash the names and contents of all files."""
+        return hash_files(self.list())
+
+
 def stored_path(raw: bytes) -> str:
     """Return a path as stored and shown: valid UTF-8, NFC, invisible characters escaped."""
     text = unicodedata.normalize("NFC", raw.decode("utf-8", "backslashreplace"))
@@ -121,3 +150,57 @@ LIMITS = ReaderLimits()
 def too_many_rows(limits: ReaderLimits) -> DocumentFailure:
     """Return the failure of a file with more rows than allowed."""
     return DocumentFailure("too_many_rows", f"the file has more than {limits.rows} rows; split it")
+
+
+_LONGEST_DESCRIPTION = 5_000_000  # bytes: lines for some 50,000 documents
+
+
+Line = Annotated[str, AfterValidator(lambda text: " ".join(clean(text).split()))]
+
+
+class Source(BaseModel):
+    """An origin and its licence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    licence: Line | None = None
+    source_uri: Line | None = None
+
+
+class BatchDescription(Source):
+    """The file `batch.yaml`: origin and licence of the batch, and of single documents by their path."""
+
+    documents: Annotated[
+        Mapping[str, Source],
+        BeforeValidator(lambda value: {} if value is None else value),
+        AfterValidator(lambda paths: {unicodedata.normalize("NFC", path): paths[path] for path in paths}),
+    ] = {}
+
+
+def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
+    """Read `batch.yaml`, empty without a file; raises a CorpusError, with names of files masked."""
+    file = files.find(DESCRIPTION_FILE)
+    name = f"{files.name}/{DESCRIPTION_FILE}"
+    if file is None:
+        return BatchDescription()
+    try:
+        values = read_yaml(read_bytes(file, _LONGEST_DESCRIPTION, "its limit").decode("utf-8-sig")) or {}
+    except DocumentFailure as failure:
+        raise CorpusError(f"{name} cannot be read: {failure.detail}") from failure
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "not readable")
+        line = f", line {mark.line + 1}" if mark else ""
+        raise CorpusError(f"{name}{line}: {problem}; it must be plain YAML in UTF-8") from None
+    if not isinstance(values, dict):
+        raise CorpusError(f"{name} must contain names and values, such as `licence: CC0-1.0`")
+    try:
+        return BatchDescription.model_validate(values)
+    except ValidationError as error:
+        first_problem = error.errors(include_input=False, include_url=False)[0]
+        # such as `documents.a.md.licence`
+        field = ".".join(mask(str(part)).text for part in first_problem["loc"])
+        message = f"{field}: {first_problem['msg'].removeprefix('Value error, ')}"
+        if first_problem["type"] == "extra_forbidden":
+            known_fields = "licence and source_uri; for a batch also documents"
+            message = f"{field} is unknown; known are {known_fields}"
+        raise CorpusError(f"{name}: {message}") from None  # the error quotes the file

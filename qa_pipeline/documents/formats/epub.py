@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments, remove
 from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
-from qa_pipeline.documents.formats.office.package import member_path, parse_xml
+from qa_pipeline.documents.formats.office.package import ZIP_START, Archive, member_path, parse_xml
+from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -42,7 +41,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse an EPUB."""
     if not source.content.startswith(ZIP_START):
         raise DocumentFailure("damaged", "the file lacks the signature of an EPUB")
-    archive = open_archive(source.content)
+    archive = Archive(source.content)
     package_path = _find_package(archive)
     package = parse_xml(archive.read(package_path), declared_type=True)
     folder = posixpath.dirname(package_path)

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import close_elements, read_fragment
 from qa_pipeline.documents.formats.rows import read_bars, read_ruled
-from qa_pipeline.documents.formats.text import split_front_matter
+from qa_pipeline.documents.formats.text import decode, split_front_matter
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 

@@ -22,9 +22,8 @@ from docutils.writers import html5_polyglot
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.text import known_fields
+from qa_pipeline.documents.formats.text import decode, known_fields
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 

@@ -14,7 +14,6 @@ from itertools import islice, pairwise
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits, too_many_rows
-from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.rows import (
     LONGEST_REPEATED,
     SAMPLE_ROWS,
@@ -22,6 +21,7 @@ from qa_pipeline.documents.formats.rows import (
     counted_lines,
     names_columns,
 )
+from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.documents.formats.workbooks import Sheet, read_sheets
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings

@@ -10,11 +10,16 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
-from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure, ReaderLimits, too_many_rows
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, SCRIPTS, STRUCK, settle, shift_of
 from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, read_trees
-from qa_pipeline.documents.formats.office.package import library_failures, open_package, read_number
+from qa_pipeline.documents.formats.office.package import (
+    ZIP_START,
+    Archive,
+    open_package,
+    read_number,
+    report_damage,
+)
 from qa_pipeline.documents.formats.rows import Cell
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -57,7 +62,7 @@ def read_sheets(
     content: bytes, settings: DocumentSettings, limits: ReaderLimits, omissions: Omissions
 ) -> list[Sheet]:
     """Return the sheets of an XLSX or ODS file."""
-    archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
+    archive = Archive(content, limits) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
         root = read_trees(archive)[0]
         styles = {style.get(f"{STYLE}name", ""): style for style in root.iter(f"{STYLE}style")}
@@ -67,9 +72,9 @@ def read_sheets(
 
     package, main = open_package(content, ".xlsx", limits)
     parts = package.linked(main, "worksheet")  # their rows are counted before openpyxl reads them all
-    if sum(package.archive.read(part).count(b"</row>") for part in parts) > limits.rows:
+    if sum(package.read(part).count(b"</row>") for part in parts) > limits.rows:
         raise too_many_rows(limits)
-    with library_failures(), warnings.catch_warnings(action="ignore"):
+    with report_damage("the workbook is damaged"), warnings.catch_warnings(action="ignore"):
         book = load_workbook(io.BytesIO(content), data_only=True, rich_text=True, keep_links=False)
         if len(book.sheetnames) < len(list(package.tree(main).iterfind("{*}sheets/{*}sheet"))):
             raise DocumentFailure("damaged", "the workbook lacks a sheet that it lists")

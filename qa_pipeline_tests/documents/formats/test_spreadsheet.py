@@ -11,7 +11,7 @@ from qa_pipeline.documents.corpus.files import ReaderLimits
 from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
+from qa_pipeline_tests.documents.formats.office.archives import zip_bytes
 from qa_pipeline_tests.documents.formats.office.builders import edited, left_out
 
 

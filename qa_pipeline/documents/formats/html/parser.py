@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments, remove_furniture, remove_navigation
 from qa_pipeline.documents.formats.html.reader import read_blocks
+from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language

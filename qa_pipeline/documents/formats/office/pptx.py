@@ -21,10 +21,10 @@ from qa_pipeline.documents.formats.office.package import (
     MATH,
     SLIDES,
     Package,
-    library_failures,
     open_package,
     read_file,
     read_number,
+    report_damage,
     text_of,
     unwrap_alternatives,
 )
@@ -60,10 +60,10 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     """Parse a PowerPoint file."""
     package, _ = open_package(source.content, ".pptx")
     blocks: list[Block] = []
-    with library_failures():
+    with report_damage("the presentation is damaged"):
         from pptx.package import Package as Slides  # its Presentation() refuses shows (PPSX)
 
-        presentation = Slides.open(io.BytesIO(package.content)).presentation_part.presentation
+        presentation = Slides.open(io.BytesIO(source.content)).presentation_part.presentation
         slide_count = len(presentation.slides)
         if slide_count > limits.pages:
             raise DocumentFailure("too_many_pages", f"{slide_count} slides, more than {limits.pages}")

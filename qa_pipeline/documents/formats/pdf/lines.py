@@ -223,10 +223,8 @@ _HEADS, _PREFIXES, _TAILS = (
 )
 _SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
 _SHORTEST_REST = 3  # fewer letters than these are never carried over to a new line
-_LETTERS = bytes(
-    ord(chr(code).lower()) if chr(code).isalpha() or chr(code) == "-" else 0x20 for code in range(256)
-)
-"""Latin-1 in lower case, with blanks between words."""
+_SPELT = re.compile(r"[^\W\d_]+(?:-+[^\W\d_]+)*")
+"""A word, or a compound with its hyphens."""
 
 
 class Spelling:
@@ -237,8 +235,7 @@ class Spelling:
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Count the words of a document in lower case, compounds with their hyphens."""
-        plain = "\n".join(texts).encode("latin-1", "replace").translate(_LETTERS)
-        self._words = Counter(plain.decode("latin-1").split())
+        self._words = Counter(_SPELT.findall("\n".join(texts).lower()))
         self.joined = 0
 
     def rejoin(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.formats.text import decode
 
 GERMAN = "Größe und Übermaß der Straße, für Müller. " * 3
 READABLE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
