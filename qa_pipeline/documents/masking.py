@@ -22,7 +22,6 @@ from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.records import Mask, Masked, keep
 from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings
-from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 from qa_pipeline.text.words import clean, fold_signs
 
 
@@ -94,17 +93,10 @@ _TOP = r"(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![^\W_])"
 _DOMAIN = rf"{_LABEL}(?:\.{_LABEL}){{0,8}}\.{_TOP}"
 # white space may have come in after the sign
 _EMAIL = re.compile(rf"{_LOCAL}(?:@|%40)[ \n]?(?:{_DOMAIN}|\[[0-9a-f.:]{{7,45}}\])", re.IGNORECASE)
-_AT_HINTS = [f"{sign}{at}" for sign in "([{<" for at in of_all("labels.at")]
-_AT_SIGN = rf"\s{{0,2}}[(\[{{<]{any_of_all('labels.at')}[)\]}}>]\s{{0,2}}"
-_DOT_WORD = any_of_all("labels.dot")
-_DOT = rf"(?:\s{{0,2}}[(\[{{<](?:{_DOT_WORD}|\.)[)\]}}>]\s{{0,2}}|\.|\s{_DOT_WORD}\s)"
-_SPELT_OUT = re.compile(rf"{_LOCAL}{_AT_SIGN}{_LABEL}(?:{_DOT}{_LABEL}){{0,5}}{_DOT}{_TOP}", re.IGNORECASE)
-"""An address whose signs are words, such as `anna (at) example (dot) com`."""
-_SIGN, _DOTS = re.compile(rf"{_AT_SIGN}|%40", re.IGNORECASE), re.compile(_DOT, re.IGNORECASE)
 
 
 def _address_of(text: str) -> str:
-    return "".join(_SIGN.sub("@", _DOTS.sub(".", text)).split()).casefold()
+    return "".join(text.replace("%40", "@").split()).casefold()
 
 
 def _is_mail_address(match: re.Match[str]) -> bool:
@@ -197,7 +189,6 @@ _PATTERNS = (
     _rule("secret", _SECRET, str, hints=_DATA["secrets"]["hints"]),
     _rule("secret", _LOGIN, str, hints=["://"]),
     _rule("email", _EMAIL, _address_of, _is_mail_address, hints=["@", "%40"]),
-    _rule("email", _SPELT_OUT, _address_of, hints=_AT_HINTS),
     _rule("iban", _IBAN, characters_of, _is_iban, digits=6),
     _rule("card", _CARD, digits_of, _is_card, digits=13),
     _rule("personnummer", _PERSONNUMMER, lambda text: digits_of(text)[-10:], _is_personnummer, digits=10),
@@ -257,8 +248,6 @@ def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
     tokens = _BARE if bare else _BRACKETED
 
     def mask(text: str) -> Masked:
-        if not find_items(text, rules):
-            return Masked(text, {})
         masked = _replace(text, rules, write, tokens)
         return Masked(text, masked.counts) if settings.action == "flag" else masked
 

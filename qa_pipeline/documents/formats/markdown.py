@@ -5,7 +5,6 @@ Boxes, tabs and containers keep their text and title. Open HTML ends with its bl
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -149,7 +148,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if front.strip() and not body.strip():
         description = f"front matter of {visible(front)} characters that describes a document"
         raise DocumentFailure("no_text", f"the file contains only {description}, no text")
-    return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=omissions.notes())
+    return ParsedFile(tuple(blocks), **about, left_out=omissions.record(), notes=omissions.notes())
 
 
 def _render(text: str, env: dict[str, Any]) -> str:

@@ -5,10 +5,7 @@ others. Text of unknown directives is kept in a box, and they are counted.
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
-from dataclasses import asdict
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -23,7 +20,7 @@ from docutils.writers import html5_polyglot
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.text import decode, known_fields
+from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -72,8 +69,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     document = utils.new_document("document", copy(_load_settings()))
     has_headers = _HEADERS.match(f"{text}\n") is not None
     try:
-        with _own_directives_and_roles():
-            Parser(rfc2822=has_headers).parse(text, document)
+        Parser(rfc2822=has_headers).parse(text, document)
         _replace_messages(document, text.split("\n"), omissions)
         PropagateTargets(document).apply()
         _substitute(document, omissions)
@@ -82,8 +78,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     blocks = read_fragment("".join(translator.body), omissions, page=False)
-    about = known_fields(_read_first_fields(document))
-    return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=omissions.notes())
+    return ParsedFile(tuple(blocks), left_out=omissions.record(), notes=omissions.notes())
 
 
 @cache
@@ -92,24 +87,6 @@ def _load_settings() -> Any:
     settings = frontend.get_default_settings(Parser, html5_polyglot.Writer)
     vars(settings).update(_SETTINGS)
     return settings
-
-
-@contextmanager
-def _own_directives_and_roles() -> Iterator[None]:
-    """Make docutils take directives, roles and simple tables from here; look-ups also return messages."""
-    own: list[tuple[Any, str, Any]] = [
-        (directives, "directive", lambda name, *_: (_KINDS.get(name.lower(), _Directive), [])),
-        (roles, "role", lambda *_: (_role, [])),
-        (tableparser, "SimpleTableParser", _SimpleTable),
-    ]
-    originals = [(module, name, getattr(module, name)) for module, name, _ in own]
-    try:
-        for module, name, value in own:
-            setattr(module, name, value)
-        yield
-    finally:
-        for module, name, value in originals:
-            setattr(module, name, value)
 
 
 class _SimpleTable(tableparser.SimpleTableParser):
@@ -212,6 +189,11 @@ _KINDS: dict[str, type[Directive]] = {
 """Directives of docutils; all others are read by `_Directive`."""
 
 
+def _find_directive(name: str, *_: Any) -> tuple[type[Directive], list[Any]]:
+    """Return the class of a directive of any name, and no messages."""
+    return _KINDS.get(name.lower(), _Directive), []
+
+
 def _left_out(what: str, text: str = "") -> nodes.Node:
     """Return a comment, which the translator counts under `what`."""
     return nodes.comment("", text, what=what)
@@ -237,6 +219,17 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
         # `~` and `!` only say how Sphinx links the name
         node = nodes.inline("", re.sub(r"^[~!]\.?", "", text), label=label)
     return [node], []
+
+
+def _find_role(*_: Any) -> tuple[Any, list[Any]]:
+    """Return the function of a role of any name, and no messages."""
+    return _role, []
+
+
+# docutils looks them up when it parses
+vars(directives).update(directive=_find_directive)
+vars(roles).update(role=_find_role)
+vars(tableparser).update(SimpleTableParser=_SimpleTable)
 
 
 def _replace_messages(document: nodes.document, lines: list[str], omissions: Omissions) -> None:
@@ -267,15 +260,6 @@ def _substitute(document: nodes.document, omissions: Omissions) -> None:
             omissions.add("substitution", definition.astext())
     document.settings.line_length_limit = _LONGEST_SUBSTITUTION  # it bounds substituted texts, too
     Substitutions(document).apply()
-
-
-def _read_first_fields(document: nodes.document) -> dict[str, object]:
-    """Return the fields at the start of a file or under its title."""
-    may_precede = nodes.document | nodes.section | nodes.title | nodes.Invisible | nodes.Text
-    first = next((node for node in document.findall() if not isinstance(node, may_precede)), None)
-    fields = first.children if isinstance(first, nodes.field_list) else []
-    texts = [[part.astext() for part in field.children] for field in fields]  # the name and the value
-    return {text[0].strip().lower(): " ".join(text[-1].split()) for text in texts if len(text) == 2}
 
 
 class _Translator(html5_polyglot.HTMLTranslator):

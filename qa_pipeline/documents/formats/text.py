@@ -4,7 +4,6 @@ import codecs
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import chain
 
 import yaml
@@ -122,15 +121,8 @@ _FRONT = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?P<fields>.*?)^\1[ \t]*$\n?", re.DO
 _FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
-    """The fields this package uses."""
-
-    title: str | None = None
-    language: str | None = None
-    source_uri: str | None = None
-    licence: str | None = None
-    status: str | None = None
+FrontMatter = dict[str, str | None]
+"""The fields that this package uses: title, language, source_uri, licence and status."""
 
 
 def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
@@ -141,24 +133,21 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     match = _FRONT.match(text)
     # a file may also begin with text between two rules
     if match is None or not (_FIELD.match(match["fields"]) or not match["fields"].strip()):
-        return "", FrontMatter(), text
+        return "", {}, text
     written, loaded = match["fields"], None
     if match[1] == "---" and len(written) <= _LONGEST:
         with suppress(yaml.YAMLError, ValueError, RecursionError):
             loaded = read_yaml(written)
     values = loaded.items() if isinstance(loaded, dict) else ()
     fields = {str(name).strip().lower(): value for name, value in values}
-    return written, replace(known_fields(fields), status=_status(fields)), text[match.end() :]
-
-
-def known_fields(fields: Mapping[str, object]) -> FrontMatter:
-    """Return the fields of any format about a file, by their names in small letters."""
-    return FrontMatter(
-        title=_first(fields, _TITLE),
-        language=declared_language(_first(fields, _LANGUAGE)),
-        source_uri=_first(fields, _SOURCE),
-        licence=_first(fields, _LICENCE),
-    )
+    used: FrontMatter = {
+        "title": _first(fields, _TITLE),
+        "language": declared_language(_first(fields, _LANGUAGE)),
+        "source_uri": _first(fields, _SOURCE),
+        "licence": _first(fields, _LICENCE),
+        "status": _status(fields),
+    }
+    return written, used, text[match.end() :]
 
 
 def _status(fields: Mapping[str, object]) -> str | None:
@@ -177,8 +166,6 @@ def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is a prefix of this one
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
