@@ -1,14 +1,13 @@
-"""PowerPoint files (PPTX, PPTM, PPSX): each slide is written as HTML, with tables, charts and notes.
+"""PowerPoint files (PPTX, PPTM, PPSX): each slide is written as HTML, with tables and notes.
 
 Shapes are read in the order of the file, the title first. The notes of a speaker follow their slide.
 """
 
 import io
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from html import escape
-from itertools import chain, zip_longest
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
@@ -16,7 +15,6 @@ from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLi
 from qa_pipeline.documents.formats.formulas import shift_of, write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import (
-    CHART,
     DRAWING,
     MATH,
     SLIDES,
@@ -28,13 +26,11 @@ from qa_pipeline.documents.formats.office.package import (
     text_of,
     unwrap_alternatives,
 )
-from qa_pipeline.documents.formats.workbooks import show_moment, show_number
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-    from pptx.chart.chart import Chart
     from pptx.presentation import Presentation
     from pptx.shapes.base import BaseShape
     from pptx.slide import Slide
@@ -181,11 +177,9 @@ class _Reader:
         return "".join(parts)
 
     def _write_frame(self, frame: "BaseShape") -> str:
-        """Return a table or chart; other frames, such as SmartArt, are counted."""
+        """Return a table; other frames, such as charts and SmartArt, are counted."""
         if frame.has_table:
             return self._write_table(frame.table)
-        if frame.has_chart and (chart := _write_chart(frame.chart)):
-            return chart
         is_object = next(frame.element.iter(f"{SLIDES}oleObj"), None) is not None
         other = "embedded_object" if is_object else "diagram"
         self.omissions.add("chart" if frame.has_chart else other)
@@ -242,35 +236,3 @@ def _role_of(shape: "BaseShape") -> str | None:
 
 def _paragraphs_of(shape: "BaseShape") -> "list[_Element]":
     return list(shape.element.iterfind(f"{SLIDES}txBody/{_PARAGRAPH}"))
-
-
-def _write_chart(chart: "Chart") -> str:
-    """Return the title of a chart and a row for each category as HTML; "" for other kinds of charts."""
-    from openpyxl.styles.numbers import is_date_format
-    from openpyxl.utils.datetime import from_excel
-
-    try:
-        plots = list(chart.plots)
-    except ValueError:  # a kind of chart that the library does not know
-        return ""
-    labels = [" ".join(names) for names in plots[0].categories.flattened_labels] if plots else []
-    if not labels:
-        return ""
-    space = chart._chartSpace  # noqa: SLF001 - no public way
-    label_format, value_format = (  # of categories and values, such as `0%`
-        str(space.findtext(f".//{CHART}{holder}//{CHART}formatCode", "")) for holder in ("cat", "val")
-    )
-    if is_date_format(label_format):
-        with suppress(ValueError, OverflowError):  # a label that is no number of days
-            labels = [show_moment(from_excel(float(label)), label_format) for label in labels]
-    columns = [["", *labels]]  # the labels, then the values of each series below its name
-    for series in chain.from_iterable(plot.series for plot in plots):
-        values = ("" if value is None else show_number(value, value_format) for value in series.values)
-        columns.append([series.name, *values])
-    rows = [
-        "".join(f"<td>{escape(cell)}</td>" for cell in row) for row in zip_longest(*columns, fillvalue="")
-    ]
-    head, *body = [f"<tr>{row}</tr>" for row in rows]
-    has_title = chart.has_title and chart.chart_title.has_text_frame
-    title = f"<p>{escape(chart.chart_title.text_frame.text)}</p>" if has_title else ""
-    return f"{title}<table><thead>{head}</thead>{''.join(body)}</table>"

@@ -38,11 +38,6 @@ _FALSE_LETTERS = re.compile(
     r"|(?<!\w)[À-ÖØ-öø-ÿ]{4,}+(?!\w)"
 )
 """Private codes and other scripts amid Latin letters, and words without a plain letter."""
-_NO_TITLE = re.compile(
-    r"\W*(?:untitled|anonymous|unknown|title|document)\W*\d*|Microsoft \w+ - .*|\S*[\\/]\S*|.*\.[a-z]\w{1,4}",
-    re.IGNORECASE,
-)
-"""Titles that programs fill in."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
@@ -63,7 +58,6 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
             pages = _read_pages(document, settings, limits, left_out, failed)
             notes = count_extras(document, left_out)
             notes += read_scans(document, pages, settings, left_out)
-            title = title_of(document)
         notes += count_scans(pages, left_out)
         notes += count_broken_letters(pages, left_out)
         blocks = lay_out_pages(remove_contents(pages, left_out), left_out)
@@ -77,7 +71,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
         notes.append(f"{len(failed)} of {len(pages)} pages could not be read: {list_pages(described)}")
     return ParsedFile(
         blocks=tuple(blocks),
-        title=title or next((block.text for block in blocks if block.level == 1), None),
+        title=next((block.text for block in blocks if block.level == 1), None),
         left_out=left_out.record(),
         notes=tuple(notes),
     )
@@ -163,15 +157,6 @@ def read_page(
     covered = sum(share_of(picture, glyphs.paper) for picture in drawing.pictures)
     content.scanned = characters <= _STAMP and covered >= _MOSTLY
     return content
-
-
-def title_of(document: "PdfDocument") -> str | None:
-    """Return the title that the file states, unless a program filled it in."""
-    try:
-        title = document.get_metadata_value("Title").strip()
-    except UnicodeDecodeError:
-        return None
-    return title if title and not _NO_TITLE.fullmatch(title) else None
 
 
 def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
