@@ -18,7 +18,7 @@ from qa_pipeline.documents.corpus.files import (
     read_bytes,
     read_description,
 )
-from qa_pipeline.documents.formats.registry import ROWS, SAVE_AS, SUFFIXES, format_of
+from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of
 from qa_pipeline.documents.masking import bare_mask, check_name, mask_path, text_mask
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.documents.parsing import (
@@ -220,8 +220,6 @@ def _format(file: FoundFile) -> str:
     if name is not None:
         return name
     suffix = PurePosixPath(file.path).suffix or "no suffix"
-    if (other := SAVE_AS.get(suffix.lower())) is not None:
-        raise DocumentFailure("unsupported_format", f"{suffix} files are not supported; save it as {other}")
     raise DocumentFailure("unsupported_format", f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}")
 
 

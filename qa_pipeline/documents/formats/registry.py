@@ -38,15 +38,6 @@ _FORMATS: dict[str, tuple[Parser, str]] = {
 }
 PARSERS = {name: parser for name, (parser, _) in _FORMATS.items()}
 SUFFIXES = {suffix: name for name, (_, suffixes) in _FORMATS.items() for suffix in suffixes.split()}
-SAVE_AS = {
-    **dict.fromkeys((".doc", ".dot", ".rtf", ".wps", ".pages"), ".docx"),
-    **dict.fromkeys((".ppt", ".odp", ".key"), ".pptx"),
-    **dict.fromkeys((".xls", ".xlsb", ".numbers"), ".xlsx"),
-    ".msg": ".eml",
-    **dict.fromkeys((".mobi", ".azw3"), ".epub"),
-    **dict.fromkeys((".ps", ".djvu", ".xps"), ".pdf"),
-}
-"""Unsupported formats, and the suffix to save them as."""
 ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
 """Formats whose headings name rows or sheets, never the document."""
 

@@ -82,7 +82,8 @@ def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
         return [Block("heading", lines[0], level)]
     if all(line.startswith("    ") for line in lines):
         return [Block("code", "\n".join(line[4:] for line in lines))]
-    return [Block("paragraph", _join_wrapped(lines))]
+    is_wrapped = all(len(line.strip()) >= _WRAPPED_AT for line in lines[:-1])
+    return [Block("paragraph", (" " if is_wrapped else "\n").join(map(str.strip, lines)))]
 
 
 def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
@@ -100,12 +101,6 @@ def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
     return [
         Block("list_item", " ".join(parts), depths[indent], marker=number) for indent, number, parts in items
     ]
-
-
-def _join_wrapped(lines: list[str]) -> str:
-    """Join lines that were wrapped to a width; keep short lines, as of an address or a verse."""
-    wrapped = all(len(line.strip()) >= _WRAPPED_AT for line in lines[:-1])
-    return (" " if wrapped else "\n").join(line.strip() for line in lines)
 
 
 _TITLE = ("title", *of_all("fields.title"))

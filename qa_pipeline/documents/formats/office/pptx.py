@@ -135,8 +135,13 @@ class _Reader:
             case "pic":
                 self.omissions.add("image", properties.get("descr", ""))
                 return ""
-            case "graphicFrame":
-                return self._write_frame(shape)
+            case "graphicFrame" if shape.has_table:
+                return self._write_table(shape.table)
+            case "graphicFrame":  # such as SmartArt
+                is_object = next(shape.element.iter(f"{SLIDES}oleObj"), None) is not None
+                other = "embedded_object" if is_object else "diagram"
+                self.omissions.add("chart" if shape.has_chart else other)
+                return ""
         return "".join(self._write_items(shape))
 
     def _write_items(self, shape: "BaseShape") -> Iterator[str]:
@@ -175,15 +180,6 @@ class _Reader:
             else:
                 parts.append(self._write_line(child))
         return "".join(parts)
-
-    def _write_frame(self, frame: "BaseShape") -> str:
-        """Return a table; other frames, such as charts and SmartArt, are counted."""
-        if frame.has_table:
-            return self._write_table(frame.table)
-        is_object = next(frame.element.iter(f"{SLIDES}oleObj"), None) is not None
-        other = "embedded_object" if is_object else "diagram"
-        self.omissions.add("chart" if frame.has_chart else other)
-        return ""
 
     def _write_table(self, table: "Table") -> str:
         """Return a table as HTML; the text of covered cells is counted."""

@@ -311,8 +311,10 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             stem = last if before.broken else last.removesuffix("-")
             is_hard = not before.broken and not is_new_page  # PDFium marks breaks within a page alone
             last, text = spelling.rejoin(stem, text, hard=is_hard)
-        elif not is_new_page and not _is_range(last, text) and not _is_address(last[-_LOOKED_AT:], text):
-            last += " "
+        elif not is_new_page:
+            is_range = text[:1].isdigit() and _RANGE.search(last[-2:])  # `2024–` above `2026`
+            if not is_range and not _is_address(last[-_LOOKED_AT:], text):
+                last += " "
         parts.append(last)
         if is_new_page:
             yield page, "".join(parts)
@@ -331,11 +333,6 @@ def _is_unsure(before: Line, line: Line) -> bool:
         return not (line.text[:1].islower() or before.broken)
     is_below = line.middle < before.bottom
     return is_below and line.end < before.start - _LINE_END  # but earlier in the file
-
-
-def _is_range(text: str, following: str) -> bool:
-    """Return True for `2024–` above `2026`."""
-    return following[:1].isdigit() and _RANGE.search(text[-2:]) is not None
 
 
 def _is_broken(text: str, following: str) -> bool:

@@ -1,7 +1,6 @@
 """Pages of a PDF as pictures: drawn with their evidence marked, and scanned pages read by OCR."""
 
 import io
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -22,29 +21,16 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int]  # the offsets of the first character and of that after the last
 
-_WORDS_A_PART = 4  # of a quote that the page does not hold as a whole: fewer words are seldom unique
-_SEPARATOR = re.compile(r"\||:\s")  # the separator of the cells of a row: `Town: Lund | Age: 21`
-
 
 def locate(text: str, start: int, end: int, page: str) -> list[int]:
     """Return the offsets in `page`, a page as it is printed, of the letters of `text[start:end]`.
 
-    Blanks, hyphens and other signs are not compared. A quote that is printed in parts, such as a row of a
-    table, is found by those of its parts that the page holds once.
+    Blanks, hyphens and other signs are not compared. A quote that is printed in parts is not found.
     """
     letters, offsets = _letters_of(page)
     quote, _ = _letters_of(text[start:end])
-    if quote in letters:
-        position = letters.index(quote)
-        return offsets[position : position + len(quote)]
-    located: list[int] = []
-    for words in map(str.split, _SEPARATOR.split(text[start:end])):
-        for first in range(0, len(words), _WORDS_A_PART):
-            part, _ = _letters_of(" ".join(words[first : first + _WORDS_A_PART]))
-            if part and letters.count(part) == 1:
-                position = letters.index(part)
-                located += offsets[position : position + len(part)]
-    return located
+    position = letters.find(quote)
+    return offsets[position : position + len(quote)] if position >= 0 else []
 
 
 def _letters_of(text: str) -> tuple[str, list[int]]:

@@ -111,7 +111,9 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
             continue
         box = Box(*(side.value for side in sides))
         if item.type == raw.FPDF_PAGEOBJ_TEXT:
-            if item.level or not (_is_on_paper(box, sheet) and _is_usual(item) and _darkest(item) <= _DARK):
+            is_across = sheet.left - 1 < box.left and box.right < sheet.right + 1
+            is_on_paper = is_across and sheet.bottom - 1 < box.bottom and box.top < sheet.top + 1
+            if item.level or not (is_on_paper and _is_usual(item) and _darkest(item) <= _DARK):
                 return False
             texts.append((*box, number))
         elif item.level:
@@ -130,11 +132,6 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
     touches_across = (left < cover_right) & (cover_left < right)
     touches_up = (bottom < cover_top) & (cover_bottom < top)
     return not (touches_across & touches_up & (text_number < cover_number)).any()
-
-
-def _is_on_paper(box: Box, sheet: Box) -> bool:
-    is_across = sheet.left - 1 < box.left and box.right < sheet.right + 1
-    return is_across and sheet.bottom - 1 < box.bottom and box.top < sheet.top + 1
 
 
 def _darkest(item: Any) -> float:
