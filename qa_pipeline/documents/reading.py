@@ -20,7 +20,6 @@ from qa_pipeline.documents.corpus.files import (
 )
 from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of
 from qa_pipeline.documents.masking import bare_mask, check_name, mask_path, text_mask
-from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.documents.parsing import (
     CONTENT_COLUMNS,
     ContentRow,
@@ -31,6 +30,7 @@ from qa_pipeline.documents.parsing import (
     parser_version,
 )
 from qa_pipeline.records import ProgressCallback, SourceFile, no_progress
+from qa_pipeline.retrieval.near_duplicates import mark_near_duplicates
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.table_schema import DocumentColumns, typed_rows
 from qa_pipeline.storage.tables import DOCUMENTS

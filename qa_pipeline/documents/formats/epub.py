@@ -2,11 +2,10 @@
 
 import posixpath
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.html.boilerplate import count_comments, remove
 from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
@@ -64,11 +63,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         check_length(length, settings)
         blocks += chapter
     for item in manifest.values():
-        path = _path_of(item, folder)
-        if path not in chapters and item.get("media-type", "") in _PAGE_TYPES:
-            with suppress(DocumentFailure):
-                text = "".join(block.text for block in _read_page(archive, path, item, omissions))
-                omissions.count("outside_order", 1 if text else 0, visible(text))
+        if _path_of(item, folder) not in chapters and item.get("media-type", "") in _PAGE_TYPES:
+            is_contents = "nav" in item.get("properties", "").split()
+            omissions.add("navigation" if is_contents else "outside_order")
     return ParsedFile(
         blocks=tuple(blocks),
         title=_metadata(package, "title"),
