@@ -133,7 +133,7 @@ def stored_path(raw: bytes) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReaderLimits:
     """Bound the pages of a file, objects of a page, rows of a table, and members and bytes of a ZIP."""
 
@@ -147,9 +147,10 @@ class ReaderLimits:
 LIMITS = ReaderLimits()
 
 
-def too_many_rows(limits: ReaderLimits) -> DocumentFailure:
-    """Return the failure of a file with more rows than allowed."""
-    return DocumentFailure("too_many_rows", f"the file has more than {limits.rows} rows; split it")
+def check_rows(count: int) -> None:
+    """Raise a DocumentFailure for a file with more rows than allowed."""
+    if count > LIMITS.rows:
+        raise DocumentFailure("too_many_rows", f"the file has more than {LIMITS.rows} rows; split it")
 
 
 _LONGEST_DESCRIPTION = 5_000_000  # bytes: lines for some 50,000 documents

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
-from qa_pipeline.documents.corpus.files import DocumentFailure, ReaderLimits, too_many_rows
+from qa_pipeline.documents.corpus.files import DocumentFailure, check_rows
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, SCRIPTS, STRUCK, settle, shift_of
 from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, read_trees
 from qa_pipeline.documents.formats.office.package import (
@@ -58,11 +58,9 @@ class Sheet:
         check_length(self.length, settings, "a sheet")
 
 
-def read_sheets(
-    content: bytes, settings: DocumentSettings, limits: ReaderLimits, omissions: Omissions
-) -> list[Sheet]:
+def read_sheets(content: bytes, settings: DocumentSettings, omissions: Omissions) -> list[Sheet]:
     """Return the sheets of an XLSX or ODS file."""
-    archive = Archive(content, limits) if content.startswith(ZIP_START) else None
+    archive = Archive(content) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
         root = read_trees(archive)[0]
         styles = {style.get(f"{STYLE}name", ""): style for style in root.iter(f"{STYLE}style")}
@@ -70,10 +68,9 @@ def read_sheets(
         return [_read_ods_table(table, styles, settings, omissions) for table in tables]
     from openpyxl import load_workbook
 
-    package, main = open_package(content, ".xlsx", limits)
+    package, main = open_package(content, ".xlsx")
     parts = package.linked(main, "worksheet")  # their rows are counted before openpyxl reads them all
-    if sum(package.read(part).count(b"</row>") for part in parts) > limits.rows:
-        raise too_many_rows(limits)
+    check_rows(sum(package.read(part).count(b"</row>") for part in parts))
     with report_damage("the workbook is damaged"), warnings.catch_warnings(action="ignore"):
         book = load_workbook(io.BytesIO(content), data_only=True, rich_text=True, keep_links=False)
         if len(book.sheetnames) < len(list(package.tree(main).iterfind("{*}sheets/{*}sheet"))):
@@ -159,7 +156,11 @@ def _read_ods_table(
             right = first_column + _number(cell, "columns-spanned") - 1
             if bottom > first_row or right > first_column:
                 sheet.merged.append((first_row, first_column, bottom, right))
-            text = settle(_ods_text(cell, signs), omissions).strip()
+            lines = (_ods_line(line, signs) for line in cell.iterchildren(f"{TEXT}p"))
+            text = " ".join(" ".join(lines).split())
+            if text and signs.get(cell.get(f"{TABLE}style-name", "")) == STRUCK:
+                text = f"{STRUCK}{text}{LEVEL}"
+            text = settle(text, omissions).strip()
             width = _number(cell, "columns-repeated")
             columns = range(first_column, first_column + min(width, _MOST_REPEATED))
             is_covered = cell.tag == f"{TABLE}covered-table-cell"
@@ -190,16 +191,8 @@ def _number(element: "_Element", name: str) -> int:
     return read_number(element.get(f"{TABLE}number-{name}"), 1)
 
 
-def _ods_text(cell: "_Element", signs: Mapping[str, str | None]) -> str:
-    """Return the text of a cell, with signs around raised, lowered and struck text (see `settle`)."""
-    lines = (_ods_line(line, signs) for line in cell.iterchildren(f"{TEXT}p"))
-    text = " ".join(" ".join(lines).split())
-    sign = signs.get(cell.get(f"{TABLE}style-name", ""))
-    return f"{sign}{text}{LEVEL}" if text and sign == STRUCK else text
-
-
 def _ods_line(element: "_Element", signs: Mapping[str, str | None]) -> str:
-    """Return the text of a paragraph or span, which may hold further spans."""
+    """Return the text of a paragraph or span, with signs around raised, lowered and struck text."""
     parts = [element.text or ""]
     for child in element:
         inside = " " if child.tag in _ODS_BLANKS else _ods_line(child, signs)

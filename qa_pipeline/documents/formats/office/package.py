@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.text.language import declared_language
 
@@ -30,16 +30,16 @@ _STEP = 1 << 20  # bytes unpacked at a time: asked for all at once, the library 
 class Archive:
     """The members of a ZIP container, each read when asked for."""
 
-    def __init__(self, content: bytes, limits: ReaderLimits = LIMITS) -> None:
+    def __init__(self, content: bytes) -> None:
         """Open a container; raises a DocumentFailure (`damaged` or `archive_bomb`)."""
         with report_damage("the ZIP container is damaged"):
             self._opened = zipfile.ZipFile(io.BytesIO(content))
         members = self._opened.filelist
-        if len(members) > limits.archive_members:
-            raise DocumentFailure("archive_bomb", f"more than {limits.archive_members} members")
+        if len(members) > LIMITS.archive_members:
+            raise DocumentFailure("archive_bomb", f"more than {LIMITS.archive_members} members")
         total = sum(entry.file_size for entry in members)
-        if total > limits.decompressed_bytes:
-            detail = f"{total} bytes decompressed, more than {limits.decompressed_bytes}"
+        if total > LIMITS.decompressed_bytes:
+            detail = f"{total} bytes decompressed, more than {LIMITS.decompressed_bytes}"
             raise DocumentFailure("archive_bomb", detail)
         # Of several members of one name the last counts for all readers of ZIP.
         self._named = {_name_of(entry): entry for entry in members if not entry.is_dir()}
@@ -155,7 +155,7 @@ class Package(Archive):
         return parse_xml(self.read(part))
 
 
-def open_package(content: bytes, suffix: str, limits: ReaderLimits = LIMITS) -> tuple[Package, str]:
+def open_package(content: bytes, suffix: str) -> tuple[Package, str]:
     """Open an Office file; returns it and the name of its main part. Raises a DocumentFailure."""
     if content.startswith(_OLE_START) and _OLE_ENCRYPTED in content:
         raise DocumentFailure("encrypted", "the file is protected by a password")
@@ -163,7 +163,7 @@ def open_package(content: bytes, suffix: str, limits: ReaderLimits = LIMITS) -> 
         is_old = content.startswith((_OLE_START, b"{\\rtf"))  # such as an old Word file
         detail = f"the file is not of the format {suffix}; save it as {suffix}"
         raise DocumentFailure("unsupported_format" if is_old else "damaged", detail)
-    package = Package(content, limits)
+    package = Package(content)
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None or package.tree(main).tag.rpartition("}")[2] != _ROOTS[suffix]:
         raise DocumentFailure("damaged", f"the ZIP container has no main part of a {suffix} file")

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure
 from qa_pipeline.documents.formats.formulas import shift_of, write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import (
@@ -52,7 +52,7 @@ _FILLS = tuple(f"{DRAWING}{name}Fill" for name in ("solid", "grad", "blip", "pat
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
-def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a PowerPoint file."""
     package, _ = open_package(source.content, ".pptx")
     blocks: list[Block] = []
@@ -61,8 +61,8 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
 
         presentation = Slides.open(io.BytesIO(source.content)).presentation_part.presentation
         slide_count = len(presentation.slides)
-        if slide_count > limits.pages:
-            raise DocumentFailure("too_many_pages", f"{slide_count} slides, more than {limits.pages}")
+        if slide_count > LIMITS.pages:
+            raise DocumentFailure("too_many_pages", f"{slide_count} slides, more than {LIMITS.pages}")
         reader = _Reader(package, presentation)
         slides = {slide.part.partname: slide for slide in presentation.slides}  # each slide once
         for number, slide in enumerate(slides.values(), start=1):

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import Box, turn_box
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ class Drawing:
         return Drawing(across, upright, pictures)
 
 
-def list_objects(page: "PdfPage", most: int) -> "list[PdfObject]":
+def list_objects(page: "PdfPage") -> "list[PdfObject]":
     """Return the objects of a page, each form before its content; raises `too_many_objects`."""
-    objects = list(islice(page.get_objects(max_depth=_DEEPEST_FORM), most + 1))
-    if len(objects) > most:
+    objects = list(islice(page.get_objects(max_depth=_DEEPEST_FORM), LIMITS.page_objects + 1))
+    if len(objects) > LIMITS.page_objects:
         raise DocumentFailure("too_many_objects", "a page has too many drawn objects")
     return objects
 

@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure
 from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import paper_of
 from qa_pipeline.documents.formats.pdf.layout import PageContent, lay_out_pages, remove_contents
@@ -40,7 +40,7 @@ _FALSE_LETTERS = re.compile(
 """Private codes and other scripts amid Latin letters, and words without a plain letter."""
 
 
-def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a PDF file."""
     from pypdfium2 import PdfiumError
 
@@ -53,9 +53,9 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     failed: dict[int, str] = {}
     try:
         with closing(_open(source.content)) as document:
-            if len(document) > limits.pages:
-                raise DocumentFailure("too_many_pages", f"{len(document)} pages, more than {limits.pages}")
-            pages = _read_pages(document, settings, limits, left_out, failed)
+            if len(document) > LIMITS.pages:
+                raise DocumentFailure("too_many_pages", f"{len(document)} pages, more than {LIMITS.pages}")
+            pages = _read_pages(document, settings, left_out, failed)
             notes = count_extras(document, left_out)
             notes += read_scans(document, pages, settings, left_out)
         notes += count_scans(pages, left_out)
@@ -91,11 +91,7 @@ def _open(content: bytes) -> "PdfDocument":
 
 
 def _read_pages(
-    document: "PdfDocument",
-    settings: DocumentSettings,
-    limits: ReaderLimits,
-    left_out: Omissions,
-    failed: dict[int, str],
+    document: "PdfDocument", settings: DocumentSettings, left_out: Omissions, failed: dict[int, str]
 ) -> list[PageContent]:
     """Read all pages; a page that cannot be read stays empty, and its reason is added to `failed`."""
     from pypdfium2 import PdfiumError
@@ -106,7 +102,7 @@ def _read_pages(
         content = PageContent(number + 1, 0.0)
         try:
             with closing(document[number]) as page:
-                content = read_page(page, number + 1, settings, limits, left_out)
+                content = read_page(page, number + 1, settings, left_out)
         except (DocumentFailure, PdfiumError) as error:
             failed[number + 1] = error.reason if isinstance(error, DocumentFailure) else "damaged"
             left_out.add("unreadable_page")
@@ -131,11 +127,9 @@ def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> l
     return [f"{problem}; words with them are broken"] if share >= _NOTED_SHARE else []
 
 
-def read_page(
-    page: "PdfPage", number: int, settings: DocumentSettings, limits: ReaderLimits, left_out: Omissions
-) -> PageContent:
+def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:
     """Read the lines, drawing and form values of a page."""
-    objects = list_objects(page, limits.page_objects)
+    objects = list_objects(page)
     drawing = read_drawing(page, objects)
     with closing(page.get_textpage()) as textpage:
         check_length(textpage.count_chars(), settings, "a page")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.corpus.files import ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS
 from qa_pipeline.documents.formats.office.package import Archive
 from qa_pipeline_tests.documents.builders import refusal
 from qa_pipeline_tests.documents.formats.office.archives import flagged, renamed, zip_bytes
@@ -40,18 +40,20 @@ def test_names_are_found_in_any_case_and_with_either_slash() -> None:
     assert archive.find("word/other.xml") is None
 
 
-def test_members_are_counted_without_trusting_the_end_record() -> None:
+def test_members_are_counted_without_trusting_the_end_record(monkeypatch: pytest.MonkeyPatch) -> None:
     content = bytearray(zip_bytes({str(number): b"" for number in range(11)}))
     end = content.rfind(b"PK\x05\x06")
     struct.pack_into("<HH", content, end + 8, 1, 1)
-    few = ReaderLimits(archive_members=10)
-    assert refusal(lambda: Archive(bytes(content), few)) == "archive_bomb"
+    monkeypatch.setattr(LIMITS, "archive_members", 10)
+    assert refusal(lambda: Archive(bytes(content))) == "archive_bomb"
 
 
-def test_more_content_than_allowed_is_a_bomb_before_any_is_read() -> None:
+def test_more_content_than_allowed_is_a_bomb_before_any_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     content = zip_bytes({"a": b"0" * 600, "b": b"0" * 600})
-    assert refusal(lambda: Archive(content, ReaderLimits(decompressed_bytes=1199))) == "archive_bomb"
-    assert Archive(content, ReaderLimits(decompressed_bytes=1200)).read("b") == b"0" * 600
+    monkeypatch.setattr(LIMITS, "decompressed_bytes", 1199)
+    assert refusal(lambda: Archive(content)) == "archive_bomb"
+    monkeypatch.setattr(LIMITS, "decompressed_bytes", 1200)
+    assert Archive(content).read("b") == b"0" * 600
 
 
 def test_a_member_larger_than_it_says_is_not_read_beyond() -> None:
