@@ -163,12 +163,16 @@ class _BatchWork:
             detail = f"same bytes as {self.paths[first].text}"
             return {**columns, "status": "duplicate", "reason": "equal_bytes", "detail": detail}
         declared = outcome["declared"]
+        # the first heading of rows and of a PDF, whose parser looks for a title, may be another one
+        has_no_title = content.format in ROWS or content.format == "pdf"
+        sections = [] if has_no_title else outcome["sections"]
+        heading = next((section["heading_path"][-1] for section in sections if section["level"]), None)
         return {
             **columns,
             **cast("DocumentColumns", outcome),
             "status": "parsed",
             "parsed_by": self.version,
-            "title": _title_of(outcome, content.format) or PurePosixPath(self.paths[number].text).stem,
+            "title": declared["title"] or heading or PurePosixPath(self.paths[number].text).stem,
             **self._origin_of(file, declared["source_uri"], declared["licence"]),
         }
 
@@ -192,15 +196,6 @@ class _BatchWork:
             "source_uri": source_uri and mask(source_uri).text,
             "licence": licence and mask(licence).text,
         }
-
-
-def _title_of(content: ContentRow, format_name: str) -> str | None:
-    """Return the title that a document declares, or its first heading."""
-    # the first heading of rows and of a PDF, whose parser looks for a title, may be another one
-    has_no_title = format_name in ROWS or format_name == "pdf"
-    sections = [] if has_no_title else content["sections"]
-    heading = next((section["heading_path"][-1] for section in sections if section["level"]), None)
-    return content["declared"]["title"] or heading
 
 
 def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], ContentRow]:

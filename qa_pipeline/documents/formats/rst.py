@@ -118,7 +118,9 @@ class _Directive(Directive):
         if isinstance(self.state, states.SubstitutionDef):  # a picture or a date, without text of its own
             return [nodes.image(alt=self.options.get("alt", ""))]
         name = self.name.lower()
-        argument, body = self._split_content()
+        after_name = self.block_text.split("\n", 1)[0].partition("::")[2]
+        has_argument = bool(self.content and after_name.strip())
+        argument, body = (self.content[0], self.content[1:]) if has_argument else ("", self.content)
         is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")
         caption = self.options.pop("caption", "")
         content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
@@ -146,13 +148,6 @@ class _Directive(Directive):
             content.append(nodes.admonition("", title, *self._read(self.content)))
         is_counted = what != "directive" or "".join(unread).strip()
         return [*content, _left_out(what, "\n".join(unread))] if is_counted else content
-
-    def _split_content(self) -> tuple[str, StringList]:
-        """Return the text after `::`, and the lines below."""
-        first_line = self.block_text.split("\n", 1)[0]
-        if self.content and first_line.partition("::")[2].strip():
-            return self.content[0], self.content[1:]
-        return "", self.content
 
     def _read(self, lines: StringList) -> list[nodes.Node]:
         """Return the nodes of lines inside the directive."""

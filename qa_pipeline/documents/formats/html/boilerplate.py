@@ -134,7 +134,10 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         node.decompose()
     _write_widgets(tree)
     sheet_styles, shown = _apply_sheets(tree)
-    inline_styles = _inline_styles(tree)
+    inline_styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
+    for attribute, name in _ATTRIBUTES.items():
+        coloured = tree.css(f"[{attribute}]")
+        inline_styles += [(node, f"{name}:{node.attributes[attribute]}") for node in coloured]
     styles = [*sheet_styles, *inline_styles]
     hidden = [node for node, style in sheet_styles if _HIDING.search(style) and node.mem_id not in shown]
     hidden += [node for node, style in inline_styles if _HIDING.search(style)]
@@ -188,13 +191,6 @@ def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str
             if _SHOWING.search(_HIDING.sub("", style)):  # it may show what another rule hides
                 shown.update(node.mem_id for node in nodes)
     return styles, shown
-
-
-def _inline_styles(tree: "LexborHTMLParser") -> "list[tuple[LexborNode, str]]":
-    styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
-    for attribute, name in _ATTRIBUTES.items():
-        styles += [(node, f"{name}:{node.attributes[attribute]}") for node in tree.css(f"[{attribute}]")]
-    return styles
 
 
 def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "list[LexborNode]":

@@ -151,7 +151,12 @@ def remove_running_lines(
     Returns the other lines of each page, and each head and each foot once. Page numbers go. Large rows and
     rows whose numbers differ are text.
     """
-    returning = _find_returning(pages, heights)
+    keys_of_pages: Counter[str] = Counter()
+    for lines, height in zip(pages, heights, strict=True):
+        near_edge = [line for line in lines if _is_near_edge(line, height)]
+        keys_of_pages.update(set().union(*map(_keys_of, rows_of(near_edge))))
+    least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
+    returning = {key for key, count in keys_of_pages.items() if count >= least_pages}
     texts: list[list[Line]] = []
     first_heads: list[Line] = []
     first_feet: list[Line] = []
@@ -210,16 +215,6 @@ def _is_apart(rows: Sequence[list[Line]]) -> bool:
     first_step, *next_steps = [abs(above - below) for above, below in pairwise(levels)]
     widest = _WIDEST_STEP * rows[1][0].size
     return first_step > _APART * min([*next_steps, widest])
-
-
-def _find_returning(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> set[str]:
-    """Return the keys of rows near the edge of several pages."""
-    least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
-    counts: Counter[str] = Counter()
-    for lines, height in zip(pages, heights, strict=True):
-        near_edge = [line for line in lines if _is_near_edge(line, height)]
-        counts.update(set().union(*map(_keys_of, rows_of(near_edge))))
-    return {key for key, count in counts.items() if count >= least_pages}
 
 
 def _is_near_edge(line: Line, height: float) -> bool:

@@ -136,17 +136,11 @@ _FLAGS, _VALUE, _NAME, _TOOLTIP = b"Ff", b"V", b"T", b"TU"  # keys of a form fie
 
 @dataclass(slots=True)
 class Annotations:
-    """The annotations of a page.
+    """The annotations of a page."""
 
-    Attributes:
-        values: the values of form fields as `Name: value`.
-        redacted: the boxes that are marked for redaction.
-        drawn: True if others are drawn over the text.
-    """
-
-    values: list[str] = field(default_factory=list)
-    redacted: list[Box] = field(default_factory=list)
-    drawn: bool = False
+    values: list[str] = field(default_factory=list)  # of form fields, as `Name: value`
+    redacted: list[Box] = field(default_factory=list)  # boxes that are marked for redaction
+    drawn: bool = False  # True if others are drawn over the text
 
 
 def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:

@@ -79,13 +79,7 @@ class _Letter(NamedTuple):
 class Glyphs:
     """The characters of a page; methods take offsets in `text`.
 
-    Attributes:
-        text: the visible characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
-        note_marks: raised marks of notes, which are removed from the text.
-        unreadable: number of characters without a Unicode value; those in words are `UNREADABLE`.
-        paper: the visible part of the page, its lower left corner in the origin.
-        turn: quarter turns, clockwise, that the page was given.
-        hidden: stretches of invisible text.
+    `text` has the visible characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
     """
 
     def __init__(
@@ -101,18 +95,20 @@ class Glyphs:
         self._flags = ctypes.c_int()
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self._sides = raw.FS_RECTF()
-        self.turn = turn
+        self.turn = turn  # quarter turns, clockwise, that the page was given
         self._sheet = paper_of(page)
+        # the visible part of the page, its lower left corner in the origin
         self.paper = turn_box(self._sheet, turn, self._sheet)
         self._is_moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
         # PDFium's index of each character of the text
         self.text, self._indexes, missing = _read_characters(textpage)
-        self.hidden: list[str] = []
+        self.hidden: list[str] = []  # stretches of invisible text
         if hidden:
             self.text, self._indexes, self.hidden = _remove_hidden(self.text, self._indexes, hidden)
-        self.note_marks: list[str] = []
+        self.note_marks: list[str] = []  # raised marks of notes, which are removed from the text
         self._write_raised()
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
+        # the number of characters without a Unicode value
         self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
 
     def _write_raised(self) -> None:

@@ -32,21 +32,14 @@ SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 @dataclass(slots=True)
 class Shape:
-    """The usual measures of the document's text.
+    """The usual measures of the document's text."""
 
-    Attributes:
-        size: the type size.
-        left, right: the edges of the first column.
-        step: the distance of neighbouring lines.
-        columns, ends: the positions at which many lines begin, and the right ends of their lines.
-    """
-
-    size: float
-    left: float
+    size: float  # of the type
+    left: float  # the edges of the first column
     right: float
-    step: float
-    columns: tuple[float, ...] = ()
-    ends: tuple[float, ...] = ()
+    step: float  # the distance of neighbouring lines
+    columns: tuple[float, ...] = ()  # the positions at which many lines begin
+    ends: tuple[float, ...] = ()  # the right ends of these lines
 
     def is_full(self, line: Line) -> bool:
         """Return True if a line reaches the right end of its column."""

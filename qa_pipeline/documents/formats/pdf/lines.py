@@ -32,16 +32,7 @@ class Word(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line on paper; distances in points from the lower left corner of the page.
-
-    Attributes:
-        size: the type size.
-        fixed: True for letters of one width, as in code.
-        broken: True if the last word goes on in the next line.
-        turned: True if the line is not upright.
-        start, end: offsets among the characters of the page.
-        words: the words of an upright line.
-    """
+    """A line on paper; distances in points from the lower left corner of the page."""
 
     text: str
     page: int
@@ -49,14 +40,14 @@ class Line(NamedTuple):
     bottom: float
     right: float
     top: float
-    size: float
+    size: float  # of the type
     bold: bool
-    fixed: bool
-    broken: bool = False
-    turned: bool = False
-    start: int = 0
+    fixed: bool  # True for letters of one width, as in code
+    broken: bool = False  # True if the last word goes on in the next line
+    turned: bool = False  # True if the line is not upright
+    start: int = 0  # offsets among the characters of the page
     end: int = 0
-    words: tuple[Word, ...] = ()
+    words: tuple[Word, ...] = ()  # of an upright line
 
     @property
     def box(self) -> Box:
@@ -258,18 +249,13 @@ class Spelling:
         if not first_match or _ADDRESS.search(end_of_line):
             return f"{line}-", following
         first, before = first_match[0], end_of_line[: first_match.start()]
-        if self._is_chain(before, first, rest) or self._is_compound(first, second, hard=hard):
+        # A chain such as state-of-the-art has words between its hyphens, E-Mail-Adres-sen a part of a word.
+        is_word = first.islower() and (first in _SHORT_WORDS or self._words[first] > 1)
+        is_chain = before.endswith("-") and (rest.startswith("-") or is_word)
+        if is_chain or self._is_compound(first, second, hard=hard):
             return f"{line}-{second}", rest
         self.joined += 1
         return line + second, rest
-
-    def _is_chain(self, before: str, word: str, rest: str) -> bool:
-        """Return True if a word is between the hyphens of a chain, such as state-of-the-art.
-
-        The part between the hyphens of E-Mail-Adres-sen is no word.
-        """
-        is_word = word.islower() and (word in _SHORT_WORDS or self._words[word] > 1)
-        return before.endswith("-") and (rest.startswith("-") or is_word)
 
     def _is_compound(self, first: str, second: str, *, hard: bool) -> bool:
         """Return True if the hyphen between two parts of a word belongs to it."""
