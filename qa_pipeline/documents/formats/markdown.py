@@ -148,7 +148,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if front.strip() and not body.strip():
         description = f"front matter of {visible(front)} characters that describes a document"
         raise DocumentFailure("no_text", f"the file contains only {description}, no text")
-    return ParsedFile(tuple(blocks), **about, left_out=omissions.record(), notes=omissions.notes())
+    return ParsedFile(tuple(blocks), **about, left_out=omissions.record())
 
 
 def _render(text: str, env: dict[str, Any]) -> str:

@@ -95,7 +95,7 @@ def _read_rows(rows: Mapping[int, Mapping[str, object]], settings: DocumentSetti
         length += sum(len(block.text) for block in section)
         check_length(length, settings)
         blocks += section
-    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), notes=omissions.notes())
+    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record())
 
 
 def _filled_fields(fields: Mapping[str, object], names: Sequence[str]) -> list[str]:

@@ -78,7 +78,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     blocks = read_fragment("".join(translator.body), omissions, page=False)
-    return ParsedFile(tuple(blocks), left_out=omissions.record(), notes=omissions.notes())
+    return ParsedFile(tuple(blocks), left_out=omissions.record())
 
 
 @cache

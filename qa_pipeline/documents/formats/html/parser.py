@@ -40,7 +40,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     omissions = Omissions()
     count_comments(tree, markup, omissions)
     blocks = _read_content(tree, omissions)
-    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), notes=omissions.notes(), **declared)
+    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), **declared)
 
 
 def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> list[Block]:

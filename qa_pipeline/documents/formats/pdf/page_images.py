@@ -2,8 +2,8 @@
 
 import io
 import unicodedata
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from PIL import Image
-    from pypdfium2 import PdfDocument, PdfPage
+    from pypdfium2 import PdfDocument
 
 Span = tuple[int, int]  # the offsets of the first character and of that after the last
 
@@ -48,36 +48,26 @@ _MOST_DOTS = 25_000_000  # 75 MB of colours: a small file may state a huge sheet
 _EVIDENCE = (255, 221, 87)  # the yellow of a marker pen
 
 
-@contextmanager
-def _open_page(content: bytes, number: int) -> Iterator["PdfPage"]:
-    import pypdfium2
-
-    try:
-        with closing(pypdfium2.PdfDocument(content)) as document:
-            if not 1 <= number <= len(document):
-                raise DocumentFailure("damaged", f"the PDF has no page {number}")
-            with closing(document[number - 1]) as page:
-                yield page
-    except pypdfium2.PdfiumError as error:
-        raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
-
-
 def draw_page(
     content: bytes, number: int, text: str, evidence: Span | None = None, *, scale: float = 2.0
 ) -> bytes:
     """Draw a page of a PDF as PNG, with a span of its text marked; raises a DocumentFailure (`damaged`)."""
+    import pypdfium2
     from PIL import Image, ImageChops, ImageDraw
 
-    with _open_page(content, number) as opened:
-        width, height = opened.get_size()
-        scale = min(scale, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
-        picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
-        with closing(opened.get_textpage()) as textpage:
-            glyphs, _ = read_upright(opened, textpage, number)
-            start, end = (max(offset, 0) for offset in evidence or (0, 0))
-            boxes = [glyphs.box(offset) for offset in locate(text, start, end, glyphs.text)]
-        # quarter turns, clockwise, from upright text to the page as it is shown
-        turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
+    try:
+        with closing(pypdfium2.PdfDocument(content)) as document, closing(document[number - 1]) as opened:
+            width, height = opened.get_size()
+            scale = min(scale, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
+            picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
+            with closing(opened.get_textpage()) as textpage:
+                glyphs, _ = read_upright(opened, textpage, number)
+                start, end = (max(offset, 0) for offset in evidence or (0, 0))
+                boxes = [glyphs.box(offset) for offset in locate(text, start, end, glyphs.text)]
+            # quarter turns, clockwise, from upright text to the page as it is shown
+            turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
+    except pypdfium2.PdfiumError as error:
+        raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
     paper = turn_box(glyphs.paper, turn, glyphs.paper)
     scale = picture.width / paper.right  # pixels a point, once the size was rounded
     layer = Image.new("RGB", picture.size, (255, 255, 255))
