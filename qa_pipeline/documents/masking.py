@@ -18,7 +18,7 @@ from pathlib import Path
 
 from phonenumbers import Leniency, PhoneNumberMatcher, national_significant_number
 
-from qa_pipeline.documents.formats.registry import SUFFIXES
+from qa_pipeline.documents.corpus.files import SUFFIXES
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.records import Mask, Masked, keep
 from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings

@@ -9,16 +9,18 @@ import polars as pl
 
 from qa_pipeline.documents.corpus.corpora import open_folder
 from qa_pipeline.documents.corpus.files import (
+    ROWS,
+    SUFFIXES,
     BatchDescription,
     BatchFiles,
     DocumentFailure,
     FoundFile,
     Source,
     documents_among,
+    format_of,
     read_bytes,
     read_description,
 )
-from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of
 from qa_pipeline.documents.masking import bare_mask, check_name, mask_path, text_mask
 from qa_pipeline.documents.parsing import (
     CONTENT_COLUMNS,

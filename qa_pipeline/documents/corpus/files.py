@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Annotated, BinaryIO
 
 import yaml
@@ -26,6 +27,15 @@ class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an er
         self.detail = detail
 
 
+_FORMATS = {
+    "markdown": ".md .markdown", "html": ".html .htm .xhtml", "pdf": ".pdf", "rst": ".rst .rest",
+    "text": ".txt .text", "table": ".csv .tsv .tab", "jsonl": ".jsonl .ndjson", "email": ".eml",
+    "parquet": ".parquet", "docx": ".docx .docm", "pptx": ".pptx .pptm .ppsx", "epub": ".epub",
+    "spreadsheet": ".xlsx .xlsm .ods", "odt": ".odt .ott .fodt",
+}  # fmt: skip
+SUFFIXES = {suffix: name for name, suffixes in _FORMATS.items() for suffix in suffixes.split()}
+ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
+"""Formats whose headings name rows or sheets, never the document."""
 PAIRS_FILES = ("pairs.jsonl", "pairs.json", "pairs.csv", "pairs.tsv", "pairs.parquet")
 DESCRIPTION_FILE = "batch.yaml"
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -52,6 +62,11 @@ class FoundFile:
     failure: DocumentFailure | None = None
     stamp: str | None = None
     seen: str = ""
+
+
+def format_of(path: str) -> str | None:
+    """Return the format of a file's suffix, or None."""
+    return SUFFIXES.get(PurePosixPath(path).suffix.lower())
 
 
 def documents_among(files: Iterable[FoundFile]) -> list[FoundFile]:

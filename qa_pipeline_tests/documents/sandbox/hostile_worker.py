@@ -9,7 +9,7 @@ from typing import Any
 
 from qa_pipeline.documents import parsing, sandbox
 from qa_pipeline.documents.formats.pdf.page_images import Span, draw_page
-from qa_pipeline.documents.formats.registry import PARSERS
+from qa_pipeline.documents.parsing import PARSERS
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import LanguageShare

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, SUFFIXES, DocumentFailure
 from qa_pipeline.documents.formats.office import pptx
 from qa_pipeline.documents.formats.pdf import parser as pdf
-from qa_pipeline.documents.formats.registry import PARSERS, SUFFIXES
-from qa_pipeline.documents.parsing import ParseRequest, parse_in_process
+from qa_pipeline.documents.parsing import PARSERS, ParseRequest, parse_in_process
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import built_seeds, unzipped, zipped
