@@ -85,10 +85,6 @@ class Corpus(ABC):
                 fingerprints[name] = hash_json([(file.path, file.size, file.seen) for file in files])
         return fingerprints
 
-    def address(self, name: str) -> str:
-        """Return the address of a batch, for people."""
-        return f"{self.location}/{name}"
-
     @abstractmethod
     def entries(self) -> Iterable[Entry]:
         """Return all direct entries of the corpus."""
@@ -151,10 +147,6 @@ _LINKED = "is a link that leads out of the corpus; replace it with the documents
 
 class FolderCorpus(Corpus):
     """A local folder of batches."""
-
-    def address(self, name: str) -> str:
-        """Return the address of a batch."""
-        return str(Path(self.location) / name)
 
     def entries(self) -> list[Entry]:
         """Return all direct entries of the folder."""
@@ -276,8 +268,6 @@ def _unreadable(error: OSError) -> DocumentFailure:
     return DocumentFailure("unreadable", error.strerror or "the file cannot be opened")
 
 
-Info = Mapping[str, Any]
-"""The entry of a file in the listing of a store."""
 _CONTENT_HASHES = ("md5Hash", "sha256", "blob_id", "checksum", "ETag", "etag")
 """Names of content hashes in the listings of stores, the best first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
@@ -319,7 +309,7 @@ class RemoteCorpus(Corpus):
 
     def files_of(self, name: str) -> BatchFiles:
         """Return the files of a batch."""
-        address, folder = self.address(name), f"{self._root}/{name}"
+        address, folder = f"{self.location}/{name}", f"{self._root}/{name}"
         with _name_faults(address):
             is_there = self._files.isdir(folder)
         if not is_there:
@@ -370,6 +360,6 @@ def cause_of(error: Exception) -> str:
     return error.strerror if isinstance(error, OSError) and error.errno and error.strerror else cause
 
 
-def _first(info: Info, names: Iterable[str]) -> str | None:
-    """Return the first of these values that a store lists, with its name."""
+def _first(info: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    """Return the first of these values that a store lists of a file, with its name."""
     return next((f"{name}:{info[name]}" for name in names if info.get(name)), None)

@@ -94,8 +94,7 @@ def _describe(tree: "LexborHTMLParser") -> dict[str, Any]:
         "title": (title_text or None) if says_more else None,  # the heading is found in the text
         "language": declared_language(language),
         "source_uri": _attribute_of(tree, "link[rel=canonical]", "href"),
-        "licence": _attribute_of(tree, "meta[name=license], meta[name=licence]", "content")
-        or _attribute_of(tree, "link[rel=license]", "href"),
+        "licence": _attribute_of(tree, "link[rel=license]", "href"),
     }
 
 

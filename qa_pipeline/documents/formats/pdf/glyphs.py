@@ -60,16 +60,6 @@ def enclose(boxes: Iterable[Box]) -> Box:
     return Box(min(lefts), min(bottoms), max(rights), max(tops))
 
 
-class Measures(NamedTuple):
-    """The box, type size in half points, and font of a run; True in `turned` if it may not be upright."""
-
-    box: Box
-    size: float
-    bold: bool
-    fixed: bool
-    turned: bool
-
-
 class _Letter(NamedTuple):
     offset: int
     size: float
@@ -200,8 +190,11 @@ class Glyphs:
             return turn_box(point, self.turn, self._sheet).bottom
         return up.value
 
-    def measure(self, first: int, middle: int, last: int) -> Measures:
-        """Measure a run by its first, middle and last character."""
+    def measure(self, first: int, middle: int, last: int) -> tuple[Box, float, bool, bool, bool]:
+        """Measure a run by its first, middle and last character.
+
+        Returns its box, its type size in half points, and True if it is bold, of one width and maybe turned.
+        """
         first_box, last_box = self.box(first), self.box(last)
         box = enclose([first_box, last_box])
         is_level = first_box.bottom == last_box.bottom and first_box.top == last_box.top
@@ -214,7 +207,7 @@ class Glyphs:
             fonts = [self._font(offset) for offset in (middle, last)]
             bold, fixed = bold and all(font[0] for font in fonts), fixed and all(font[1] for font in fonts)
         is_tall = not is_level and box.top - box.bottom > _TALL * size
-        return Measures(box, size, bold, fixed, turned=is_tall or last_box.left < first_box.left)
+        return box, size, bold, fixed, is_tall or last_box.left < first_box.left
 
     def turns(self, offset: int) -> float:
         """Return the quarter turns, clockwise, that would set a character upright: from 0 to below 4."""

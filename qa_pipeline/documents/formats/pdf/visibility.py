@@ -51,6 +51,7 @@ def find_hidden(
 
     Text that OCR laid over a picture shows where the picture has ink.
     """
+    import numpy as np
     from pypdfium2 import raw
 
     sheet = paper_of(page)
@@ -65,7 +66,9 @@ def find_hidden(
     for level in range(max(levels.values(), default=0) + 1):
         shown = {address for address in texts if levels[address] == level}
         picture = full if len(shown) == len(texts) else _draw(page, sheet, texts, shown)
-        differs = _difference(picture, textless) > _SEEN
+        # the largest difference of the three colours of each pixel, which are unsigned numbers
+        difference = (np.maximum(picture, textless) - np.minimum(picture, textless)).max(axis=2)
+        differs = difference > _SEEN
         for letter in letters:
             if levels[letter.owner] == level and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
                 hidden.add(letter.number)
@@ -84,14 +87,6 @@ def _draw(page: "PdfPage", sheet: Box, texts: "dict[int, PdfObject]", shown: set
     turn = -page.get_rotation() % 360
     bitmap: Bitmap = page.render(scale=scale, rotation=turn, prefer_bgrx=True).to_numpy()[..., :3]
     return bitmap
-
-
-def _difference(first: "Bitmap", second: "Bitmap") -> "Bitmap":
-    """Return the largest difference of the three colours of each pixel; these are unsigned numbers."""
-    import numpy as np
-
-    difference: Bitmap = (np.maximum(first, second) - np.minimum(first, second)).max(axis=2)
-    return difference
 
 
 def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
