@@ -35,35 +35,25 @@ class Item:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
-    """A way to find items in a folded text; `digits` and `hints` skip texts without any."""
+    """A pattern of items, with their normal form and a check; `digits` and `hints` skip texts without any."""
 
     kind: str
-    find: Callable[[str], Iterable[Item]]
+    pattern: re.Pattern[str]
+    value: Callable[[str], str]
+    check: Callable[[re.Match[str]], bool] = bool
     digits: int = 0
     hints: tuple[str, ...] = ()
 
-
-def _rule(
-    kind: str,
-    pattern: re.Pattern[str],
-    value: Callable[[str], str],
-    check: Callable[[re.Match[str]], bool] = bool,
-    digits: int = 0,
-    hints: Iterable[str] = (),
-) -> Rule:
-    """Return a rule by pattern; where the check fails, the search goes on inside the match."""
-
-    def find(text: str) -> Iterator[Item]:
-        match = pattern.search(text)
+    def find(self, text: str) -> Iterator[Item]:
+        """Yield the items of a folded text; where the check fails, the search goes on inside the match."""
+        match = self.pattern.search(text)
         while match:
-            is_item = check(match)
+            is_item = self.check(match)
             if is_item:
-                yield Item(kind, *match.span(), value(match[0]))
-            match = pattern.search(text, match.end() if is_item else match.start() + 1)
-
-    return Rule(kind, find, digits, tuple(hints))
+                yield Item(self.kind, *match.span(), self.value(match[0]))
+            match = self.pattern.search(text, match.end() if is_item else match.start() + 1)
 
 
 def digits_of(text: str) -> str:
@@ -171,28 +161,30 @@ _OTHER_NUMBER = re.compile(
 PHONE_REGIONS = ("SE", "DE", "GB", "US")
 _PHONE_START = re.compile(r"\+|\(?0\d|\([2-9]\d\d\)|[2-9]\d\d[ .-][2-9]\d\d[.-]\d{4}")
 """The start of a telephone number: a country code, an area code, or an American number."""
-_FEWEST_DIGITS = 8  # fewer are file modes and parts of other numbers
 
 
-def _find_phones(text: str) -> Iterator[Item]:
-    """Yield telephone numbers in international form, or in the national form of `PHONE_REGIONS`."""
-    text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text).replace("\n", " ")
-    for region in PHONE_REGIONS:
-        for match in PhoneNumberMatcher(text, region, leniency=Leniency.VALID):
-            written = match.raw_string
-            if _PHONE_START.match(written) and len(digits_of(written)) >= _FEWEST_DIGITS:
-                yield Item("phone", match.start, match.end, national_significant_number(match.number))
+class _PhoneRule(Rule):
+    """Telephone numbers, which a library finds; `pattern` is that of their start."""
+
+    def find(self, text: str) -> Iterator[Item]:
+        """Yield numbers in international form, or in the national form of `PHONE_REGIONS`."""
+        text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text).replace("\n", " ")
+        for region in PHONE_REGIONS:
+            for match in PhoneNumberMatcher(text, region, leniency=Leniency.VALID):
+                written = match.raw_string
+                if self.pattern.match(written) and len(digits_of(written)) >= self.digits:
+                    yield Item(self.kind, match.start, match.end, national_significant_number(match.number))
 
 
 _PATTERNS = (
-    _rule("secret", _PRIVATE_KEY, characters_of, hints=["private key"]),
-    _rule("secret", _SECRET, str, hints=_DATA["secrets"]["hints"]),
-    _rule("secret", _LOGIN, str, hints=["://"]),
-    _rule("email", _EMAIL, _address_of, _is_mail_address, hints=["@", "%40"]),
-    _rule("iban", _IBAN, characters_of, _is_iban, digits=6),
-    _rule("card", _CARD, digits_of, _is_card, digits=13),
-    _rule("personnummer", _PERSONNUMMER, lambda text: digits_of(text)[-10:], _is_personnummer, digits=10),
-    Rule("phone", _find_phones, digits=_FEWEST_DIGITS),
+    Rule("secret", _PRIVATE_KEY, characters_of, hints=("private key",)),
+    Rule("secret", _SECRET, str, hints=tuple(_DATA["secrets"]["hints"])),
+    Rule("secret", _LOGIN, str, hints=("://",)),
+    Rule("email", _EMAIL, _address_of, _is_mail_address, hints=("@", "%40")),
+    Rule("iban", _IBAN, characters_of, _is_iban, digits=6),
+    Rule("card", _CARD, digits_of, _is_card, digits=13),
+    Rule("personnummer", _PERSONNUMMER, lambda text: digits_of(text)[-10:], _is_personnummer, digits=10),
+    _PhoneRule("phone", _PHONE_START, str, digits=8),  # fewer are file modes and parts of other numbers
 )
 
 
