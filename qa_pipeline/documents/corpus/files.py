@@ -96,15 +96,6 @@ def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_byte
     return b"".join(parts)
 
 
-def hash_files(files: Iterable[FoundFile]) -> str:
-    """Hash the names and contents of files; a store's own hash replaces the content."""
-    total = hashlib.sha256()
-    for file in files:
-        name = file.path.encode()
-        total.update(len(name).to_bytes(8, "big") + name + _content_hash(file))
-    return total.hexdigest()
-
-
 def _content_hash(file: FoundFile) -> bytes:
     """Hash a file's content, the hash that its store lists, or the reason of its failure."""
     content = hashlib.sha256()
@@ -138,8 +129,12 @@ class BatchFiles:
         return min(named, key=lambda file: file.failure is not None, default=None)
 
     def fingerprint(self) -> str:
-        """Hash the names and contents of all files."""
-        return hash_files(self.list())
+        """Hash the names and contents of all files; a store's own hash replaces the content."""
+        total = hashlib.sha256()
+        for file in self.list():
+            name = file.path.encode()
+            total.update(len(name).to_bytes(8, "big") + name + _content_hash(file))
+        return total.hexdigest()
 
 
 def stored_path(raw: bytes) -> str:

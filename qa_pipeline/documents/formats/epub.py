@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -52,7 +53,11 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     missing = sum(archive.find(path) is None for path in chapters)
     if missing == len(chapters):
         raise DocumentFailure("damaged", "every file that the book lists is missing")
-    if any(archive.find(path) for path in chapters.keys() & _find_encrypted(archive)):
+    references: Iterable[_Element] = ()
+    if archive.find(_ENCRYPTION):
+        references = parse_xml(archive.read(_ENCRYPTION)).iter("{*}CipherReference")
+    encrypted = (member_path(urlsplit(reference.get("URI", "")).path, "") for reference in references)
+    if any(path in chapters and archive.find(path) for path in encrypted):
         raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
     omissions = Omissions()
     blocks: list[Block] = []
@@ -88,24 +93,15 @@ def _find_package(archive: Archive) -> str:
     raise DocumentFailure("damaged", "the book lacks its package document")
 
 
-def _find_encrypted(archive: Archive) -> frozenset[str]:
-    if archive.find(_ENCRYPTION) is None:
-        return frozenset()
-    references = parse_xml(archive.read(_ENCRYPTION)).iter("{*}CipherReference")
-    return frozenset(member_path(urlsplit(reference.get("URI", "")).path, "") for reference in references)
-
-
 def _path_of(item: "_Element", folder: str) -> str:
     return member_path(urlsplit(item.get("href", "")).path, folder)
 
 
 def _metadata(package: "_Element", name: str) -> str | None:
     """Return the first text of an element such as `dc:title`."""
-    for metadata in package.iter("{*}metadata"):
-        for element in metadata.iter(f"{{*}}{name}"):
-            if text := " ".join("".join(map(str, element.itertext())).split()):
-                return text
-    return None
+    elements = package.iterfind(f".//{{*}}metadata//{{*}}{name}")
+    texts = (" ".join("".join(map(str, element.itertext())).split()) for element in elements)
+    return next(filter(None, texts), None)
 
 
 def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissions) -> list[Block]:
