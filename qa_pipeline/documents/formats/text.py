@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import chain
+from typing import Any
 
 import yaml
 
@@ -116,8 +117,8 @@ _FRONT = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?P<fields>.*?)^\1[ \t]*$\n?", re.DO
 _FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
 
 
-FrontMatter = dict[str, str | None]
-"""The fields that this package uses: title, language, source_uri, licence and status."""
+FrontMatter = dict[str, Any]
+"""The fields that this package uses: title, language, source_uri, licence and status, or None."""
 
 
 def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
