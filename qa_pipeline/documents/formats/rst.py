@@ -36,18 +36,15 @@ _ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
 _LINK = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
 _PLAIN_ROLES = frozenset({"code", "command", "kbd", "literal", "math", "samp"})
 """Roles whose text may look like a link: `Title <target>`."""
-_LEVELS = {
-    "sup": nodes.superscript, "superscript": nodes.superscript, "sub": nodes.subscript,
-    "subscript": nodes.subscript,
-}  # fmt: skip
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000  # characters
 _LABELS = {
     "seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
-    "deprecated": "Deprecated since version", "attention": "Attention", "caution": "Caution",
-    "danger": "Danger", "error": "Error", "hint": "Hint", "important": "Important", "note": "Note",
-    "tip": "Tip", "warning": "Warning",
+    "deprecated": "Deprecated since version",
 }  # fmt: skip
+_NOTES = frozenset(
+    {"attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning", *_LABELS}
+)
 _TITLED = frozenset({"admonition", "topic", "sidebar", "rubric", "table", "tab", "tab-item", "dropdown"})
 """Boxes whose argument is their title."""
 _FRAMES = frozenset({"class", "compound", "container", "epigraph", "highlights", "only", "pull-quote"})
@@ -142,10 +139,9 @@ class _Directive(Directive):
         elif name in _TITLED:
             content.append(nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body)))
         else:  # a note, or an unknown box that its name heads; the argument is its first line
-            label = _LABELS.get(name)
-            what = what if label else "unknown_directive"
-            title = nodes.title("", label or re.sub(r"[-_:]", " ", name).capitalize())
-            content.append(nodes.admonition("", title, *self._read(self.content)))
+            what = what if name in _NOTES else "unknown_directive"
+            title = _LABELS.get(name) or re.sub(r"[-_:]", " ", name).capitalize()
+            content.append(nodes.admonition("", nodes.title("", title), *self._read(self.content)))
         is_counted = what != "directive" or "".join(unread).strip()
         return [*content, _left_out(what, "\n".join(unread))] if is_counted else content
 
@@ -201,8 +197,10 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     node: nodes.Node
     if name == "raw":
         node = _left_out("directive", text)
-    elif name in _LEVELS:
-        node = _LEVELS[name]("", text)
+    elif name in ("sup", "superscript"):
+        node = nodes.superscript("", text)
+    elif name in ("sub", "subscript"):
+        node = nodes.subscript("", text)
     elif name in ("strike", "del", "line-through"):
         node = _left_out("deleted_text", text)
     elif link:
@@ -221,7 +219,7 @@ def _find_role(*_: Any) -> tuple[Any, list[Any]]:
     return _role, []
 
 
-# docutils looks them up when it parses
+# docutils looks them up when it parses, and only this module uses it
 vars(directives).update(directive=_find_directive)
 vars(roles).update(role=_find_role)
 vars(tableparser).update(SimpleTableParser=_SimpleTable)
