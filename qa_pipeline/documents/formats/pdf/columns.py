@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import chain, pairwise, takewhile
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.pdf.grids import is_prose
 from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed_text, rows_of
 from qa_pipeline.documents.formats.pdf.tables import pieces_of
 from qa_pipeline.text.lexicon.languages import any_of_all
@@ -18,6 +17,7 @@ _MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge
 _STEP = 4.0  # points: the beginnings of the lines of a column differ by less
 _GUTTER = 0.8  # of the type size: the narrowest white between columns, wider than blanks of most text
 _DEEPEST = 2  # partings, which make four columns: a table has more
+_PROSE = 30  # characters of a line of text on average: cells of a table are shorter
 _MOST_CHANGES = 0.2  # of the lines: changes are more frequent in the rows of a table
 
 
@@ -93,7 +93,8 @@ def _are_columns(left_side: Sequence[Line], right_side: Sequence[Line], total: i
     # In the file the rows of a table follow each other, and so do the lines of a column.
     in_file_order = sorted((line.start, number) for number, side in enumerate(sides) for line in side)
     changes = sum(before[1] != after[1] for before, after in pairwise(in_file_order))
-    return changes <= _MOST_CHANGES * len(in_file_order) or all(map(is_prose, sides))
+    are_prose = all(length >= _PROSE * len(side) for length, side in zip(lengths, sides, strict=True))
+    return changes <= _MOST_CHANGES * len(in_file_order) or are_prose
 
 
 def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
