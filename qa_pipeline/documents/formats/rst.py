@@ -5,8 +5,6 @@ others. Text of unknown directives is kept in a box, and they are counted.
 """
 
 import re
-from copy import copy
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -63,7 +61,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
     check_length(len(text), settings)  # the parser takes a hundred times its memory
     omissions = Omissions()
-    document = utils.new_document("document", copy(_load_settings()))
+    options = frontend.get_default_settings(Parser, html5_polyglot.Writer)
+    vars(options).update(_SETTINGS)
+    document = utils.new_document("document", options)
     has_headers = _HEADERS.match(f"{text}\n") is not None
     try:
         Parser(rfc2822=has_headers).parse(text, document)
@@ -76,14 +76,6 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     blocks = read_fragment("".join(translator.body), omissions, page=False)
     return ParsedFile(tuple(blocks), left_out=omissions.record())
-
-
-@cache
-def _load_settings() -> Any:
-    """Return docutils' settings, which it derives slowly from a command line."""
-    settings = frontend.get_default_settings(Parser, html5_polyglot.Writer)
-    vars(settings).update(_SETTINGS)
-    return settings
 
 
 class _SimpleTable(tableparser.SimpleTableParser):

@@ -144,12 +144,12 @@ def _load_engine(languages: Sequence[str]) -> Any:
     """Return pytesseract; raises a DocumentFailure if Tesseract or a language is missing."""
     try:
         import pytesseract
+
+        installed = set(pytesseract.get_languages(config=""))
     except ImportError as error:
         detail = "documents.ocr is set, but the ocr extra is not installed"
         raise DocumentFailure("scanned", detail) from error
-    try:
-        installed = set(pytesseract.get_languages(config=""))
-    except (pytesseract.TesseractNotFoundError, pytesseract.TesseractError) as error:
+    except (OSError, RuntimeError) as error:  # errors of pytesseract are kinds of these
         raise DocumentFailure("scanned", "documents.ocr is set, but Tesseract is not installed") from error
     missing = [name for name in languages if name not in installed]
     if missing:
