@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
-from qa_pipeline.documents.assembly import Assembled, assemble, check_length, lay_out
+from qa_pipeline.documents import assembly
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, spreadsheet, text
 from qa_pipeline.documents.formats.html import parser as html
@@ -129,8 +129,8 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
     if not request.source.content.strip():
         raise DocumentFailure("empty_file", "the file is empty")
     parsed = PARSERS[request.format](request.source, settings)
-    check_length(sum(len(block.text) for block in parsed.blocks), settings)
-    assembled = assemble(parsed.blocks, text_mask(settings.masking))
+    assembly.check_length(sum(len(block.text) for block in parsed.blocks), settings)
+    assembled = assembly.assemble(parsed.blocks, text_mask(settings.masking))
     if not assembled.text:
         kinds = ", ".join(f"{part.what} {part.pieces}" for part in parsed.left_out)
         notes = [f"left out of it: {kinds}"] if kinds else []
@@ -139,13 +139,13 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
     return _columns(parsed, assembled, settings.masking)
 
 
-def _columns(parsed: ParsedFile, assembled: Assembled, masking: MaskingSettings) -> ContentRow:
+def _columns(parsed: ParsedFile, assembled: assembly.Assembled, masking: MaskingSettings) -> ContentRow:
     """Return the columns of a file, its declared fields on a line each and masked."""
     mask, counts = text_mask(masking), Counter(assembled.masked)
 
     def masked_line(value: str | None, longest: int, mask_line: Mask = mask) -> str | None:
         # it is cut only once it is masked: half of an item would not be found
-        masked = mask_line(lay_out("heading", clean((value or "")[:_LONGEST_LOOKED_AT])))
+        masked = mask_line(assembly.lay_out("heading", clean((value or "")[:_LONGEST_LOOKED_AT])))
         counts.update(masked.counts)
         return masked.text[:longest].strip() or None
 
