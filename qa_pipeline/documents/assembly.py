@@ -168,15 +168,6 @@ class Omissions:
         """Return all kinds that were met, in order of their names."""
         return tuple(LeftOut(what, self.pieces[what], self.characters[what]) for what in sorted(self.pieces))
 
-    def notes(self) -> tuple[str, ...]:
-        """Return sentences about missing content of a document."""
-        notes = []
-        if includes := self.pieces["include"]:
-            notes.append(f"{includes} {'include' if includes == 1 else 'includes'} could not be resolved")
-        if self.pieces["unclosed_comment"]:
-            notes.append("a comment is never closed, so what follows its start was left out")
-        return tuple(notes)
-
 
 Style = Literal["digits", "letters", "roman"]
 _ROMAN = (

@@ -18,11 +18,10 @@ from pathlib import Path
 
 from phonenumbers import Leniency, PhoneNumberMatcher, national_significant_number
 
-from qa_pipeline.documents.formats.registry import SUFFIXES
+from qa_pipeline.documents.corpus.files import SUFFIXES
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.records import Mask, Masked, keep
 from qa_pipeline.settings.documents import MASKED_KINDS, MaskingSettings
-from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 from qa_pipeline.text.words import clean, fold_signs
 
 
@@ -36,35 +35,25 @@ class Item:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
-    """A way to find items in a folded text; `digits` and `hints` skip texts without any."""
+    """A pattern of items, with their normal form and a check; `digits` and `hints` skip texts without any."""
 
     kind: str
-    find: Callable[[str], Iterable[Item]]
+    pattern: re.Pattern[str]
+    value: Callable[[str], str]
+    check: Callable[[re.Match[str]], bool] = bool
     digits: int = 0
     hints: tuple[str, ...] = ()
 
-
-def _rule(
-    kind: str,
-    pattern: re.Pattern[str],
-    value: Callable[[str], str],
-    check: Callable[[re.Match[str]], bool] = bool,
-    digits: int = 0,
-    hints: Iterable[str] = (),
-) -> Rule:
-    """Return a rule by pattern; where the check fails, the search goes on inside the match."""
-
-    def find(text: str) -> Iterator[Item]:
-        match = pattern.search(text)
+    def find(self, text: str) -> Iterator[Item]:
+        """Yield the items of a folded text; where the check fails, the search goes on inside the match."""
+        match = self.pattern.search(text)
         while match:
-            is_item = check(match)
+            is_item = self.check(match)
             if is_item:
-                yield Item(kind, *match.span(), value(match[0]))
-            match = pattern.search(text, match.end() if is_item else match.start() + 1)
-
-    return Rule(kind, find, digits, tuple(hints))
+                yield Item(self.kind, *match.span(), self.value(match[0]))
+            match = self.pattern.search(text, match.end() if is_item else match.start() + 1)
 
 
 def digits_of(text: str) -> str:
@@ -94,17 +83,10 @@ _TOP = r"(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![^\W_])"
 _DOMAIN = rf"{_LABEL}(?:\.{_LABEL}){{0,8}}\.{_TOP}"
 # white space may have come in after the sign
 _EMAIL = re.compile(rf"{_LOCAL}(?:@|%40)[ \n]?(?:{_DOMAIN}|\[[0-9a-f.:]{{7,45}}\])", re.IGNORECASE)
-_AT_HINTS = [f"{sign}{at}" for sign in "([{<" for at in of_all("labels.at")]
-_AT_SIGN = rf"\s{{0,2}}[(\[{{<]{any_of_all('labels.at')}[)\]}}>]\s{{0,2}}"
-_DOT_WORD = any_of_all("labels.dot")
-_DOT = rf"(?:\s{{0,2}}[(\[{{<](?:{_DOT_WORD}|\.)[)\]}}>]\s{{0,2}}|\.|\s{_DOT_WORD}\s)"
-_SPELT_OUT = re.compile(rf"{_LOCAL}{_AT_SIGN}{_LABEL}(?:{_DOT}{_LABEL}){{0,5}}{_DOT}{_TOP}", re.IGNORECASE)
-"""An address whose signs are words, such as `anna (at) example (dot) com`."""
-_SIGN, _DOTS = re.compile(rf"{_AT_SIGN}|%40", re.IGNORECASE), re.compile(_DOT, re.IGNORECASE)
 
 
 def _address_of(text: str) -> str:
-    return "".join(_SIGN.sub("@", _DOTS.sub(".", text)).split()).casefold()
+    return "".join(text.replace("%40", "@").split()).casefold()
 
 
 def _is_mail_address(match: re.Match[str]) -> bool:
@@ -179,29 +161,30 @@ _OTHER_NUMBER = re.compile(
 PHONE_REGIONS = ("SE", "DE", "GB", "US")
 _PHONE_START = re.compile(r"\+|\(?0\d|\([2-9]\d\d\)|[2-9]\d\d[ .-][2-9]\d\d[.-]\d{4}")
 """The start of a telephone number: a country code, an area code, or an American number."""
-_FEWEST_DIGITS = 8  # fewer are file modes and parts of other numbers
 
 
-def _find_phones(text: str) -> Iterator[Item]:
-    """Yield telephone numbers in international form, or in the national form of `PHONE_REGIONS`."""
-    text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text).replace("\n", " ")
-    for region in PHONE_REGIONS:
-        for match in PhoneNumberMatcher(text, region, leniency=Leniency.VALID):
-            written = match.raw_string
-            if _PHONE_START.match(written) and len(digits_of(written)) >= _FEWEST_DIGITS:
-                yield Item("phone", match.start, match.end, national_significant_number(match.number))
+class _PhoneRule(Rule):
+    """Telephone numbers, which a library finds; `pattern` is that of their start."""
+
+    def find(self, text: str) -> Iterator[Item]:
+        """Yield numbers in international form, or in the national form of `PHONE_REGIONS`."""
+        text = _OTHER_NUMBER.sub(lambda match: "_" * len(match[0]), text).replace("\n", " ")
+        for region in PHONE_REGIONS:
+            for match in PhoneNumberMatcher(text, region, leniency=Leniency.VALID):
+                written = match.raw_string
+                if self.pattern.match(written) and len(digits_of(written)) >= self.digits:
+                    yield Item(self.kind, match.start, match.end, national_significant_number(match.number))
 
 
 _PATTERNS = (
-    _rule("secret", _PRIVATE_KEY, characters_of, hints=["private key"]),
-    _rule("secret", _SECRET, str, hints=_DATA["secrets"]["hints"]),
-    _rule("secret", _LOGIN, str, hints=["://"]),
-    _rule("email", _EMAIL, _address_of, _is_mail_address, hints=["@", "%40"]),
-    _rule("email", _SPELT_OUT, _address_of, hints=_AT_HINTS),
-    _rule("iban", _IBAN, characters_of, _is_iban, digits=6),
-    _rule("card", _CARD, digits_of, _is_card, digits=13),
-    _rule("personnummer", _PERSONNUMMER, lambda text: digits_of(text)[-10:], _is_personnummer, digits=10),
-    Rule("phone", _find_phones, digits=_FEWEST_DIGITS),
+    Rule("secret", _PRIVATE_KEY, characters_of, hints=("private key",)),
+    Rule("secret", _SECRET, str, hints=tuple(_DATA["secrets"]["hints"])),
+    Rule("secret", _LOGIN, str, hints=("://",)),
+    Rule("email", _EMAIL, _address_of, _is_mail_address, hints=("@", "%40")),
+    Rule("iban", _IBAN, characters_of, _is_iban, digits=6),
+    Rule("card", _CARD, digits_of, _is_card, digits=13),
+    Rule("personnummer", _PERSONNUMMER, lambda text: digits_of(text)[-10:], _is_personnummer, digits=10),
+    _PhoneRule("phone", _PHONE_START, str, digits=8),  # fewer are file modes and parts of other numbers
 )
 
 
@@ -257,8 +240,6 @@ def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
     tokens = _BARE if bare else _BRACKETED
 
     def mask(text: str) -> Masked:
-        if not find_items(text, rules):
-            return Masked(text, {})
         masked = _replace(text, rules, write, tokens)
         return Masked(text, masked.counts) if settings.action == "flag" else masked
 

@@ -15,9 +15,12 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
-from qa_pipeline.documents.assembly import Assembled, assemble, check_length, lay_out
+from qa_pipeline.documents import assembly
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.registry import PARSERS
+from qa_pipeline.documents.formats import epub, mail, markdown, odt, row_files, spreadsheet, text
+from qa_pipeline.documents.formats.html import parser as html
+from qa_pipeline.documents.formats.office import docx, pptx
+from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.documents.masking import bare_mask, text_mask
 from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
@@ -82,6 +85,23 @@ _LIBRARIES = (
 )  # fmt: skip
 
 
+def _parse_rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+    """Parse reStructuredText; its slow library is imported at the first such file."""
+    from qa_pipeline.documents.formats import rst
+
+    return rst.parse(source, settings)
+
+
+Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]  # raises a DocumentFailure
+PARSERS: dict[str, Parser] = {
+    "markdown": markdown.parse, "html": html.parse, "pdf": pdf.parse, "rst": _parse_rst, "text": text.parse,
+    "table": spreadsheet.parse_csv, "jsonl": row_files.parse, "email": mail.parse,
+    "parquet": row_files.parse_parquet, "docx": docx.parse, "pptx": pptx.parse, "epub": epub.parse,
+    "spreadsheet": spreadsheet.parse, "odt": odt.parse,
+}  # fmt: skip
+"""The parser of each format."""
+
+
 @dataclass(frozen=True, slots=True)
 class ParseRequest:
     """A file to parse: where it came from, its bytes, and the name of its format."""
@@ -109,23 +129,23 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
     if not request.source.content.strip():
         raise DocumentFailure("empty_file", "the file is empty")
     parsed = PARSERS[request.format](request.source, settings)
-    check_length(sum(len(block.text) for block in parsed.blocks), settings)
-    text = assemble(parsed.blocks, text_mask(settings.masking))
-    if not text.text:
+    assembly.check_length(sum(len(block.text) for block in parsed.blocks), settings)
+    assembled = assembly.assemble(parsed.blocks, text_mask(settings.masking))
+    if not assembled.text:
         kinds = ", ".join(f"{part.what} {part.pieces}" for part in parsed.left_out)
         notes = [f"left out of it: {kinds}"] if kinds else []
         detail = "; ".join(["the file is readable and holds no text", *notes, *parsed.notes])
         raise DocumentFailure("no_text", detail)
-    return _columns(parsed, text, settings.masking)
+    return _columns(parsed, assembled, settings.masking)
 
 
-def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> ContentRow:
+def _columns(parsed: ParsedFile, assembled: assembly.Assembled, masking: MaskingSettings) -> ContentRow:
     """Return the columns of a file, its declared fields on a line each and masked."""
-    mask, counts = text_mask(masking), Counter(text.masked)
+    mask, counts = text_mask(masking), Counter(assembled.masked)
 
     def masked_line(value: str | None, longest: int, mask_line: Mask = mask) -> str | None:
         # it is cut only once it is masked: half of an item would not be found
-        masked = mask_line(lay_out("heading", clean((value or "")[:_LONGEST_LOOKED_AT])))
+        masked = mask_line(assembly.lay_out("heading", clean((value or "")[:_LONGEST_LOOKED_AT])))
         counts.update(masked.counts)
         return masked.text[:longest].strip() or None
 
@@ -136,20 +156,20 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
         "licence": masked_line(parsed.licence, _LONGEST_NOTE),
         "status": masked_line(parsed.status, _LONGEST_TITLE),
     }
-    languages = languages_of(text.text, parsed.language, declared["title"])
+    languages = languages_of(assembled.text, parsed.language, declared["title"])
     return {
         "declared": declared,
         "language": languages[0].language,
         "languages": [{"language": part.language, "share": part.share} for part in languages],
-        "text": text.text,
-        "sections": text.sections,
-        "pages": text.pages,
+        "text": assembled.text,
+        "sections": assembled.sections,
+        "pages": assembled.pages,
         "left_out": [
             {"what": part.what, "pieces": part.pieces, "characters": part.characters}
             for part in sorted(parsed.left_out, key=lambda part: part.what)
         ],
         "masked": [{"kind": kind, "count": count} for kind, count in sorted(counts.items())],
-        "doubts": text.doubts or None,
+        "doubts": assembled.doubts or None,
         "detail": mask("; ".join(parsed.notes)).text or None,
     }
 

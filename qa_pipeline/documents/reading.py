@@ -7,12 +7,21 @@ from typing import NamedTuple, cast
 
 import polars as pl
 
-from qa_pipeline.documents.corpus.corpora import BatchFiles, open_folder
-from qa_pipeline.documents.corpus.description import BatchDescription, Source, read_description
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.documents.formats.registry import ROWS, SAVE_AS, SUFFIXES, format_of
+from qa_pipeline.documents.corpus.corpora import open_folder
+from qa_pipeline.documents.corpus.files import (
+    ROWS,
+    SUFFIXES,
+    BatchDescription,
+    BatchFiles,
+    DocumentFailure,
+    FoundFile,
+    Source,
+    documents_among,
+    format_of,
+    read_bytes,
+    read_description,
+)
 from qa_pipeline.documents.masking import bare_mask, check_name, mask_path, text_mask
-from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.documents.parsing import (
     CONTENT_COLUMNS,
     ContentRow,
@@ -23,6 +32,7 @@ from qa_pipeline.documents.parsing import (
     parser_version,
 )
 from qa_pipeline.records import ProgressCallback, SourceFile, no_progress
+from qa_pipeline.retrieval.near_duplicates import mark_near_duplicates
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.table_schema import DocumentColumns, typed_rows
 from qa_pipeline.storage.tables import DOCUMENTS
@@ -51,8 +61,7 @@ def read_documents(
     files = open_folder(files) if isinstance(files, Path) else files
     document_files = documents_among(files.list())
     check_name(batch, settings.masking)
-    mask = bare_mask(settings.masking)
-    description = read_description(files, mask).masked(mask)
+    description = read_description(files, bare_mask(settings.masking))
     batch_work = _BatchWork(settings, description, document_files, previous, forgotten)
     for number, outcome in enumerate(parse(batch_work.requests(), settings)):
         batch_work.outcomes[batch_work.requested[number]] = outcome
@@ -125,8 +134,7 @@ class _BatchWork:
             path = self.paths[number]
             row: DocumentColumns = {
                 "path": path.text,
-                "source_uri": self._source_uri(file),
-                "licence": self._licence(file),
+                **self._origin_of(file),
                 "content_sha256": None,
                 "size": file.size,
                 "format": format_of(file.path),
@@ -157,14 +165,17 @@ class _BatchWork:
             detail = f"same bytes as {self.paths[first].text}"
             return {**columns, "status": "duplicate", "reason": "equal_bytes", "detail": detail}
         declared = outcome["declared"]
+        # the first heading of rows and of a PDF, whose parser looks for a title, may be another one
+        has_no_title = content.format in ROWS or content.format == "pdf"
+        sections = [] if has_no_title else outcome["sections"]
+        heading = next((section["heading_path"][-1] for section in sections if section["level"]), None)
         return {
             **columns,
             **cast("DocumentColumns", outcome),
             "status": "parsed",
             "parsed_by": self.version,
-            "title": _title_of(outcome, content.format) or PurePosixPath(self.paths[number].text).stem,
-            "source_uri": self._source_uri(file, declared["source_uri"]),
-            "licence": self._licence(file, declared["licence"]),
+            "title": declared["title"] or heading or PurePosixPath(self.paths[number].text).stem,
+            **self._origin_of(file, declared["source_uri"], declared["licence"]),
         }
 
     def _failed(self, failure: DocumentFailure) -> DocumentColumns:
@@ -172,25 +183,21 @@ class _BatchWork:
         detail = text_mask(self.settings.masking)(failure.detail).text
         return {"status": status, "reason": failure.reason, "detail": detail}
 
-    def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
-        """Return the origin by the line of a file, the file itself or the batch."""
-        if declared and (" " in declared or not declared.startswith(("https://", "http://"))):
-            declared = None  # not safe to show as a link
-        line = self.description.documents.get(file.path, Source())
-        return line.source_uri or declared or self.description.source_uri
-
-    def _licence(self, file: FoundFile, declared: str | None = None) -> str | None:
-        line = self.description.documents.get(file.path, Source())
-        return line.licence or declared or self.description.licence
-
-
-def _title_of(content: ContentRow, format_name: str) -> str | None:
-    """Return the title that a document declares, or its first heading."""
-    # the first heading of rows and of a PDF, whose parser looks for a title, may be another one
-    has_no_title = format_name in ROWS or format_name == "pdf"
-    sections = [] if has_no_title else content["sections"]
-    heading = next((section["heading_path"][-1] for section in sections if section["level"]), None)
-    return content["declared"]["title"] or heading
+    def _origin_of(
+        self, file: FoundFile, source_uri: str | None = None, licence: str | None = None
+    ) -> DocumentColumns:
+        """Return the origin and licence by the line of a file, the file itself or the batch."""
+        if source_uri and (" " in source_uri or not source_uri.startswith(("https://", "http://"))):
+            source_uri = None  # not safe to show as a link
+        mask = bare_mask(self.settings.masking)
+        batch = self.description
+        line = batch.documents.get(file.path, Source())
+        source_uri = line.source_uri or source_uri or batch.source_uri
+        licence = line.licence or licence or batch.licence
+        return {
+            "source_uri": source_uri and mask(source_uri).text,
+            "licence": licence and mask(licence).text,
+        }
 
 
 def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], ContentRow]:
@@ -210,8 +217,6 @@ def _format(file: FoundFile) -> str:
     if name is not None:
         return name
     suffix = PurePosixPath(file.path).suffix or "no suffix"
-    if (other := SAVE_AS.get(suffix.lower())) is not None:
-        raise DocumentFailure("unsupported_format", f"{suffix} files are not supported; save it as {other}")
     raise DocumentFailure("unsupported_format", f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}")
 
 

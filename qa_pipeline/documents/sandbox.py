@@ -9,6 +9,7 @@ import gc
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -18,7 +19,6 @@ from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from resource import RLIM_INFINITY, RLIMIT_AS, RLIMIT_CORE, RLIMIT_FSIZE, getrlimit, setrlimit
 from time import monotonic
 from traceback import walk_tb
 from typing import Annotated, Any, TypeVar
@@ -195,20 +195,15 @@ class ParsingPool:
 
     def _start(self, job: Job, settings: DocumentSettings, *, fresh: bool = False) -> Worker:
         """Give a job to an idle worker, or to a new one."""
-        worker = None if fresh else self._take_idle()
-        worker = worker or Worker(self.environ, self.command)
+        while self.idle and not fresh:
+            worker = self.idle.pop()
+            if not (worker.connection.closed or worker.connection.poll()):
+                break
+            worker.end()  # it has died, or sends unasked
+        else:
+            worker = Worker(self.environ, self.command)
         worker.give(job, settings)
         return worker
-
-    def _take_idle(self) -> Worker | None:
-        """Return an idle worker that is still alive, or None."""
-        with suppress(IndexError):  # the list is empty
-            while True:
-                worker = self.idle.pop()
-                if not (worker.connection.closed or worker.connection.poll()):
-                    return worker
-                worker.end()  # it has died, or sends unasked
-        return None
 
 
 def _end(process: "subprocess.Popen[bytes]", connection: "Connection[bytes, bytes]") -> None:
@@ -251,10 +246,10 @@ def main() -> None:
         settings = DocumentSettings.model_validate_json(head["settings"])
         signal.setitimer(signal.ITIMER_REAL, settings.parse_seconds)
         writes = sys.maxsize if settings.ocr else 0  # bytes of a file: only Tesseract needs any
-        limits = {RLIMIT_AS: settings.parse_memory, RLIMIT_CORE: 0, RLIMIT_FSIZE: writes}
-        for name, value in limits.items():
-            hard = getrlimit(name)[1]
-            setrlimit(name, (value if hard == RLIM_INFINITY else min(value, hard), hard))
+        memory, cores, sizes = resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE
+        for limit, value in ((memory, settings.parse_memory), (cores, 0), (sizes, writes)):
+            hard = resource.getrlimit(limit)[1]
+            resource.setrlimit(limit, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
         connection.send_bytes(_reply(head, content, settings))
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -267,17 +262,13 @@ def _reply(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) 
         failure = error
     except BaseException as error:  # noqa: BLE001 - this process is there to hold whatever a parser throws
         failure = _failure_of(error)
-    if failure.reason == "out_of_memory" or _peak_memory() > _NEARLY * settings.parse_memory:
+    status = Path("/proc/self/status")  # of Linux, with the most address space so far
+    peak = re.search(rb"VmPeak:\s+(\d+)", status.read_bytes()) if status.is_file() else None
+    takes_all_memory = peak is not None and int(peak[1]) * 1024 > _NEARLY * settings.parse_memory
+    if failure.reason == "out_of_memory" or takes_all_memory:
         limit = f"documents.parse_memory = {settings.parse_memory} bytes"
         failure = DocumentFailure("out_of_memory", f"parsing takes more than {limit}")
     return b"-" + json.dumps([failure.reason, failure.detail]).encode()
-
-
-def _peak_memory() -> int:
-    """Return the most bytes of address space so far; 0 if the system does not tell."""
-    status = Path("/proc/self/status")
-    peak = re.search(rb"VmPeak:\s+(\d+)", status.read_bytes()) if status.is_file() else None
-    return int(peak[1]) * 1024 if peak else 0
 
 
 def _failure_of(error: BaseException) -> DocumentFailure:
@@ -299,7 +290,7 @@ def _read(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -
         request = ParseRequest(SourceFile(head["path"], content), head["format"])
         return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()
     number, text = head["number"], head["text"]
-    return draw_page(content, number, text, (0, len(text)), evidence=head["evidence"])
+    return draw_page(content, number, text, head["evidence"])
 
 
 if __name__ == "__main__":

@@ -14,8 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from qa_pipeline.documents.corpus.corpora import BatchFiles
-from qa_pipeline.documents.corpus.files import PAIRS_FILES, DocumentFailure, read_bytes
+from qa_pipeline.documents.corpus.files import PAIRS_FILES, BatchFiles, DocumentFailure, read_bytes
 from qa_pipeline.errors import InputError
 from qa_pipeline.records import Coverage
 from qa_pipeline.storage.row_files import Fault, Limits, open_rows, too_long, unit_of

@@ -15,7 +15,8 @@ from qa_pipeline.curation import exports, ledger, withdrawals
 from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.documents import masking
-from qa_pipeline.documents.corpus import corpora
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.documents.corpus.files import BatchFiles
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.generation import answer_quality, guard, pair_entries, pair_import
 from qa_pipeline.generation.answers import draft_answers
@@ -56,13 +57,13 @@ class StageRun:
         return read_earlier(self.resources.layout.table(table.name, self.batch), table)
 
 
-def batch_files(resources: Resources, batch: str) -> corpora.BatchFiles:
+def batch_files(resources: Resources, batch: str) -> BatchFiles:
     """Return the files of a batch.
 
     Raises:
         CorpusError: the batch does not exist.
     """
-    return corpora.open_corpus(resources.settings.corpus).batch(batch)
+    return open_corpus(resources.settings.corpus).batch(batch)
 
 
 def read_batch(run: StageRun) -> pl.DataFrame:

@@ -13,7 +13,6 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
@@ -34,6 +33,7 @@ from qa_pipeline.publishing.manifest import (
 )
 from qa_pipeline.publishing.selection import Candidates, Selection, gather, read_earlier_release, select_rows
 from qa_pipeline.publishing.verify import release_problems
+from qa_pipeline.retrieval.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import prepare_folder, publish_folder, work_folder
 from qa_pipeline.storage.parquet import appended_parquet

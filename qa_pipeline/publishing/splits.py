@@ -22,14 +22,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from qa_pipeline.documents.near_duplicates import (
+from qa_pipeline.generation.deduplication import normalised
+from qa_pipeline.retrieval.near_duplicates import (
     NEAR_DUPLICATE_SIMILARITY,
     Shingles,
     band_codes,
     jaccard,
     shingles,
 )
-from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.storage.parquet import appended_parquet, row_groups
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from qa_pipeline.curation.ledger import in_words
 from qa_pipeline.curation.withdrawals import forgotten_documents
-from qa_pipeline.documents.formats.registry import SUFFIXES, format_of
+from qa_pipeline.documents.corpus.files import SUFFIXES, format_of
 from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import StageRun, cut_documents, read_batch

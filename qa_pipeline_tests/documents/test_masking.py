@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from qa_pipeline.documents.corpus.corpora import open_folder
-from qa_pipeline.documents.corpus.description import read_description
+from qa_pipeline.documents.corpus.files import read_description
 from qa_pipeline.documents.masking import (
     bare_mask,
     check_name,
@@ -24,15 +24,6 @@ KEY = "a key that is long enough"
 
 def masking(action: MaskingAction, **more: Any) -> MaskingSettings:
     return MaskingSettings.model_validate({"action": action, "key": KEY, **more})
-
-
-def test_what_the_description_says_is_masked_and_still_looked_up_by_the_path_on_disk(tmp_path: Path) -> None:
-    said = "licence: by anna@example.com\ndocuments:\n  anna@example.com.md: {source_uri: 'https://x.se/?m=bo@x.se'}"
-    write_files(tmp_path, {"batch.yaml": said})
-    mask = bare_mask(masking("drop"))
-    description = read_description(open_folder(tmp_path), mask).masked(mask)
-    assert description.licence == "by removed"
-    assert description.documents["anna@example.com.md"].source_uri == "https://x.se/?m=removed"
 
 
 def test_a_batch_whose_name_holds_an_item_is_refused_without_telling_it() -> None:

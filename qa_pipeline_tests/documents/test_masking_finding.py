@@ -20,7 +20,7 @@ def values(text: str) -> set[str]:
     [
         ("811218-9876", "19811218-9876", "8112189876", "８１１２１８-９８７６"),
         ("070-123 45 67", "+46 70 123 45 67", "+46(0)70-1234567", "0046701234567", "tel 070/1234567"),
-        ("Anna.Berg@Example.com", "anna.berg (at) example (dot) com"),
+        ("Anna.Berg@Example.com", "anna.berg@\nexample.com"),
         ("DE89 3704 0044 0532 0130 00", "de89370400440532013000", "DE89-3704-0044-0532-0130-00"),
     ],
 )
@@ -70,7 +70,7 @@ def test_forms_that_no_generator_draws_are_found_too(text: str, kind: str, piece
 
 
 HOSTILE = ["a", "1", "a.", "1 ", "(", ":", "0-1", "070-", "+4670 1 ", "tel 070 1", "eyJ.", "<", "a@"]
-HOSTILE += ["-----BEGIN PRIVATE KEY-----", "https://", '"', "DE89 ", "811218-", "8112189876", "a (at) "]
+HOSTILE += ["-----BEGIN PRIVATE KEY-----", "https://", '"', "DE89 ", "811218-", "8112189876"]
 
 
 @pytest.mark.parametrize("piece", HOSTILE)

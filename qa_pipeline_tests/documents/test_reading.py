@@ -79,13 +79,6 @@ def test_an_unknown_format_is_skipped_and_says_what_is_supported(tmp_path: Path)
     assert ".md" in found["a.xyz"]["detail"]
 
 
-@pytest.mark.parametrize(("name", "suffix"), [("a.doc", ".docx"), ("b.ODP", ".pptx"), ("c.xls", ".xlsx")])
-def test_a_file_of_an_old_format_is_told_its_way_out(tmp_path: Path, name: str, suffix: str) -> None:
-    found = rows(tmp_path, {name: "old"})[name]
-    assert (found["status"], found["reason"]) == ("skipped", "unsupported_format")
-    assert f"save it as {suffix}" in found["detail"]
-
-
 def test_equal_bytes_are_read_once_and_the_second_names_the_first(tmp_path: Path) -> None:
     found = rows(tmp_path, {"a.md": GUIDE, "copy.md": GUIDE, "z/copy.txt": GUIDE})
     assert [row["status"] for row in found.values()] == ["parsed", "duplicate", "duplicate"]

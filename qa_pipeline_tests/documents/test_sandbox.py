@@ -10,8 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from qa_pipeline.documents import sandbox
-from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.registry import SUFFIXES
+from qa_pipeline.documents.corpus.files import SUFFIXES, DocumentFailure
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.documents.sandbox import ParsingPool
 from qa_pipeline.errors import SandboxError

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.near_duplicates import jaccard, shingles
 from qa_pipeline.publishing.splits import (
     LONG_ANSWER,
     codes,
@@ -12,6 +11,7 @@ from qa_pipeline.publishing.splits import (
     row_keys,
     wording_codes,
 )
+from qa_pipeline.retrieval.near_duplicates import jaccard, shingles
 
 ROW = {"documents": ["d1"], "question": "Which valve protects the boiler?", "answer": "The safety valve.",
        "coverage": "full", "language": "en"}  # fmt: skip

@@ -7,14 +7,14 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, hash_files, stored_path
+from qa_pipeline.documents.corpus.files import BatchFiles, DocumentFailure, FoundFile, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.base import is_remote, location_of
 from qa_pipeline.storage.hashes import hash_json
@@ -28,27 +28,6 @@ class FoundBatches:
     names: tuple[str, ...]
     refused: Mapping[str, str]
     loose: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class BatchFiles:
-    """The files of a batch."""
-
-    name: str
-    list_files: Callable[[], Iterable[FoundFile]]
-
-    def list(self) -> list[FoundFile]:
-        """Return every visible file in order, the pairs and the description among them."""
-        return sorted(self.list_files(), key=lambda file: (file.path, file.raw))
-
-    def find(self, path: str) -> FoundFile | None:
-        """Return a visible file by its path inside the batch, a readable one if possible."""
-        named = [file for file in self.list() if file.path == path]
-        return min(named, key=lambda file: file.failure is not None, default=None)
-
-    def fingerprint(self) -> str:
-        """Hash the names and contents of all files."""
-        return hash_files(self.list())
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +84,6 @@ class Corpus(ABC):
                 files = self.batch(name).list()
                 fingerprints[name] = hash_json([(file.path, file.size, file.seen) for file in files])
         return fingerprints
-
-    def address(self, name: str) -> str:
-        """Return the address of a batch, for people."""
-        return f"{self.location}/{name}"
 
     @abstractmethod
     def entries(self) -> Iterable[Entry]:
@@ -172,10 +147,6 @@ _LINKED = "is a link that leads out of the corpus; replace it with the documents
 
 class FolderCorpus(Corpus):
     """A local folder of batches."""
-
-    def address(self, name: str) -> str:
-        """Return the address of a batch."""
-        return str(Path(self.location) / name)
 
     def entries(self) -> list[Entry]:
         """Return all direct entries of the folder."""
@@ -297,8 +268,6 @@ def _unreadable(error: OSError) -> DocumentFailure:
     return DocumentFailure("unreadable", error.strerror or "the file cannot be opened")
 
 
-Info = Mapping[str, Any]
-"""The entry of a file in the listing of a store."""
 _CONTENT_HASHES = ("md5Hash", "sha256", "blob_id", "checksum", "ETag", "etag")
 """Names of content hashes in the listings of stores, the best first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
@@ -340,7 +309,7 @@ class RemoteCorpus(Corpus):
 
     def files_of(self, name: str) -> BatchFiles:
         """Return the files of a batch."""
-        address, folder = self.address(name), f"{self._root}/{name}"
+        address, folder = f"{self.location}/{name}", f"{self._root}/{name}"
         with _name_faults(address):
             is_there = self._files.isdir(folder)
         if not is_there:
@@ -391,6 +360,6 @@ def cause_of(error: Exception) -> str:
     return error.strerror if isinstance(error, OSError) and error.errno and error.strerror else cause
 
 
-def _first(info: Info, names: Iterable[str]) -> str | None:
-    """Return the first of these values that a store lists, with its name."""
+def _first(info: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    """Return the first of these values that a store lists of a file, with its name."""
     return next((f"{name}:{info[name]}" for name in names if info.get(name)), None)

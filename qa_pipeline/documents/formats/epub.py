@@ -2,17 +2,16 @@
 
 import posixpath
 import re
-from contextlib import suppress
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
+from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments, remove
 from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
-from qa_pipeline.documents.formats.office.package import member_path, parse_xml
+from qa_pipeline.documents.formats.office.package import ZIP_START, Archive, member_path, parse_xml
+from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -42,7 +41,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse an EPUB."""
     if not source.content.startswith(ZIP_START):
         raise DocumentFailure("damaged", "the file lacks the signature of an EPUB")
-    archive = open_archive(source.content)
+    archive = Archive(source.content)
     package_path = _find_package(archive)
     package = parse_xml(archive.read(package_path), declared_type=True)
     folder = posixpath.dirname(package_path)
@@ -54,7 +53,11 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     missing = sum(archive.find(path) is None for path in chapters)
     if missing == len(chapters):
         raise DocumentFailure("damaged", "every file that the book lists is missing")
-    if any(archive.find(path) for path in chapters.keys() & _find_encrypted(archive)):
+    references: Iterable[_Element] = ()
+    if archive.find(_ENCRYPTION):
+        references = parse_xml(archive.read(_ENCRYPTION)).iter("{*}CipherReference")
+    encrypted = (member_path(urlsplit(reference.get("URI", "")).path, "") for reference in references)
+    if any(path in chapters and archive.find(path) for path in encrypted):
         raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
     omissions = Omissions()
     blocks: list[Block] = []
@@ -65,11 +68,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         check_length(length, settings)
         blocks += chapter
     for item in manifest.values():
-        path = _path_of(item, folder)
-        if path not in chapters and item.get("media-type", "") in _PAGE_TYPES:
-            with suppress(DocumentFailure):
-                text = "".join(block.text for block in _read_page(archive, path, item, omissions))
-                omissions.count("outside_order", 1 if text else 0, visible(text))
+        if _path_of(item, folder) not in chapters and item.get("media-type", "") in _PAGE_TYPES:
+            is_contents = "nav" in item.get("properties", "").split()
+            omissions.add("navigation" if is_contents else "outside_order")
     return ParsedFile(
         blocks=tuple(blocks),
         title=_metadata(package, "title"),
@@ -92,24 +93,15 @@ def _find_package(archive: Archive) -> str:
     raise DocumentFailure("damaged", "the book lacks its package document")
 
 
-def _find_encrypted(archive: Archive) -> frozenset[str]:
-    if archive.find(_ENCRYPTION) is None:
-        return frozenset()
-    references = parse_xml(archive.read(_ENCRYPTION)).iter("{*}CipherReference")
-    return frozenset(member_path(urlsplit(reference.get("URI", "")).path, "") for reference in references)
-
-
 def _path_of(item: "_Element", folder: str) -> str:
     return member_path(urlsplit(item.get("href", "")).path, folder)
 
 
 def _metadata(package: "_Element", name: str) -> str | None:
     """Return the first text of an element such as `dc:title`."""
-    for metadata in package.iter("{*}metadata"):
-        for element in metadata.iter(f"{{*}}{name}"):
-            if text := " ".join("".join(map(str, element.itertext())).split()):
-                return text
-    return None
+    elements = package.iterfind(f".//{{*}}metadata//{{*}}{name}")
+    texts = (" ".join("".join(map(str, element.itertext())).split()) for element in elements)
+    return next(filter(None, texts), None)
 
 
 def _read_page(archive: Archive, path: str, item: "_Element", omissions: Omissions) -> list[Block]:

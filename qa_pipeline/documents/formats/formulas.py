@@ -210,6 +210,8 @@ def _write(element: "_Element", depth: int) -> str:
 
 def _compose(name: str, element: "_Element", parts: list[str]) -> str:
     """Return an element of MathML (`mfrac`) or OMML (`f`) from its written parts."""
+    # numbers one above the other without a line are a binomial
+    has_bar = not element.get("linethickness", "1").startswith("0") and _property(element, "type") != "noBar"
     match name, parts:
         case "msub" | "munder" | "sSub", [base, below]:
             return _scripts(base, below=below)
@@ -217,7 +219,7 @@ def _compose(name: str, element: "_Element", parts: list[str]) -> str:
             return _scripts(base, above=above)
         case "msubsup" | "munderover" | "sSubSup", [base, below, above]:
             return _scripts(base, below, above)
-        case "mfrac" | "f", [above, below] if above and below and not _lacks_bar(element):
+        case "mfrac" | "f", [above, below] if above and below and has_bar:
             return f"{_bracketed(above)}/{_bracketed(below)}"
         case ("mroot", [inside, degree]) | ("rad", [degree, inside]) if degree:
             return f"{_bracketed(inside)}^(1/{_bracketed(degree)})"
@@ -229,12 +231,6 @@ def _compose(name: str, element: "_Element", parts: list[str]) -> str:
         start, end = _property(element, "begChr") or "(", _property(element, "endChr") or ")"
         return f"{start}{'|'.join(parts)}{end}"
     return _join(parts)
-
-
-def _lacks_bar(fraction: "_Element") -> bool:
-    """Return True if numbers are one above the other without a line, as in a binomial."""
-    is_thin = fraction.get("linethickness", "1").startswith("0")
-    return is_thin or _property(fraction, "type") == "noBar"
 
 
 def _name_of(element: "_Element") -> str:
@@ -263,17 +259,14 @@ def _join(parts: Sequence[str]) -> str:
             text = f" {part}"  # a number such as 1 1/2
         elif is_fraction:
             text = f"({part})" if touches_operand else part
-        elif written[-1:].isalnum() and part[0].isalnum() and _needs_blank(before, part):
-            text = f" {part}"
+        elif written[-1:].isalnum() and part[0].isalnum():
+            # texts that meet may be read as a name, a number or an exponent
+            are_numbers = before[-1].isdigit() and part[0].isdigit()
+            has_long_name = re.search(rf"{_LONG_NAME}\Z", before) or re.match(_LONG_NAME, part)
+            if are_numbers or has_long_name or any(sign in before for sign in "^_/"):
+                text = f" {part}"
         written += text
     return written
-
-
-def _needs_blank(before: str, part: str) -> bool:
-    """Return True if two texts that meet would be read as a name, a number or an exponent."""
-    are_numbers = before[-1].isdigit() and part[0].isdigit()
-    has_long_name = re.search(rf"{_LONG_NAME}\Z", before) or re.match(_LONG_NAME, part)
-    return are_numbers or has_long_name is not None or any(sign in before for sign in "^_/")
 
 
 def _scripts(base: str, below: str = "", above: str = "") -> str:

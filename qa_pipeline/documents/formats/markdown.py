@@ -5,17 +5,15 @@ Boxes, tabs and containers keep their text and title. Open HTML ends with its bl
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import close_elements, read_fragment
 from qa_pipeline.documents.formats.rows import read_bars, read_ruled
-from qa_pipeline.documents.formats.text import split_front_matter
+from qa_pipeline.documents.formats.text import decode, split_front_matter
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -147,10 +145,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         blocks = read_fragment(_render(body, {"omissions": omissions}), omissions)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
-    if front.strip() and not body.strip():
-        description = f"front matter of {visible(front)} characters that describes a document"
-        raise DocumentFailure("no_text", f"the file contains only {description}, no text")
-    return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=omissions.notes())
+    return ParsedFile(tuple(blocks), **about, left_out=omissions.record())
 
 
 def _render(text: str, env: dict[str, Any]) -> str:

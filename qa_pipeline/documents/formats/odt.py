@@ -5,11 +5,16 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, Style, check_length, numeral
-from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import shift_of
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.office.package import parse_xml, read_file, read_number
+from qa_pipeline.documents.formats.office.package import (
+    ZIP_START,
+    Archive,
+    parse_xml,
+    read_file,
+    read_number,
+)
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -187,7 +192,7 @@ class _Markup:
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse an OpenDocument text."""
     is_archive = source.content.startswith(ZIP_START)
-    trees = read_trees(open_archive(source.content)) if is_archive else [parse_xml(source.content)]
+    trees = read_trees(Archive(source.content)) if is_archive else [parse_xml(source.content)]
     body = trees[0].find(f"{OFFICE}body/{OFFICE}text")
     if body is None:
         raise DocumentFailure("unsupported_format", "the file is not an OpenDocument text")

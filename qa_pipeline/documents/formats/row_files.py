@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits, too_many_rows
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, check_rows
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
@@ -34,7 +34,7 @@ InnerFormat = Literal["text", "markdown", "html"]
 _PARSERS = {"text": text.parse, "markdown": markdown.parse, "html": html.parse}
 
 
-def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a JSONL file; a broken line costs only that line."""
     rows: dict[int, Mapping[str, object]] = {}
     broken: list[str] = []
@@ -43,8 +43,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     for number, line in enumerate(content.split(b"\n"), start=1):
         if not line.strip():
             continue
-        if len(rows) + len(broken) >= limits.rows:
-            raise too_many_rows(limits)
+        check_rows(len(rows) + len(broken) + 1)
         try:  # numbers stay as they are written
             value = json.loads(line.decode(), parse_int=str, parse_float=str, parse_constant=str)
         except (ValueError, RecursionError):
@@ -65,21 +64,18 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     return replace(parsed, left_out=left_out, notes=(*parsed.notes, note))
 
 
-def parse_parquet(
-    source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS
-) -> ParsedFile:
+def parse_parquet(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a Parquet file."""
     import pyarrow
     from pyarrow.parquet import ParquetFile
 
     try:
         file = ParquetFile(io.BytesIO(source.content))
-        if file.metadata.num_rows > limits.rows:
-            raise too_many_rows(limits)
+        check_rows(file.metadata.num_rows)
         groups = range(file.metadata.num_row_groups)
         size = sum(file.metadata.row_group(number).total_byte_size for number in groups)
-        if size > limits.decompressed_bytes:
-            detail = f"{size} bytes decompressed, more than {limits.decompressed_bytes}"
+        if size > LIMITS.decompressed_bytes:
+            detail = f"{size} bytes decompressed, more than {LIMITS.decompressed_bytes}"
             raise DocumentFailure("archive_bomb", detail)
         rows = dict(enumerate(file.read().to_pylist(), start=1))
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
@@ -99,7 +95,7 @@ def _read_rows(rows: Mapping[int, Mapping[str, object]], settings: DocumentSetti
         length += sum(len(block.text) for block in section)
         check_length(length, settings)
         blocks += section
-    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), notes=omissions.notes())
+    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record())
 
 
 def _filled_fields(fields: Mapping[str, object], names: Sequence[str]) -> list[str]:

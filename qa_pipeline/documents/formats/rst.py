@@ -5,11 +5,6 @@ others. Text of unknown directives is kept in a box, and they are counted.
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from copy import copy
-from dataclasses import asdict
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -22,9 +17,8 @@ from docutils.writers import html5_polyglot
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.text import known_fields
+from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -40,18 +34,15 @@ _ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
 _LINK = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
 _PLAIN_ROLES = frozenset({"code", "command", "kbd", "literal", "math", "samp"})
 """Roles whose text may look like a link: `Title <target>`."""
-_LEVELS = {
-    "sup": nodes.superscript, "superscript": nodes.superscript, "sub": nodes.subscript,
-    "subscript": nodes.subscript,
-}  # fmt: skip
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000  # characters
 _LABELS = {
     "seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
-    "deprecated": "Deprecated since version", "attention": "Attention", "caution": "Caution",
-    "danger": "Danger", "error": "Error", "hint": "Hint", "important": "Important", "note": "Note",
-    "tip": "Tip", "warning": "Warning",
+    "deprecated": "Deprecated since version",
 }  # fmt: skip
+_NOTES = frozenset(
+    {"attention", "caution", "danger", "error", "hint", "important", "note", "tip", "warning", *_LABELS}
+)
 _TITLED = frozenset({"admonition", "topic", "sidebar", "rubric", "table", "tab", "tab-item", "dropdown"})
 """Boxes whose argument is their title."""
 _FRAMES = frozenset({"class", "compound", "container", "epigraph", "highlights", "only", "pull-quote"})
@@ -70,11 +61,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff\n")
     check_length(len(text), settings)  # the parser takes a hundred times its memory
     omissions = Omissions()
-    document = utils.new_document("document", copy(_load_settings()))
+    options = frontend.get_default_settings(Parser, html5_polyglot.Writer)
+    vars(options).update(_SETTINGS)
+    document = utils.new_document("document", options)
     has_headers = _HEADERS.match(f"{text}\n") is not None
     try:
-        with _own_directives_and_roles():
-            Parser(rfc2822=has_headers).parse(text, document)
+        Parser(rfc2822=has_headers).parse(text, document)
         _replace_messages(document, text.split("\n"), omissions)
         PropagateTargets(document).apply()
         _substitute(document, omissions)
@@ -83,34 +75,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     blocks = read_fragment("".join(translator.body), omissions, page=False)
-    about = known_fields(_read_first_fields(document))
-    return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=omissions.notes())
-
-
-@cache
-def _load_settings() -> Any:
-    """Return docutils' settings, which it derives slowly from a command line."""
-    settings = frontend.get_default_settings(Parser, html5_polyglot.Writer)
-    vars(settings).update(_SETTINGS)
-    return settings
-
-
-@contextmanager
-def _own_directives_and_roles() -> Iterator[None]:
-    """Make docutils take directives, roles and simple tables from here; look-ups also return messages."""
-    own: list[tuple[Any, str, Any]] = [
-        (directives, "directive", lambda name, *_: (_KINDS.get(name.lower(), _Directive), [])),
-        (roles, "role", lambda *_: (_role, [])),
-        (tableparser, "SimpleTableParser", _SimpleTable),
-    ]
-    originals = [(module, name, getattr(module, name)) for module, name, _ in own]
-    try:
-        for module, name, value in own:
-            setattr(module, name, value)
-        yield
-    finally:
-        for module, name, value in originals:
-            setattr(module, name, value)
+    return ParsedFile(tuple(blocks), left_out=omissions.record())
 
 
 class _SimpleTable(tableparser.SimpleTableParser):
@@ -142,7 +107,9 @@ class _Directive(Directive):
         if isinstance(self.state, states.SubstitutionDef):  # a picture or a date, without text of its own
             return [nodes.image(alt=self.options.get("alt", ""))]
         name = self.name.lower()
-        argument, body = self._split_content()
+        after_name = self.block_text.split("\n", 1)[0].partition("::")[2]
+        has_argument = bool(self.content and after_name.strip())
+        argument, body = (self.content[0], self.content[1:]) if has_argument else ("", self.content)
         is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")
         caption = self.options.pop("caption", "")
         content: list[nodes.Node] = [nodes.paragraph("", caption)] if caption else []
@@ -164,19 +131,11 @@ class _Directive(Directive):
         elif name in _TITLED:
             content.append(nodes.admonition("", nodes.title("", argument.rstrip(":")), *self._read(body)))
         else:  # a note, or an unknown box that its name heads; the argument is its first line
-            label = _LABELS.get(name)
-            what = what if label else "unknown_directive"
-            title = nodes.title("", label or re.sub(r"[-_:]", " ", name).capitalize())
-            content.append(nodes.admonition("", title, *self._read(self.content)))
+            what = what if name in _NOTES else "unknown_directive"
+            title = _LABELS.get(name) or re.sub(r"[-_:]", " ", name).capitalize()
+            content.append(nodes.admonition("", nodes.title("", title), *self._read(self.content)))
         is_counted = what != "directive" or "".join(unread).strip()
         return [*content, _left_out(what, "\n".join(unread))] if is_counted else content
-
-    def _split_content(self) -> tuple[str, StringList]:
-        """Return the text after `::`, and the lines below."""
-        first_line = self.block_text.split("\n", 1)[0]
-        if self.content and first_line.partition("::")[2].strip():
-            return self.content[0], self.content[1:]
-        return "", self.content
 
     def _read(self, lines: StringList) -> list[nodes.Node]:
         """Return the nodes of lines inside the directive."""
@@ -213,6 +172,11 @@ _KINDS: dict[str, type[Directive]] = {
 """Directives of docutils; all others are read by `_Directive`."""
 
 
+def _find_directive(name: str, *_: Any) -> tuple[type[Directive], list[Any]]:
+    """Return the class of a directive of any name, and no messages."""
+    return _KINDS.get(name.lower(), _Directive), []
+
+
 def _left_out(what: str, text: str = "") -> nodes.Node:
     """Return a comment, which the translator counts under `what`."""
     return nodes.comment("", text, what=what)
@@ -225,8 +189,10 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
     node: nodes.Node
     if name == "raw":
         node = _left_out("directive", text)
-    elif name in _LEVELS:
-        node = _LEVELS[name]("", text)
+    elif name in ("sup", "superscript"):
+        node = nodes.superscript("", text)
+    elif name in ("sub", "subscript"):
+        node = nodes.subscript("", text)
     elif name in ("strike", "del", "line-through"):
         node = _left_out("deleted_text", text)
     elif link:
@@ -238,6 +204,17 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
         # `~` and `!` only say how Sphinx links the name
         node = nodes.inline("", re.sub(r"^[~!]\.?", "", text), label=label)
     return [node], []
+
+
+def _find_role(*_: Any) -> tuple[Any, list[Any]]:
+    """Return the function of a role of any name, and no messages."""
+    return _role, []
+
+
+# docutils looks them up when it parses, and only this module uses it
+vars(directives).update(directive=_find_directive)
+vars(roles).update(role=_find_role)
+vars(tableparser).update(SimpleTableParser=_SimpleTable)
 
 
 def _replace_messages(document: nodes.document, lines: list[str], omissions: Omissions) -> None:
@@ -268,15 +245,6 @@ def _substitute(document: nodes.document, omissions: Omissions) -> None:
             omissions.add("substitution", definition.astext())
     document.settings.line_length_limit = _LONGEST_SUBSTITUTION  # it bounds substituted texts, too
     Substitutions(document).apply()
-
-
-def _read_first_fields(document: nodes.document) -> dict[str, object]:
-    """Return the fields at the start of a file or under its title."""
-    may_precede = nodes.document | nodes.section | nodes.title | nodes.Invisible | nodes.Text
-    first = next((node for node in document.findall() if not isinstance(node, may_precede)), None)
-    fields = first.children if isinstance(first, nodes.field_list) else []
-    texts = [[part.astext() for part in field.children] for field in fields]  # the name and the value
-    return {text[0].strip().lower(): " ".join(text[-1].split()) for text in texts if len(text) == 2}
 
 
 class _Translator(html5_polyglot.HTMLTranslator):

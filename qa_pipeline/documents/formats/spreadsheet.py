@@ -13,8 +13,7 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 from qa_pipeline.documents.assembly import Omissions, check_length
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits, too_many_rows
-from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.corpus.files import DocumentFailure, check_rows
 from qa_pipeline.documents.formats.rows import (
     LONGEST_REPEATED,
     SAMPLE_ROWS,
@@ -22,6 +21,7 @@ from qa_pipeline.documents.formats.rows import (
     counted_lines,
     names_columns,
 )
+from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.documents.formats.workbooks import Sheet, read_sheets
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -36,14 +36,13 @@ _TALLEST = 10_000  # rows that a merged cell may name
 _MOST_CELLS = 20_000_000  # rows times columns of a table, each of which takes memory
 
 
-def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a spreadsheet."""
     omissions = Omissions()
     blocks: list[Block] = []
-    sheets = read_sheets(source.content, settings, limits, omissions)
-    if sum(len(sheet.rows) for sheet in sheets) > limits.rows:
-        raise too_many_rows(limits)
-    visible = [sheet for sheet in sheets if not sheet.is_hidden]
+    sheets = read_sheets(source.content, settings, omissions)
+    check_rows(sum(len(sheet.rows) for sheet in sheets))
+    visible_sheets = sum(not sheet.is_hidden for sheet in sheets)
     for sheet in sheets:
         if sheet.is_hidden:
             cells = (cell for row in sheet.rows.values() for cell in row.values())
@@ -52,7 +51,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
         section: list[Block] = []
         for table in _find_tables(sheet):
             section += _write_table(table, settings, omissions)
-        if section and not (len(visible) == 1 and _UNNAMED.fullmatch(sheet.name)):
+        if section and not (visible_sheets == 1 and _UNNAMED.fullmatch(sheet.name)):
             blocks.append(Block("heading", sheet.name, 2))
         blocks += section
         check_length(sum(len(block.text) for block in section), settings)
@@ -141,7 +140,7 @@ _SAMPLE = 500_000  # characters from which the delimiter is chosen
 _NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which does not occur in texts
 
 
-def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
+def parse_csv(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a CSV or TSV file."""
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n")
     # it applies to the process, so it is only raised
@@ -150,9 +149,8 @@ def parse_csv(source: SourceFile, settings: DocumentSettings, limits: ReaderLimi
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
     cells: list[_Row] = []
     try:
-        for number, row in enumerate(reader):
-            if number >= limits.rows:
-                raise too_many_rows(limits)
+        for number, row in enumerate(reader, start=1):
+            check_rows(number)
             if any(map(str.strip, row)):
                 cells.append([Cell(cell.strip()) for cell in row])
     except csv.Error as error:

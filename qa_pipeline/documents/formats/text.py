@@ -1,15 +1,16 @@
-"""Read plain text by its layout, and the front matter of text files."""
+"""Read plain text: its encoding, its layout, and the front matter of text files."""
 
+import codecs
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 import yaml
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.rows import counted_lines, read_aligned, read_bars, read_ruled
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.base import read_yaml
@@ -82,7 +83,8 @@ def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
         return [Block("heading", lines[0], level)]
     if all(line.startswith("    ") for line in lines):
         return [Block("code", "\n".join(line[4:] for line in lines))]
-    return [Block("paragraph", _join_wrapped(lines))]
+    is_wrapped = all(len(line.strip()) >= _WRAPPED_AT for line in lines[:-1])
+    return [Block("paragraph", (" " if is_wrapped else "\n").join(map(str.strip, lines)))]
 
 
 def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
@@ -102,12 +104,6 @@ def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
     ]
 
 
-def _join_wrapped(lines: list[str]) -> str:
-    """Join lines that were wrapped to a width; keep short lines, as of an address or a verse."""
-    wrapped = all(len(line.strip()) >= _WRAPPED_AT for line in lines[:-1])
-    return (" " if wrapped else "\n").join(line.strip() for line in lines)
-
-
 _TITLE = ("title", *of_all("fields.title"))
 _LANGUAGE = ("language", "lang", *of_all("fields.language"))
 _LICENCE = ("licence", "license", *of_all("fields.licence"))
@@ -121,15 +117,8 @@ _FRONT = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?P<fields>.*?)^\1[ \t]*$\n?", re.DO
 _FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
-    """The fields this package uses."""
-
-    title: str | None = None
-    language: str | None = None
-    source_uri: str | None = None
-    licence: str | None = None
-    status: str | None = None
+FrontMatter = dict[str, Any]
+"""The fields that this package uses: title, language, source_uri, licence and status, or None."""
 
 
 def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
@@ -140,24 +129,21 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     match = _FRONT.match(text)
     # a file may also begin with text between two rules
     if match is None or not (_FIELD.match(match["fields"]) or not match["fields"].strip()):
-        return "", FrontMatter(), text
+        return "", {}, text
     written, loaded = match["fields"], None
     if match[1] == "---" and len(written) <= _LONGEST:
         with suppress(yaml.YAMLError, ValueError, RecursionError):
             loaded = read_yaml(written)
     values = loaded.items() if isinstance(loaded, dict) else ()
     fields = {str(name).strip().lower(): value for name, value in values}
-    return written, replace(known_fields(fields), status=_status(fields)), text[match.end() :]
-
-
-def known_fields(fields: Mapping[str, object]) -> FrontMatter:
-    """Return the fields of any format about a file, by their names in small letters."""
-    return FrontMatter(
-        title=_first(fields, _TITLE),
-        language=declared_language(_first(fields, _LANGUAGE)),
-        source_uri=_first(fields, _SOURCE),
-        licence=_first(fields, _LICENCE),
-    )
+    used: FrontMatter = {
+        "title": _first(fields, _TITLE),
+        "language": declared_language(_first(fields, _LANGUAGE)),
+        "source_uri": _first(fields, _SOURCE),
+        "licence": _first(fields, _LICENCE),
+        "status": _status(fields),
+    }
+    return written, used, text[match.end() :]
 
 
 def _status(fields: Mapping[str, object]) -> str | None:
@@ -172,3 +158,83 @@ def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
     values = (fields.get(name) for name in names)
     texts = (value.strip() for value in values if isinstance(value, str))
     return next((text for text in texts if text.lower() not in _NO_TEXT), None)
+
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_BINARY_STARTS = (
+    b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x7fELF", b"\x1f\x8b",
+    b"\xd0\xcf\x11\xe0", b"RIFF", b"{\\rtf",
+)  # fmt: skip
+_DECLARATION = re.compile(
+    rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']\s*([\w.:-]{2,40})|"""
+    rb"""<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]{2,40})""",
+    re.IGNORECASE,
+)
+_LOOKED_AT = 4096  # bytes in which a file declares its encoding
+_GARBLED = re.compile(
+    r"[^\W\d_][\x80-\x9f\xa1-\xac\xae-\xb3\xb5\xb6\xb8-\xbf„”†‡ˆ‰‹›•˜](?=[^\W\d_])|[a-z][ŒŠŽŸÀ-Þ]"
+)
+"""A sign amid a word, or a capital behind a small letter, as in text of another code page."""
+# Browsers read these labels as their Windows superset, and pages rely on it (WHATWG Encoding, 4.2).
+_SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
+
+
+def decode(content: bytes, *, declared: bool = False, charset: str | None = None) -> str:
+    """Decode a text by its byte order mark, its declaration, as UTF-8, or by a guess.
+
+    `declared` believes an XML declaration or HTML meta element; `charset` is stated elsewhere, as in the
+    header of an e-mail. Raises a DocumentFailure (`binary_content` or `undecodable`).
+    """
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            text = _try_decoding(content.removeprefix(mark), encoding)
+            if text is None:
+                detail = f"the byte order mark indicates {encoding}, which does not fit"
+                raise DocumentFailure("undecodable", detail)
+            return text
+    if content.startswith(_BINARY_STARTS):
+        raise DocumentFailure("binary_content", "the content is binary, despite the file name")
+    if charset is None and 0 in content[:_LOOKED_AT]:
+        raise DocumentFailure("binary_content", "the file contains NUL characters, so it is not text")
+    declaration = _DECLARATION.search(content[:_LOOKED_AT]) if declared else None
+    declared_name = (declaration[1] or declaration[2]).decode("ascii", "replace") if declaration else None
+    utf8_text = _try_decoding(content, "utf-8")
+    for name in filter(None, (charset, declared_name)):
+        encoding = _encoding_of(name)
+        text = _try_decoding(content, encoding)
+        if text is None:
+            continue
+        # UTF-8 is read as such, whatever encoding of single bytes is declared
+        is_doubtful = len(text) == len(content) or encoding.startswith(("utf-16", "utf-32"))
+        return utf8_text if is_doubtful and utf8_text is not None else text
+    return utf8_text if utf8_text is not None else _guess(content)
+
+
+def _encoding_of(name: str) -> str:
+    """Return the encoding that browsers read for a name, such as cp1252 for `latin-1`."""
+    with suppress(LookupError, ValueError):  # unknown, or with a null character
+        name = codecs.lookup(name).name
+    return _SUPERSETS.get(name, name)
+
+
+def _try_decoding(content: bytes, encoding: str) -> str | None:
+    try:
+        text = content.decode(encoding)
+    except (UnicodeError, LookupError, ValueError):  # unknown, or not one of text, such as rot13
+        return None
+    return text if "\0" not in text else None
+
+
+def _guess(content: bytes) -> str:
+    """Read undeclared text that is not UTF-8 as Windows text, unless its words look garbled."""
+    text = _try_decoding(content, "cp1252")
+    letters = [character for character in text or "" if character.isalpha()]
+    is_foreign = 2 * sum(not letter.isascii() for letter in letters) > len(letters)
+    if text is None or is_foreign or _GARBLED.search(text):
+        detail = "no known encoding fits; save the file as UTF-8"
+        raise DocumentFailure("undecodable", detail)
+    return text

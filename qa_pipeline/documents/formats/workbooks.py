@@ -10,11 +10,16 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
-from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
-from qa_pipeline.documents.corpus.files import DocumentFailure, ReaderLimits, too_many_rows
+from qa_pipeline.documents.corpus.files import DocumentFailure, check_rows
+from qa_pipeline.documents.formats import odt
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, SCRIPTS, STRUCK, settle, shift_of
-from qa_pipeline.documents.formats.odt import OFFICE, STYLE, TABLE, TEXT, read_trees
-from qa_pipeline.documents.formats.office.package import library_failures, open_package, read_number
+from qa_pipeline.documents.formats.office.package import (
+    ZIP_START,
+    Archive,
+    open_package,
+    read_number,
+    report_damage,
+)
 from qa_pipeline.documents.formats.rows import Cell
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_REPEATED = 100  # equal cells or rows that an ODS writes as one: more are blank, or made to fill memory
 _LAST_COLUMN = 16_384  # of an XLSX sheet
 _SHIFTS = {"sup": RAISED, "sub": LOWERED, "": None}
-_ODS_BLANKS = (f"{TEXT}s", f"{TEXT}tab", f"{TEXT}line-break")
+_ODS_BLANKS = (f"{odt.TEXT}s", f"{odt.TEXT}tab", f"{odt.TEXT}line-break")
 _HIDING = frozenset({"collapse", "filter"})
 _LOCAL_FORMATS = frozenset({*range(5, 9), *range(37, 45)})  # currency and brackets depend on the country
 _WHITES = (("theme", 0), ("indexed", 1), ("indexed", 9), ("rgb", "FFFFFFFF"), ("rgb", "00FFFFFF"))
@@ -53,23 +58,20 @@ class Sheet:
         check_length(self.length, settings, "a sheet")
 
 
-def read_sheets(
-    content: bytes, settings: DocumentSettings, limits: ReaderLimits, omissions: Omissions
-) -> list[Sheet]:
+def read_sheets(content: bytes, settings: DocumentSettings, omissions: Omissions) -> list[Sheet]:
     """Return the sheets of an XLSX or ODS file."""
-    archive = open_archive(content, limits) if content.startswith(ZIP_START) else None
+    archive = Archive(content) if content.startswith(ZIP_START) else None
     if archive is not None and archive.find("content.xml") is not None:
-        root = read_trees(archive)[0]
-        styles = {style.get(f"{STYLE}name", ""): style for style in root.iter(f"{STYLE}style")}
-        tables = root.iterfind(f"{OFFICE}body/{OFFICE}spreadsheet/{TABLE}table")
+        root = odt.read_trees(archive)[0]
+        styles = {style.get(f"{odt.STYLE}name", ""): style for style in root.iter(f"{odt.STYLE}style")}
+        tables = root.iterfind(f"{odt.OFFICE}body/{odt.OFFICE}spreadsheet/{odt.TABLE}table")
         return [_read_ods_table(table, styles, settings, omissions) for table in tables]
     from openpyxl import load_workbook
 
-    package, main = open_package(content, ".xlsx", limits)
+    package, main = open_package(content, ".xlsx")
     parts = package.linked(main, "worksheet")  # their rows are counted before openpyxl reads them all
-    if sum(package.archive.read(part).count(b"</row>") for part in parts) > limits.rows:
-        raise too_many_rows(limits)
-    with library_failures(), warnings.catch_warnings(action="ignore"):
+    check_rows(sum(package.read(part).count(b"</row>") for part in parts))
+    with report_damage("the workbook is damaged"), warnings.catch_warnings(action="ignore"):
         book = load_workbook(io.BytesIO(content), data_only=True, rich_text=True, keep_links=False)
         if len(book.sheetnames) < len(list(package.tree(main).iterfind("{*}sheets/{*}sheet"))):
             raise DocumentFailure("damaged", "the workbook lacks a sheet that it lists")
@@ -135,29 +137,33 @@ def _read_ods_table(
     table: "_Element", styles: "Mapping[str, _Element]", settings: DocumentSettings, omissions: Omissions
 ) -> Sheet:
     """Return a sheet of an ODS file; comments, hidden cells and struck text are counted."""
-    style = styles.get(table.get(f"{TABLE}style-name", ""))
-    properties = None if style is None else style.find(f"{STYLE}table-properties")
-    is_hidden = properties is not None and properties.get(f"{TABLE}display") == "false"
-    sheet = Sheet(table.get(f"{TABLE}name", ""), is_hidden, hidden_columns=_hidden_ods_columns(table))
-    for comment in table.iter(f"{OFFICE}annotation"):
+    style = styles.get(table.get(f"{odt.TABLE}style-name", ""))
+    properties = None if style is None else style.find(f"{odt.STYLE}table-properties")
+    is_hidden = properties is not None and properties.get(f"{odt.TABLE}display") == "false"
+    sheet = Sheet(table.get(f"{odt.TABLE}name", ""), is_hidden, hidden_columns=_hidden_ods_columns(table))
+    for comment in table.iter(f"{odt.OFFICE}annotation"):
         omissions.add("comment", "".join(map(str, comment.itertext())))
     signs = {name: _sign_of(style) for name, style in styles.items()}
     first_row = 0
-    for row in table.iter(f"{TABLE}table-row"):
+    for row in table.iter(f"{odt.TABLE}table-row"):
         repeats = _number(row, "rows-repeated")
         numbers = range(first_row, first_row + min(repeats, _MOST_REPEATED))
-        if row.get(f"{TABLE}visibility") in _HIDING:
+        if row.get(f"{odt.TABLE}visibility") in _HIDING:
             sheet.hidden_rows.update(numbers)
         first_column = 0
-        for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
+        for cell in row.iterchildren(f"{odt.TABLE}table-cell", f"{odt.TABLE}covered-table-cell"):
             bottom = first_row + _number(cell, "rows-spanned") - 1
             right = first_column + _number(cell, "columns-spanned") - 1
             if bottom > first_row or right > first_column:
                 sheet.merged.append((first_row, first_column, bottom, right))
-            text = settle(_ods_text(cell, signs), omissions).strip()
+            lines = (_ods_line(line, signs) for line in cell.iterchildren(f"{odt.TEXT}p"))
+            text = " ".join(" ".join(lines).split())
+            if text and signs.get(cell.get(f"{odt.TABLE}style-name", "")) == STRUCK:
+                text = f"{STRUCK}{text}{LEVEL}"
+            text = settle(text, omissions).strip()
             width = _number(cell, "columns-repeated")
             columns = range(first_column, first_column + min(width, _MOST_REPEATED))
-            is_covered = cell.tag == f"{TABLE}covered-table-cell"
+            is_covered = cell.tag == f"{odt.TABLE}covered-table-cell"
             for column_number in columns if text else ():
                 sheet.count(text * len(numbers), settings)
                 if is_covered or first_row in sheet.hidden_rows or column_number in sheet.hidden_columns:
@@ -173,44 +179,36 @@ def _read_ods_table(
 def _hidden_ods_columns(table: "_Element") -> set[int]:
     hidden: set[int] = set()
     first = 0
-    for column in table.iter(f"{TABLE}table-column"):
+    for column in table.iter(f"{odt.TABLE}table-column"):
         after = first + _number(column, "columns-repeated")
-        if column.get(f"{TABLE}visibility") in _HIDING:
+        if column.get(f"{odt.TABLE}visibility") in _HIDING:
             hidden.update(range(first, min(after, _LAST_COLUMN)))
         first = after
     return hidden
 
 
 def _number(element: "_Element", name: str) -> int:
-    return read_number(element.get(f"{TABLE}number-{name}"), 1)
-
-
-def _ods_text(cell: "_Element", signs: Mapping[str, str | None]) -> str:
-    """Return the text of a cell, with signs around raised, lowered and struck text (see `settle`)."""
-    lines = (_ods_line(line, signs) for line in cell.iterchildren(f"{TEXT}p"))
-    text = " ".join(" ".join(lines).split())
-    sign = signs.get(cell.get(f"{TABLE}style-name", ""))
-    return f"{sign}{text}{LEVEL}" if text and sign == STRUCK else text
+    return read_number(element.get(f"{odt.TABLE}number-{name}"), 1)
 
 
 def _ods_line(element: "_Element", signs: Mapping[str, str | None]) -> str:
-    """Return the text of a paragraph or span, which may hold further spans."""
+    """Return the text of a paragraph or span, with signs around raised, lowered and struck text."""
     parts = [element.text or ""]
     for child in element:
         inside = " " if child.tag in _ODS_BLANKS else _ods_line(child, signs)
-        sign = signs.get(child.get(f"{TEXT}style-name", ""))
+        sign = signs.get(child.get(f"{odt.TEXT}style-name", ""))
         parts += [f"{sign}{inside}{LEVEL}" if sign else inside, child.tail or ""]
     return "".join(parts)
 
 
 def _sign_of(style: "_Element") -> str | None:
     """Return the sign of struck, raised or lowered text for an ODS style."""
-    text = style.find(f"{STYLE}text-properties")
+    text = style.find(f"{odt.STYLE}text-properties")
     if text is None:
         return None
-    if text.get(f"{STYLE}text-line-through-style", "none") != "none":
+    if text.get(f"{odt.STYLE}text-line-through-style", "none") != "none":
         return STRUCK
-    return _SHIFTS[shift_of(text.get(f"{STYLE}text-position", ""))]
+    return _SHIFTS[shift_of(text.get(f"{odt.STYLE}text-position", ""))]
 
 
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\[\]-]*)[^\[\]]*\]|[_*].|\[[^\[\]]*\]', re.DOTALL)

@@ -136,7 +136,6 @@ class Lexicon(_Table):
     conventions: Conventions
     layout: Layout
     fields: dict[str, tuple[str, ...]]
-    labels: dict[str, tuple[str, ...]]
     refusing: Refusing
 
 

@@ -22,7 +22,7 @@ from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
 
-from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.formats.text import decode
 
 Words = Counter[str]
 

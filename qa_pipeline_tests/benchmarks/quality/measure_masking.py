@@ -19,9 +19,15 @@ from typing import Any
 
 from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.documents.corpus.corpora import open_folder
-from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.documents.formats.registry import PARSERS, format_of
+from qa_pipeline.documents.corpus.files import (
+    DocumentFailure,
+    FoundFile,
+    documents_among,
+    format_of,
+    read_bytes,
+)
 from qa_pipeline.documents.masking import find_items, rules_of, text_mask
+from qa_pipeline.documents.parsing import PARSERS
 from qa_pipeline.records import Masked, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of

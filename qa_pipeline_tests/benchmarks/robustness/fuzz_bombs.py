@@ -7,7 +7,7 @@ from functools import partial
 
 import polars as pl
 
-from qa_pipeline.documents.formats.registry import format_of
+from qa_pipeline.documents.corpus.files import format_of
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import WORD, built_seeds, unzipped, zipped
 
 Build = Callable[[], bytes]

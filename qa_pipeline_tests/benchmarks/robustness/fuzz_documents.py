@@ -29,8 +29,8 @@ from unittest.mock import patch
 import polars as pl
 
 from qa_pipeline.documents import sandbox
-from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.registry import PARSERS, format_of
+from qa_pipeline.documents.corpus.files import DocumentFailure, format_of
+from qa_pipeline.documents.parsing import PARSERS
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sandbox import Job, ParsingPool, ReplyT, Worker
 from qa_pipeline.errors import QAPipelineError

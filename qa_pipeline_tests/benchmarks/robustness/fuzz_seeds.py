@@ -10,7 +10,7 @@ from typing import Literal
 
 import polars as pl
 
-from qa_pipeline.documents.formats.registry import SUFFIXES, format_of
+from qa_pipeline.documents.corpus.files import SUFFIXES, format_of
 from qa_pipeline_tests.documents.builders import new_pdf, pdf_bytes
 
 _MOST_OF_A_FORMAT = 400

@@ -20,10 +20,10 @@ from pathlib import Path
 import polars as pl
 
 from qa_pipeline.defs.running import run_batches
-from qa_pipeline.documents.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.publishing.manifest import load_release
 from qa_pipeline.publishing.release import Release, publish_release
+from qa_pipeline.retrieval.near_duplicates import NEAR_DUPLICATE_SIMILARITY
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.synthetic_corpus import DOING, SYLLABLES

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.corpus.files import (
+    BatchFiles,
     DocumentFailure,
     FoundFile,
     Opener,
     documents_among,
-    hash_files,
     read_bytes,
 )
 
@@ -52,6 +52,10 @@ def test_a_file_is_read_whole_or_refused_as_too_large(content: bytes, limit: int
                 read_bytes(file, limit, "some.limit")
 
 
+def fingerprint(files: list[FoundFile]) -> str:
+    return BatchFiles("b", lambda: files).fingerprint()
+
+
 def test_the_hash_covers_names_contents_and_why_a_file_cannot_be_read() -> None:
     variants = [
         [found("a", b"x"), found("b", b"y")],
@@ -62,8 +66,8 @@ def test_the_hash_covers_names_contents_and_why_a_file_cannot_be_read() -> None:
         [found("a", b"x")],
         [],
     ]
-    assert len({hash_files(files) for files in variants}) == len(variants)
-    assert hash_files(variants[0]) == hash_files([found("a", b"x"), found("b", b"y")])
+    assert len(set(map(fingerprint, variants))) == len(variants)
+    assert fingerprint(variants[0]) == fingerprint([found("a", b"x"), found("b", b"y")])
 
 
 def test_pairs_and_description_are_no_documents_and_only_on_the_top_level() -> None:

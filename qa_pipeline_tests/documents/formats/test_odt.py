@@ -7,7 +7,7 @@ from qa_pipeline.documents.formats import odt
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
+from qa_pipeline_tests.documents.formats.office.archives import zip_bytes
 from qa_pipeline_tests.documents.formats.office.builders import left_out
 
 NAMESPACES = " ".join(

@@ -4,12 +4,13 @@ from datetime import date
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
 from qa_pipeline.documents.assembly import visible
-from qa_pipeline.documents.corpus.files import LIMITS, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS
 from qa_pipeline.documents.formats import row_files
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
@@ -22,8 +23,8 @@ VALUES = st.recursive(
 )
 
 
-def parse(content: str | bytes, limits: ReaderLimits = LIMITS) -> ParsedFile:
-    return row_files.parse(source(content, "a.jsonl"), SETTINGS, limits)
+def parse(content: str | bytes) -> ParsedFile:
+    return row_files.parse(source(content, "a.jsonl"), SETTINGS)
 
 
 def of(*rows: Any) -> ParsedFile:
@@ -97,8 +98,8 @@ def packed(**columns: object) -> bytes:
     return content.getvalue()
 
 
-def parse_parquet(content: bytes, **limits: int) -> ParsedFile:
-    return row_files.parse_parquet(source(content, "a.parquet"), SETTINGS, ReaderLimits(**limits))
+def parse_parquet(content: bytes) -> ParsedFile:
+    return row_files.parse_parquet(source(content, "a.parquet"), SETTINGS)
 
 
 def test_rows_of_parquet_are_sections_and_their_bytes_are_counted() -> None:
@@ -120,9 +121,11 @@ def test_rows_of_parquet_are_sections_and_their_bytes_are_counted() -> None:
     assert parsed.left_out == (LeftOut("binary_value", 2, 0),)
 
 
-def test_more_rows_or_characters_than_allowed_are_refused() -> None:
-    few = ReaderLimits(rows=10)
-    assert refusal(lambda: parse("{}\n" * 11, limits=few)) == "too_many_rows"
-    assert refusal(lambda: parse_parquet(packed(text=["x"] * 20), rows=10)) == "too_many_rows"
+def test_more_rows_or_bytes_than_allowed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LIMITS, "rows", 10)
+    assert refusal(lambda: parse("{}\n" * 11)) == "too_many_rows"
+    assert refusal(lambda: parse_parquet(packed(text=["x"] * 20))) == "too_many_rows"
+    monkeypatch.undo()
+    monkeypatch.setattr(LIMITS, "decompressed_bytes", 5000)
     large = packed(text=[f"{n:0100}" for n in range(100)])
-    assert refusal(lambda: parse_parquet(large, decompressed_bytes=5000)) == "archive_bomb"
+    assert refusal(lambda: parse_parquet(large)) == "archive_bomb"

@@ -55,7 +55,6 @@ def test_a_title_in_the_header_lines_is_above_all_sections() -> None:
         ("heading", 2, "Abstract"),
         ("paragraph", 0, "Text."),
     ]
-    assert (parsed.title, parsed.licence) == ("On Purpose", "CC0")
 
 
 def test_code_is_verbatim_however_it_is_written() -> None:
@@ -157,7 +156,7 @@ def test_includes_are_counted_and_no_file_is_read(tmp_path: Path) -> None:
     )
     parsed = parse(text)
     assert outline(parsed) == []
-    assert parsed.notes[0].startswith("4 includes")
+    assert left_out(parsed)["include"][0] == 4
 
 
 @pytest.mark.parametrize(

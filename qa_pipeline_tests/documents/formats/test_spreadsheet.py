@@ -7,11 +7,11 @@ import pytest
 from xlsxwriter import Workbook
 
 from qa_pipeline.documents.assembly import assemble
-from qa_pipeline.documents.corpus.files import ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS
 from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, refusal, source
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
+from qa_pipeline_tests.documents.formats.office.archives import zip_bytes
 from qa_pipeline_tests.documents.formats.office.builders import edited, left_out
 
 
@@ -84,11 +84,13 @@ def test_entities_and_links_to_other_files_are_not_followed(part: str, root: byt
 
 
 @pytest.mark.parametrize(
-    ("limits", "reason"),
-    [(ReaderLimits(decompressed_bytes=1000), "archive_bomb"), (ReaderLimits(rows=1), "too_many_rows")],
+    ("name", "most", "reason"), [("decompressed_bytes", 1000, "archive_bomb"), ("rows", 1, "too_many_rows")]
 )
-def test_a_workbook_over_a_limit_is_refused(limits: ReaderLimits, reason: str) -> None:
-    assert refusal(lambda: spreadsheet.parse(source(made(pumps)), SETTINGS, limits)) == reason
+def test_a_workbook_over_a_limit_is_refused(
+    name: str, most: int, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LIMITS, name, most)
+    assert refusal(lambda: spreadsheet.parse(source(made(pumps)), SETTINGS)) == reason
 
 
 def case(name: str) -> bytes:

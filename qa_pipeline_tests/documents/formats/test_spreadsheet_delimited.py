@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure
 from qa_pipeline.documents.formats import spreadsheet
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -19,9 +19,8 @@ def parse(
     content: str | bytes,
     name: str = "a.csv",
     settings: DocumentSettings = SETTINGS,
-    limits: ReaderLimits = LIMITS,
 ) -> ParsedFile:
-    return spreadsheet.parse_csv(source(content, name), settings, limits)
+    return spreadsheet.parse_csv(source(content, name), settings)
 
 
 def lines(content: str | bytes, name: str = "a.csv") -> list[str]:
@@ -100,9 +99,11 @@ def test_line_ends_and_encodings_of_every_system_are_read() -> None:
             assert lines(text.encode(encoding)) == expected
 
 
-def test_too_many_rows_and_names_that_multiply_are_refused() -> None:
+def test_too_many_rows_and_names_that_multiply_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LIMITS, "rows", 10)
     with pytest.raises(DocumentFailure, match="too_many_rows"):
-        parse("a\n" * 12, limits=ReaderLimits(rows=10))
+        parse("a\n" * 12)
+    monkeypatch.undo()
     wide = ",".join(f"name_{number}" for number in range(1000))
     rows = "".join(",".join(["1"] * 1000) + "\n" for _ in range(100))
     with pytest.raises(DocumentFailure, match="too_long"):

@@ -113,9 +113,8 @@ KINDS: Mapping[str, tuple[Callable[[Draw], str], Mapping[str, Write], Mapping[st
     ),
     "email": (
         drawn.email,
-        {"plain": str, "capitals": str.upper, "(at)": lambda n: n.replace("@", " (at) ")},
+        {"plain": str, "capitals": str.upper},
         {
-            "[at] [dot]": lambda n: n.replace("@", "[at]").replace(".", "[dot]"),
             "in a URL": lambda n: f"mailto:{n.replace('@', '%40')}",
             "over a line": lambda n: n.replace("@", "@\n"),
             "angle brackets": lambda n: f"<{n}>",

@@ -9,7 +9,7 @@ from typing import Any
 
 from qa_pipeline.documents import parsing, sandbox
 from qa_pipeline.documents.formats.pdf.page_images import Span, draw_page
-from qa_pipeline.documents.formats.registry import PARSERS
+from qa_pipeline.documents.parsing import PARSERS
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import LanguageShare
@@ -47,11 +47,11 @@ def forge(reply: str, times: int = 1) -> None:
     time.sleep(60)
 
 
-def draw_hostile_page(content: bytes, number: int, text: str, page: Span, evidence: Span | None) -> bytes:
+def draw_hostile_page(content: bytes, number: int, text: str, evidence: Span | None) -> bytes:
     for word, act in (("crash", crash), ("endless", hang), ("greedy", take_memory)):
         if word in text:
             act()
-    drawn = draw_page(content, number, text, page, evidence)
+    drawn = draw_page(content, number, text, evidence)
     return b"no picture" if "false" in text else drawn
 
 

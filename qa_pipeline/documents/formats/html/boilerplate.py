@@ -40,14 +40,10 @@ def remove_navigation(root: "LexborNode", omissions: Omissions) -> None:
         if _is_navigation(box, links, linked, plain, has_prose):
             remove([box], omissions, "navigation")
         elif has_prose or plain > _MOST_PLAIN or len(links) > _MOST_LINKS:
-            _add_ancestors(around_content, box)
-
-
-def _add_ancestors(ids: set[int], node: "LexborNode") -> None:
-    ancestor = node.parent
-    while ancestor is not None and ancestor.mem_id not in ids:
-        ids.add(ancestor.mem_id)
-        ancestor = ancestor.parent
+            ancestor = box.parent
+            while ancestor is not None and ancestor.mem_id not in around_content:
+                around_content.add(ancestor.mem_id)
+                ancestor = ancestor.parent
 
 
 def _count_letters(nodes: "list[LexborNode]") -> int:
@@ -138,12 +134,18 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         node.decompose()
     _write_widgets(tree)
     sheet_styles, shown = _apply_sheets(tree)
-    inline_styles = _inline_styles(tree)
+    inline_styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
+    for attribute, name in _ATTRIBUTES.items():
+        coloured = tree.css(f"[{attribute}]")
+        inline_styles += [(node, f"{name}:{node.attributes[attribute]}") for node in coloured]
     styles = [*sheet_styles, *inline_styles]
     hidden = [node for node, style in sheet_styles if _HIDING.search(style) and node.mem_id not in shown]
     hidden += [node for node, style in inline_styles if _HIDING.search(style)]
     hidden += _find_blended(tree, styles)
-    _mark_shifted(styles)
+    for node, style in styles:
+        if node.tag in _INSIDE_LINES and (match := _SHIFTED.search(style)):
+            node.insert_before(RAISED if match["up"] else LOWERED)
+            node.insert_after(LEVEL)
     remove([node for node, style in styles if "line-through" in style.lower()], omissions, "deleted_text")
     remove(hidden, omissions, "hidden")
     candidates = ((node, node.text()) for node in tree.css(_NOTE_MARKS))
@@ -189,21 +191,6 @@ def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str
             if _SHOWING.search(_HIDING.sub("", style)):  # it may show what another rule hides
                 shown.update(node.mem_id for node in nodes)
     return styles, shown
-
-
-def _inline_styles(tree: "LexborHTMLParser") -> "list[tuple[LexborNode, str]]":
-    styles = [(node, node.attributes["style"] or "") for node in tree.css("[style]")]
-    for attribute, name in _ATTRIBUTES.items():
-        styles += [(node, f"{name}:{node.attributes[attribute]}") for node in tree.css(f"[{attribute}]")]
-    return styles
-
-
-def _mark_shifted(styles: "list[tuple[LexborNode, str]]") -> None:
-    """Put the signs of raised or lowered text around elements with `vertical-align`."""
-    for node, style in styles:
-        if node.tag in _INSIDE_LINES and (match := _SHIFTED.search(style)):
-            node.insert_before(RAISED if match["up"] else LOWERED)
-            node.insert_after(LEVEL)
 
 
 def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]]") -> "list[LexborNode]":

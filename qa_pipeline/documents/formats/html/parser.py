@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments, remove_furniture, remove_navigation
 from qa_pipeline.documents.formats.html.reader import read_blocks
+from qa_pipeline.documents.formats.text import decode
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -40,7 +40,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     omissions = Omissions()
     count_comments(tree, markup, omissions)
     blocks = _read_content(tree, omissions)
-    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), notes=omissions.notes(), **declared)
+    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), **declared)
 
 
 def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> list[Block]:
@@ -94,8 +94,7 @@ def _describe(tree: "LexborHTMLParser") -> dict[str, Any]:
         "title": (title_text or None) if says_more else None,  # the heading is found in the text
         "language": declared_language(language),
         "source_uri": _attribute_of(tree, "link[rel=canonical]", "href"),
-        "licence": _attribute_of(tree, "meta[name=license], meta[name=licence]", "content")
-        or _attribute_of(tree, "link[rel=license]", "href"),
+        "licence": _attribute_of(tree, "link[rel=license]", "href"),
     }
 
 

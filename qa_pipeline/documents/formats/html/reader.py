@@ -49,36 +49,24 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 class Reader:
-    """A reader that collects text between the edges of block elements and decides on their kinds.
-
-    Attributes:
-        parts: the text of the block in progress.
-        level: the level of the heading around it, or 0.
-        lists: the lists around it; None for a list without numbers.
-        items: the tags of the items around it: li, dt or dd.
-        quotes, verbatim: the number of quotes, and of `pre`, around it.
-        is_code: True in a paragraph of code alone.
-        is_new_item: True until an item has its first block; `marker` is its number.
-        terms: the terms of a `dl` without a description yet; `described` are the terms of this one.
-        label: the heading of a box, which its first paragraph begins with; `is_label` while it is read.
-    """
+    """A reader that collects text between the edges of block elements and decides on their kinds."""
 
     def __init__(self, omissions: Omissions) -> None:
         self.omissions = omissions
         self.blocks: list[Block] = []
-        self.parts: list[str] = []
-        self.level = 0
-        self.lists: list[OrderedList | None] = []
-        self.items: list[str] = []
-        self.quotes = 0
-        self.verbatim = 0
-        self.is_code = False
-        self.is_new_item = False
-        self.marker: str | None = None
-        self.terms: list[str] = []
-        self.described: str | None = None
-        self.label: str | None = None
-        self.is_label = False
+        self.parts: list[str] = []  # the text of the block in progress
+        self.level = 0  # of the heading around it
+        self.lists: list[OrderedList | None] = []  # around it; None for a list without numbers
+        self.items: list[str] = []  # the tags of the items around it: li, dt or dd
+        self.quotes = 0  # around it
+        self.verbatim = 0  # the number of `pre` around it
+        self.is_code = False  # True in a paragraph of code alone
+        self.is_new_item = False  # True until an item has its first block
+        self.marker: str | None = None  # the number of the new item
+        self.terms: list[str] = []  # of a `dl`, without a description yet
+        self.described: str | None = None  # the terms of this description
+        self.label: str | None = None  # the heading of a box, which its first paragraph begins with
+        self.is_label = False  # True while the label is read
 
     def text(self, text: str) -> None:
         """Add text to the block in progress."""

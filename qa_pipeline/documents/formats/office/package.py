@@ -1,19 +1,90 @@
-"""Read Office files as containers of XML parts (Open Packaging, ISO 29500-2)."""
+"""Read ZIP containers under limits, and Office files as XML parts (Open Packaging, ISO 29500-2).
 
+Members are read in memory, and never unpacked to a disk. The sizes that a container states are checked before
+any member is decompressed.
+"""
+
+import io
 import posixpath
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.text.language import declared_language
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+
+ZIP_START = b"PK\x03\x04"
+_UTF8_NAME, _ENCRYPTED = 0x800, 0x1  # bits of the flags of a member (APPNOTE 4.4.4)
+# For these zipfile bounds the bytes that a step yields; for bzip2 and LZMA it does not.
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_STEP = 1 << 20  # bytes unpacked at a time: asked for all at once, the library cuts only afterwards
+
+
+class Archive:
+    """The members of a ZIP container, each read when asked for."""
+
+    def __init__(self, content: bytes) -> None:
+        """Open a container; raises a DocumentFailure (`damaged` or `archive_bomb`)."""
+        with report_damage("the ZIP container is damaged"):
+            self._opened = zipfile.ZipFile(io.BytesIO(content))
+        members = self._opened.filelist
+        if len(members) > LIMITS.archive_members:
+            raise DocumentFailure("archive_bomb", f"more than {LIMITS.archive_members} members")
+        total = sum(entry.file_size for entry in members)
+        if total > LIMITS.decompressed_bytes:
+            detail = f"{total} bytes decompressed, more than {LIMITS.decompressed_bytes}"
+            raise DocumentFailure("archive_bomb", detail)
+        # Of several members of one name the last counts for all readers of ZIP.
+        self._named = {_name_of(entry): entry for entry in members if not entry.is_dir()}
+        self._any_case = {name.casefold(): entry for name, entry in self._named.items()}
+
+    def find(self, name: str) -> zipfile.ZipInfo | None:
+        """Return the member of that name, in any case if needed."""
+        plain = _plain(name)
+        return self._named.get(plain, self._any_case.get(plain.casefold()))
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a member; raises a DocumentFailure."""
+        entry = self.find(name)
+        if entry is None:
+            raise DocumentFailure("damaged", "the file lacks a required part")
+        if entry.flag_bits & _ENCRYPTED:
+            raise DocumentFailure("encrypted", "the content is protected by a password")
+        if entry.compress_type not in _METHODS:
+            raise DocumentFailure("unsupported_format", "compressed by another method than Deflate")
+        with report_damage("the ZIP container is damaged"), self._opened.open(entry) as stream:
+            return b"".join(iter(lambda: stream.read(_STEP), b""))
+
+
+def _name_of(entry: zipfile.ZipInfo) -> str:
+    name = entry.filename
+    if not entry.flag_bits & _UTF8_NAME:  # many programs write UTF-8 without saying so
+        with suppress(UnicodeDecodeError):
+            name = name.encode("cp437", "replace").decode()
+    return _plain(name)
+
+
+def _plain(name: str) -> str:
+    parts = name.replace("\\", "/").split("/")
+    return "/".join(part for part in parts if part not in ("", "."))
+
+
+@contextmanager
+def report_damage(detail: str) -> Iterator[None]:
+    """Report any error of a library about a file as damage; its own message may quote the document."""
+    try:
+        yield
+    except (DocumentFailure, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # libraries raise errors of all kinds about malformed parts
+        raise DocumentFailure("damaged", detail) from error
 
 
 def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
@@ -55,26 +126,22 @@ _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _LARGEST_TREE = 50_000_000  # bytes of XML; a tree takes some ten times as many
 
 
-class Package:
-    """The parts of an Office file, each read when asked for."""
-
-    def __init__(self, content: bytes, limits: ReaderLimits) -> None:
-        self.content = content
-        self.archive = open_archive(content, limits)
+class Package(Archive):
+    """The parts of an Office file."""
 
     def linked(self, part: str, purpose: str) -> list[str]:
         """Return the parts that a part links to for a purpose, such as `footnotes`; "" is the whole file."""
         # the links of `word/document.xml` are in `word/_rels/document.xml.rels`
         folder, name = posixpath.split(part)
         relationships = posixpath.join(folder, "_rels", f"{name}.rels")
-        if self.archive.find(relationships) is None:
+        if self.find(relationships) is None:
             return []
         targets = [
             member_path(link.get("Target", ""), folder)
             for link in self.tree(relationships).iter(f"{_LINKS}Relationship")
             if link.get("TargetMode") != "External" and link.get("Type", "").endswith(f"/{purpose}")
         ]
-        return [target for target in dict.fromkeys(targets) if self.archive.find(target)]
+        return [target for target in dict.fromkeys(targets) if self.find(target)]
 
     def trees(self, part: str, purpose: str) -> "list[_Element]":
         """Return the roots of the linked parts."""
@@ -82,25 +149,13 @@ class Package:
 
     def tree(self, part: str) -> "_Element":
         """Return the root of a part; raises a DocumentFailure."""
-        member = self.archive.find(part)
+        member = self.find(part)
         if member is not None and member.file_size > _LARGEST_TREE:
             raise DocumentFailure("too_large", f"a part has more than {_LARGEST_TREE} bytes of XML")
-        return parse_xml(self.archive.read(part))
+        return parse_xml(self.read(part))
 
 
-@contextmanager
-def library_failures() -> Iterator[None]:
-    """Report whatever a library raises about a file as damage."""
-    try:
-        yield
-    except (DocumentFailure, MemoryError, RecursionError):
-        raise
-    except Exception as error:  # the libraries raise errors of all kinds about malformed parts
-        # The message of the library may quote the document.
-        raise DocumentFailure("damaged", f"the library cannot read it ({type(error).__name__})") from error
-
-
-def open_package(content: bytes, suffix: str, limits: ReaderLimits = LIMITS) -> tuple[Package, str]:
+def open_package(content: bytes, suffix: str) -> tuple[Package, str]:
     """Open an Office file; returns it and the name of its main part. Raises a DocumentFailure."""
     if content.startswith(_OLE_START) and _OLE_ENCRYPTED in content:
         raise DocumentFailure("encrypted", "the file is protected by a password")
@@ -108,7 +163,7 @@ def open_package(content: bytes, suffix: str, limits: ReaderLimits = LIMITS) -> 
         is_old = content.startswith((_OLE_START, b"{\\rtf"))  # such as an old Word file
         detail = f"the file is not of the format {suffix}; save it as {suffix}"
         raise DocumentFailure("unsupported_format" if is_old else "damaged", detail)
-    package = Package(content, limits)
+    package = Package(content)
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None or package.tree(main).tag.rpartition("}")[2] != _ROOTS[suffix]:
         raise DocumentFailure("damaged", f"the ZIP container has no main part of a {suffix} file")

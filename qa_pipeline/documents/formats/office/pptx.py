@@ -1,40 +1,36 @@
-"""PowerPoint files (PPTX, PPTM, PPSX): each slide is written as HTML, with tables, charts and notes.
+"""PowerPoint files (PPTX, PPTM, PPSX): each slide is written as HTML, with tables and notes.
 
 Shapes are read in the order of the file, the title first. The notes of a speaker follow their slide.
 """
 
 import io
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from html import escape
-from itertools import chain, zip_longest
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure
 from qa_pipeline.documents.formats.formulas import shift_of, write_formula
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import (
-    CHART,
     DRAWING,
     MATH,
     SLIDES,
     Package,
-    library_failures,
     open_package,
     read_file,
     read_number,
+    report_damage,
     text_of,
     unwrap_alternatives,
 )
-from qa_pipeline.documents.formats.workbooks import show_moment, show_number
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-    from pptx.chart.chart import Chart
     from pptx.presentation import Presentation
     from pptx.shapes.base import BaseShape
     from pptx.slide import Slide
@@ -56,17 +52,17 @@ _FILLS = tuple(f"{DRAWING}{name}Fill" for name in ("solid", "grad", "blip", "pat
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
-def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a PowerPoint file."""
     package, _ = open_package(source.content, ".pptx")
     blocks: list[Block] = []
-    with library_failures():
+    with report_damage("the presentation is damaged"):
         from pptx.package import Package as Slides  # its Presentation() refuses shows (PPSX)
 
-        presentation = Slides.open(io.BytesIO(package.content)).presentation_part.presentation
+        presentation = Slides.open(io.BytesIO(source.content)).presentation_part.presentation
         slide_count = len(presentation.slides)
-        if slide_count > limits.pages:
-            raise DocumentFailure("too_many_pages", f"{slide_count} slides, more than {limits.pages}")
+        if slide_count > LIMITS.pages:
+            raise DocumentFailure("too_many_pages", f"{slide_count} slides, more than {LIMITS.pages}")
         reader = _Reader(package, presentation)
         slides = {slide.part.partname: slide for slide in presentation.slides}  # each slide once
         for number, slide in enumerate(slides.values(), start=1):
@@ -139,8 +135,13 @@ class _Reader:
             case "pic":
                 self.omissions.add("image", properties.get("descr", ""))
                 return ""
-            case "graphicFrame":
-                return self._write_frame(shape)
+            case "graphicFrame" if shape.has_table:
+                return self._write_table(shape.table)
+            case "graphicFrame":  # such as SmartArt
+                is_object = next(shape.element.iter(f"{SLIDES}oleObj"), None) is not None
+                other = "embedded_object" if is_object else "diagram"
+                self.omissions.add("chart" if shape.has_chart else other)
+                return ""
         return "".join(self._write_items(shape))
 
     def _write_items(self, shape: "BaseShape") -> Iterator[str]:
@@ -179,17 +180,6 @@ class _Reader:
             else:
                 parts.append(self._write_line(child))
         return "".join(parts)
-
-    def _write_frame(self, frame: "BaseShape") -> str:
-        """Return a table or chart; other frames, such as SmartArt, are counted."""
-        if frame.has_table:
-            return self._write_table(frame.table)
-        if frame.has_chart and (chart := _write_chart(frame.chart)):
-            return chart
-        is_object = next(frame.element.iter(f"{SLIDES}oleObj"), None) is not None
-        other = "embedded_object" if is_object else "diagram"
-        self.omissions.add("chart" if frame.has_chart else other)
-        return ""
 
     def _write_table(self, table: "Table") -> str:
         """Return a table as HTML; the text of covered cells is counted."""
@@ -242,35 +232,3 @@ def _role_of(shape: "BaseShape") -> str | None:
 
 def _paragraphs_of(shape: "BaseShape") -> "list[_Element]":
     return list(shape.element.iterfind(f"{SLIDES}txBody/{_PARAGRAPH}"))
-
-
-def _write_chart(chart: "Chart") -> str:
-    """Return the title of a chart and a row for each category as HTML; "" for other kinds of charts."""
-    from openpyxl.styles.numbers import is_date_format
-    from openpyxl.utils.datetime import from_excel
-
-    try:
-        plots = list(chart.plots)
-    except ValueError:  # a kind of chart that the library does not know
-        return ""
-    labels = [" ".join(names) for names in plots[0].categories.flattened_labels] if plots else []
-    if not labels:
-        return ""
-    space = chart._chartSpace  # noqa: SLF001 - no public way
-    label_format, value_format = (  # of categories and values, such as `0%`
-        str(space.findtext(f".//{CHART}{holder}//{CHART}formatCode", "")) for holder in ("cat", "val")
-    )
-    if is_date_format(label_format):
-        with suppress(ValueError, OverflowError):  # a label that is no number of days
-            labels = [show_moment(from_excel(float(label)), label_format) for label in labels]
-    columns = [["", *labels]]  # the labels, then the values of each series below its name
-    for series in chain.from_iterable(plot.series for plot in plots):
-        values = ("" if value is None else show_number(value, value_format) for value in series.values)
-        columns.append([series.name, *values])
-    rows = [
-        "".join(f"<td>{escape(cell)}</td>" for cell in row) for row in zip_longest(*columns, fillvalue="")
-    ]
-    head, *body = [f"<tr>{row}</tr>" for row in rows]
-    has_title = chart.has_title and chart.chart_title.has_text_frame
-    title = f"<p>{escape(chart.chart_title.text_frame.text)}</p>" if has_title else ""
-    return f"{title}<table><thead>{head}</thead>{''.join(body)}</table>"

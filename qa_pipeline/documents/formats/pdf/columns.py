@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence, Set
 from itertools import chain, pairwise, takewhile
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.pdf.grids import is_prose
 from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed_text, rows_of
 from qa_pipeline.documents.formats.pdf.tables import pieces_of
 from qa_pipeline.text.lexicon.languages import any_of_all
@@ -18,6 +17,7 @@ _MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge
 _STEP = 4.0  # points: the beginnings of the lines of a column differ by less
 _GUTTER = 0.8  # of the type size: the narrowest white between columns, wider than blanks of most text
 _DEEPEST = 2  # partings, which make four columns: a table has more
+_PROSE = 30  # characters of a line of text on average: cells of a table are shorter
 _MOST_CHANGES = 0.2  # of the lines: changes are more frequent in the rows of a table
 
 
@@ -93,7 +93,8 @@ def _are_columns(left_side: Sequence[Line], right_side: Sequence[Line], total: i
     # In the file the rows of a table follow each other, and so do the lines of a column.
     in_file_order = sorted((line.start, number) for number, side in enumerate(sides) for line in side)
     changes = sum(before[1] != after[1] for before, after in pairwise(in_file_order))
-    return changes <= _MOST_CHANGES * len(in_file_order) or all(map(is_prose, sides))
+    are_prose = all(length >= _PROSE * len(side) for length, side in zip(lengths, sides, strict=True))
+    return changes <= _MOST_CHANGES * len(in_file_order) or are_prose
 
 
 def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
@@ -151,7 +152,12 @@ def remove_running_lines(
     Returns the other lines of each page, and each head and each foot once. Page numbers go. Large rows and
     rows whose numbers differ are text.
     """
-    returning = _find_returning(pages, heights)
+    keys_of_pages: Counter[str] = Counter()
+    for lines, height in zip(pages, heights, strict=True):
+        near_edge = [line for line in lines if _is_near_edge(line, height)]
+        keys_of_pages.update(set().union(*map(_keys_of, rows_of(near_edge))))
+    least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
+    returning = {key for key, count in keys_of_pages.items() if count >= least_pages}
     texts: list[list[Line]] = []
     first_heads: list[Line] = []
     first_feet: list[Line] = []
@@ -210,16 +216,6 @@ def _is_apart(rows: Sequence[list[Line]]) -> bool:
     first_step, *next_steps = [abs(above - below) for above, below in pairwise(levels)]
     widest = _WIDEST_STEP * rows[1][0].size
     return first_step > _APART * min([*next_steps, widest])
-
-
-def _find_returning(pages: Sequence[Sequence[Line]], heights: Sequence[float]) -> set[str]:
-    """Return the keys of rows near the edge of several pages."""
-    least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
-    counts: Counter[str] = Counter()
-    for lines, height in zip(pages, heights, strict=True):
-        near_edge = [line for line in lines if _is_near_edge(line, height)]
-        counts.update(set().union(*map(_keys_of, rows_of(near_edge))))
-    return {key for key, count in counts.items() if count >= least_pages}
 
 
 def _is_near_edge(line: Line, height: float) -> bool:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import Box, turn_box
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ class Drawing:
         return Drawing(across, upright, pictures)
 
 
-def list_objects(page: "PdfPage", most: int) -> "list[PdfObject]":
+def list_objects(page: "PdfPage") -> "list[PdfObject]":
     """Return the objects of a page, each form before its content; raises `too_many_objects`."""
-    objects = list(islice(page.get_objects(max_depth=_DEEPEST_FORM), most + 1))
-    if len(objects) > most:
+    objects = list(islice(page.get_objects(max_depth=_DEEPEST_FORM), LIMITS.page_objects + 1))
+    if len(objects) > LIMITS.page_objects:
         raise DocumentFailure("too_many_objects", "a page has too many drawn objects")
     return objects
 
@@ -136,17 +136,11 @@ _FLAGS, _VALUE, _NAME, _TOOLTIP = b"Ff", b"V", b"T", b"TU"  # keys of a form fie
 
 @dataclass(slots=True)
 class Annotations:
-    """The annotations of a page.
+    """The annotations of a page."""
 
-    Attributes:
-        values: the values of form fields as `Name: value`.
-        redacted: the boxes that are marked for redaction.
-        drawn: True if others are drawn over the text.
-    """
-
-    values: list[str] = field(default_factory=list)
-    redacted: list[Box] = field(default_factory=list)
-    drawn: bool = False
+    values: list[str] = field(default_factory=list)  # of form fields, as `Name: value`
+    redacted: list[Box] = field(default_factory=list)  # boxes that are marked for redaction
+    drawn: bool = False  # True if others are drawn over the text
 
 
 def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:

@@ -60,16 +60,6 @@ def enclose(boxes: Iterable[Box]) -> Box:
     return Box(min(lefts), min(bottoms), max(rights), max(tops))
 
 
-class Measures(NamedTuple):
-    """The box, type size in half points, and font of a run; True in `turned` if it may not be upright."""
-
-    box: Box
-    size: float
-    bold: bool
-    fixed: bool
-    turned: bool
-
-
 class _Letter(NamedTuple):
     offset: int
     size: float
@@ -79,13 +69,7 @@ class _Letter(NamedTuple):
 class Glyphs:
     """The characters of a page; methods take offsets in `text`.
 
-    Attributes:
-        text: the visible characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
-        note_marks: raised marks of notes, which are removed from the text.
-        unreadable: number of characters without a Unicode value; those in words are `UNREADABLE`.
-        paper: the visible part of the page, its lower left corner in the origin.
-        turn: quarter turns, clockwise, that the page was given.
-        hidden: stretches of invisible text.
+    `text` has the visible characters in the order of the file; lines end in CR LF or in `BROKEN_WORD`.
     """
 
     def __init__(
@@ -101,18 +85,20 @@ class Glyphs:
         self._flags = ctypes.c_int()
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self._sides = raw.FS_RECTF()
-        self.turn = turn
+        self.turn = turn  # quarter turns, clockwise, that the page was given
         self._sheet = paper_of(page)
+        # the visible part of the page, its lower left corner in the origin
         self.paper = turn_box(self._sheet, turn, self._sheet)
         self._is_moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
         # PDFium's index of each character of the text
         self.text, self._indexes, missing = _read_characters(textpage)
-        self.hidden: list[str] = []
+        self.hidden: list[str] = []  # stretches of invisible text
         if hidden:
             self.text, self._indexes, self.hidden = _remove_hidden(self.text, self._indexes, hidden)
-        self.note_marks: list[str] = []
+        self.note_marks: list[str] = []  # raised marks of notes, which are removed from the text
         self._write_raised()
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
+        # the number of characters without a Unicode value
         self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
 
     def _write_raised(self) -> None:
@@ -204,8 +190,11 @@ class Glyphs:
             return turn_box(point, self.turn, self._sheet).bottom
         return up.value
 
-    def measure(self, first: int, middle: int, last: int) -> Measures:
-        """Measure a run by its first, middle and last character."""
+    def measure(self, first: int, middle: int, last: int) -> tuple[Box, float, bool, bool, bool]:
+        """Measure a run by its first, middle and last character.
+
+        Returns its box, its type size in half points, and True if it is bold, of one width and maybe turned.
+        """
         first_box, last_box = self.box(first), self.box(last)
         box = enclose([first_box, last_box])
         is_level = first_box.bottom == last_box.bottom and first_box.top == last_box.top
@@ -218,7 +207,7 @@ class Glyphs:
             fonts = [self._font(offset) for offset in (middle, last)]
             bold, fixed = bold and all(font[0] for font in fonts), fixed and all(font[1] for font in fonts)
         is_tall = not is_level and box.top - box.bottom > _TALL * size
-        return Measures(box, size, bold, fixed, turned=is_tall or last_box.left < first_box.left)
+        return box, size, bold, fixed, is_tall or last_box.left < first_box.left
 
     def turns(self, offset: int) -> float:
         """Return the quarter turns, clockwise, that would set a character upright: from 0 to below 4."""

@@ -203,9 +203,6 @@ _SPACE = 0.28  # of the type size: the width of a blank
 _CROSSING = 0.1  # of the rows: a heading over columns or an overlong cell may cross a gap, text must not
 _ROW_STEP = 1.3  # of the smallest step of lines: a little more space than within a cell begins a row
 _FEW = 3  # rows: in so few of them blanks of a text may be above one another by chance
-_PROSE_LENGTH = 30  # characters of a line on average: cells are shorter, lines of a column of text longer
-_PROSE_LINES = 4  # fewer lines may be as wide as their column by chance
-_FULL = 0.8  # of the width of a column: how far a line of text reaches that was broken for want of room
 
 
 def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
@@ -310,13 +307,3 @@ def narrow_gaps(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[
         if end - start >= least:
             remaining.append((start, end))
     return remaining
-
-
-def is_prose(column: Sequence[Line]) -> bool:
-    """Return True if a column is running text: long lines, most of them as wide as the column."""
-    if len(column) < _PROSE_LINES:
-        return False
-    width = max(line.right for line in column) - min(line.left for line in column)
-    full = sum(line.right - line.left >= _FULL * width for line in column)
-    letters = sum(len(line.text) for line in column)
-    return letters >= _PROSE_LENGTH * len(column) and 2 * full >= len(column)

@@ -32,21 +32,14 @@ SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 @dataclass(slots=True)
 class Shape:
-    """The usual measures of the document's text.
+    """The usual measures of the document's text."""
 
-    Attributes:
-        size: the type size.
-        left, right: the edges of the first column.
-        step: the distance of neighbouring lines.
-        columns, ends: the positions at which many lines begin, and the right ends of their lines.
-    """
-
-    size: float
-    left: float
+    size: float  # of the type
+    left: float  # the edges of the first column
     right: float
-    step: float
-    columns: tuple[float, ...] = ()
-    ends: tuple[float, ...] = ()
+    step: float  # the distance of neighbouring lines
+    columns: tuple[float, ...] = ()  # the positions at which many lines begin
+    ends: tuple[float, ...] = ()  # the right ends of these lines
 
     def is_full(self, line: Line) -> bool:
         """Return True if a line reaches the right end of its column."""
@@ -163,23 +156,16 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return group.kind == kind and not is_new_page and (kind == "code" or is_next_line)
     if not _is_alike(group, line, kind, shape) or _is_row(last) or _is_row(line):
         return False
-    if is_new_page or line.bottom > last.top:
-        return _continues_elsewhere(group, line, shape)
+    if is_new_page or line.bottom > last.top:  # on the next page or in the next column
+        is_unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
+        # A short line before a capital may end its paragraph, so the next line is not joined to it.
+        return is_unfinished and (line.text[:1].islower() or shape.is_full(last))
     usual_step = shape.step * line.size / (shape.size or line.size)
     if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual_step, 0.9 * line.size):
         return False
     if group.kind == "list_item":
         return line.left >= group.lines[0].left - 1
     return not _begins_statement(group, line, shape)
-
-
-def _continues_elsewhere(group: Group, line: Line, shape: Shape) -> bool:
-    """Return True if a paragraph or item goes on with a line on the next page or in the next column."""
-    last = group.lines[-1]
-    is_unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
-    # A short line before a capital may end its paragraph, so the next line is not joined to it.
-    is_certain = line.text[:1].islower() or shape.is_full(last)
-    return is_unfinished and is_certain
 
 
 def _begins_statement(group: Group, line: Line, shape: Shape) -> bool:

@@ -14,7 +14,6 @@ from qa_pipeline.documents.formats.pdf.groups import (
     SENTENCE_END,
     Group,
     Item,
-    Shape,
     give_levels,
     group_lines,
     shape_of,
@@ -62,7 +61,9 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     texts, heads, feet = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
     body = list(chain.from_iterable(texts))
     shape = shape_of(body, size)
-    margin = _lines_beside_column(body, shape)
+    beside = [line for line in body if line.right < shape.left - 1 or line.left > shape.right + 1]
+    lengths = [sum(len(line.text) for line in lines) for lines in (beside, body)]
+    margin = beside if lengths[0] < _MARGIN_SHARE * lengths[1] else []
     margin_ids = {id(line) for line in margin}
     items: list[Item] = []
     for draft, lines in zip(drafts, texts, strict=True):
@@ -113,13 +114,6 @@ class _Draft:
         in_file_order = sorted([*self.stand_ins, *lines], key=lambda line: line.start)
         in_order = chain.from_iterable(split_columns(in_file_order))
         return [self.set_apart.get(id(line), line) for line in in_order]
-
-
-def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
-    """Return the lines in the margin, unless they hold so much text that they are a column."""
-    outside = [line for line in lines if line.right < shape.left - 1 or line.left > shape.right + 1]
-    total = sum(len(line.text) for line in lines)
-    return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
 
 
 _LARGE = r"∑∏∫∮√\uf8eb-\uf8fe\x01-\x08\x0e-\x1f"  # the last are brackets of fonts of formulas

@@ -2,15 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from statistics import median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, Glyphs
 from qa_pipeline.text.doubt import SIGNS
 from qa_pipeline.text.lexicon.languages import LEXICONS, of_all
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage, PdfTextPage
 
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
@@ -29,16 +32,7 @@ class Word(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line on paper; distances in points from the lower left corner of the page.
-
-    Attributes:
-        size: the type size.
-        fixed: True for letters of one width, as in code.
-        broken: True if the last word goes on in the next line.
-        turned: True if the line is not upright.
-        start, end: offsets among the characters of the page.
-        words: the words of an upright line.
-    """
+    """A line on paper; distances in points from the lower left corner of the page."""
 
     text: str
     page: int
@@ -46,14 +40,14 @@ class Line(NamedTuple):
     bottom: float
     right: float
     top: float
-    size: float
+    size: float  # of the type
     bold: bool
-    fixed: bool
-    broken: bool = False
-    turned: bool = False
-    start: int = 0
+    fixed: bool  # True for letters of one width, as in code
+    broken: bool = False  # True if the last word goes on in the next line
+    turned: bool = False  # True if the line is not upright
+    start: int = 0  # offsets among the characters of the page
     end: int = 0
-    words: tuple[Word, ...] = ()
+    words: tuple[Word, ...] = ()  # of an upright line
 
     @property
     def box(self) -> Box:
@@ -80,6 +74,19 @@ def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
         else:
             lines.append(line)
     return lines
+
+
+def read_upright(
+    page: "PdfPage", textpage: "PdfTextPage", number: int, hidden: Set[int] = frozenset()
+) -> tuple[Glyphs, list[Line]]:
+    """Return glyphs and lines of a page without hidden characters, turned so that most text is upright."""
+    glyphs = Glyphs(page, textpage, 0, hidden)
+    lines = read_lines(glyphs, number)
+    turn = turn_of(glyphs, lines) if any(line.turned for line in lines) else 0
+    if not turn:
+        return glyphs, lines
+    glyphs = Glyphs(page, textpage, turn, hidden)
+    return glyphs, read_lines(glyphs, number)
 
 
 def printed_text(line: Line) -> str:
@@ -207,10 +214,8 @@ _HEADS, _PREFIXES, _TAILS = (
 )
 _SHORT_WORDS = frozenset().union(*(lexicon.stop_words for lexicon in LEXICONS.values()))
 _SHORTEST_REST = 3  # fewer letters than these are never carried over to a new line
-_LETTERS = bytes(
-    ord(chr(code).lower()) if chr(code).isalpha() or chr(code) == "-" else 0x20 for code in range(256)
-)
-"""Latin-1 in lower case, with blanks between words."""
+_SPELT = re.compile(r"[^\W\d_]+(?:-+[^\W\d_]+)*")
+"""A word, or a compound with its hyphens."""
 
 
 class Spelling:
@@ -221,8 +226,7 @@ class Spelling:
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Count the words of a document in lower case, compounds with their hyphens."""
-        plain = "\n".join(texts).encode("latin-1", "replace").translate(_LETTERS)
-        self._words = Counter(plain.decode("latin-1").split())
+        self._words = Counter(_SPELT.findall("\n".join(texts).lower()))
         self.joined = 0
 
     def rejoin(self, text: str, following: str, *, hard: bool) -> tuple[str, str]:
@@ -245,18 +249,13 @@ class Spelling:
         if not first_match or _ADDRESS.search(end_of_line):
             return f"{line}-", following
         first, before = first_match[0], end_of_line[: first_match.start()]
-        if self._is_chain(before, first, rest) or self._is_compound(first, second, hard=hard):
+        # A chain such as state-of-the-art has words between its hyphens, E-Mail-Adres-sen a part of a word.
+        is_word = first.islower() and (first in _SHORT_WORDS or self._words[first] > 1)
+        is_chain = before.endswith("-") and (rest.startswith("-") or is_word)
+        if is_chain or self._is_compound(first, second, hard=hard):
             return f"{line}-{second}", rest
         self.joined += 1
         return line + second, rest
-
-    def _is_chain(self, before: str, word: str, rest: str) -> bool:
-        """Return True if a word is between the hyphens of a chain, such as state-of-the-art.
-
-        The part between the hyphens of E-Mail-Adres-sen is no word.
-        """
-        is_word = word.islower() and (word in _SHORT_WORDS or self._words[word] > 1)
-        return before.endswith("-") and (rest.startswith("-") or is_word)
 
     def _is_compound(self, first: str, second: str, *, hard: bool) -> bool:
         """Return True if the hyphen between two parts of a word belongs to it."""
@@ -298,8 +297,10 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
             stem = last if before.broken else last.removesuffix("-")
             is_hard = not before.broken and not is_new_page  # PDFium marks breaks within a page alone
             last, text = spelling.rejoin(stem, text, hard=is_hard)
-        elif not is_new_page and not _is_range(last, text) and not _is_address(last[-_LOOKED_AT:], text):
-            last += " "
+        elif not is_new_page:
+            is_range = text[:1].isdigit() and _RANGE.search(last[-2:])  # `2024–` above `2026`
+            if not is_range and not _is_address(last[-_LOOKED_AT:], text):
+                last += " "
         parts.append(last)
         if is_new_page:
             yield page, "".join(parts)
@@ -318,11 +319,6 @@ def _is_unsure(before: Line, line: Line) -> bool:
         return not (line.text[:1].islower() or before.broken)
     is_below = line.middle < before.bottom
     return is_below and line.end < before.start - _LINE_END  # but earlier in the file
-
-
-def _is_range(text: str, following: str) -> bool:
-    """Return True for `2024–` above `2026`."""
-    return following[:1].isdigit() and _RANGE.search(text[-2:]) is not None
 
 
 def _is_broken(text: str, following: str) -> bool:

@@ -1,30 +1,35 @@
-"""A page of a PDF as a picture, with spans of its canonical text marked."""
+"""Pages of a PDF as pictures: drawn with their evidence marked, and scanned pages read by OCR."""
 
 import io
 import re
 import unicodedata
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from contextlib import closing
+from itertools import groupby
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
+from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.glyphs import turn_box
-from qa_pipeline.documents.formats.pdf.parser import read_upright
+from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose, turn_box
+from qa_pipeline.documents.formats.pdf.layout import PageContent
+from qa_pipeline.documents.formats.pdf.lines import Line, Word, printed_text, read_upright
+from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
-    from pypdfium2 import PdfPage
+    from PIL import Image
+    from pypdfium2 import PdfDocument
 
 Span = tuple[int, int]  # the offsets of the first character and of that after the last
 
-_WORDS_A_PART = 4  # of a quote that the page does not hold as a whole: fewer words are seldom unique
-_SEPARATOR = re.compile(r"\||:\s")  # the separator of the cells of a row: `Town: Lund | Age: 21`
+_SEPARATOR = re.compile(r"\||:\s")  # of the cells of a row: `Town: Lund | Age: 21`
 
 
 def locate(text: str, start: int, end: int, page: str) -> list[int]:
     """Return the offsets in `page`, a page as it is printed, of the letters of `text[start:end]`.
 
     Blanks, hyphens and other signs are not compared. A quote that is printed in parts, such as a row of a
-    table, is found by those of its parts that the page holds once.
+    table, is found by its cells that are on the page once.
     """
     letters, offsets = _letters_of(page)
     quote, _ = _letters_of(text[start:end])
@@ -32,12 +37,11 @@ def locate(text: str, start: int, end: int, page: str) -> list[int]:
         position = letters.index(quote)
         return offsets[position : position + len(quote)]
     located: list[int] = []
-    for words in map(str.split, _SEPARATOR.split(text[start:end])):
-        for first in range(0, len(words), _WORDS_A_PART):
-            part, _ = _letters_of(" ".join(words[first : first + _WORDS_A_PART]))
-            if part and letters.count(part) == 1:
-                position = letters.index(part)
-                located += offsets[position : position + len(part)]
+    for cell in _SEPARATOR.split(text[start:end]):
+        part, _ = _letters_of(cell)
+        if part and letters.count(part) == 1:
+            position = letters.index(part)
+            located += offsets[position : position + len(part)]
     return located
 
 
@@ -56,41 +60,26 @@ _MOST_DOTS = 25_000_000  # 75 MB of colours: a small file may state a huge sheet
 _EVIDENCE = (255, 221, 87)  # the yellow of a marker pen
 
 
-@contextmanager
-def _open_page(content: bytes, number: int) -> Iterator["PdfPage"]:
-    import pypdfium2
-
-    try:
-        with closing(pypdfium2.PdfDocument(content)) as document:
-            if not 1 <= number <= len(document):
-                raise DocumentFailure("damaged", f"the PDF has no page {number}")
-            with closing(document[number - 1]) as page:
-                yield page
-    except pypdfium2.PdfiumError as error:
-        raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
-
-
 def draw_page(
-    content: bytes, number: int, text: str, page: Span, evidence: Span | None = None, *, scale: float = 2.0
+    content: bytes, number: int, text: str, evidence: Span | None = None, *, scale: float = 2.0
 ) -> bytes:
-    """Draw a page of a PDF as PNG with its evidence marked; `page` and `evidence` are spans of `text`.
-
-    Raises a DocumentFailure (`damaged`).
-    """
+    """Draw a page of a PDF as PNG, with a span of its text marked; raises a DocumentFailure (`damaged`)."""
+    import pypdfium2
     from PIL import Image, ImageChops, ImageDraw
 
-    with _open_page(content, number) as opened:
-        width, height = opened.get_size()
-        scale = min(scale, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
-        picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
-        with closing(opened.get_textpage()) as textpage:
-            glyphs, _ = read_upright(opened, textpage, number)
-            page_start, page_end = page
-            start, end = (max(offset - page_start, 0) for offset in evidence or (0, 0))
-            offsets = locate(text[page_start:page_end], start, end, glyphs.text)
-            boxes = [glyphs.box(offset) for offset in offsets]
-        # quarter turns, clockwise, from upright text to the page as it is shown
-        turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
+    try:
+        with closing(pypdfium2.PdfDocument(content)) as document, closing(document[number - 1]) as opened:
+            width, height = opened.get_size()
+            scale = min(scale, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
+            picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
+            with closing(opened.get_textpage()) as textpage:
+                glyphs, _ = read_upright(opened, textpage, number)
+                start, end = (max(offset, 0) for offset in evidence or (0, 0))
+                boxes = [glyphs.box(offset) for offset in locate(text, start, end, glyphs.text)]
+            # quarter turns, clockwise, from upright text to the page as it is shown
+            turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
+    except pypdfium2.PdfiumError as error:
+        raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
     paper = turn_box(glyphs.paper, turn, glyphs.paper)
     scale = picture.width / paper.right  # pixels a point, once the size was rounded
     layer = Image.new("RGB", picture.size, (255, 255, 255))
@@ -102,3 +91,121 @@ def draw_page(
     file = io.BytesIO()
     ImageChops.multiply(picture, layer).save(file, "PNG")  # as a marker pen does
     return file.getvalue()
+
+
+_MOST_LISTED = 20  # pages named in a note, which is one line of a table
+
+
+def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
+    """Count pages that are pictures; returns a note that names them."""
+    scans = [page.number for page in pages if page.scanned]
+    if not scans:
+        return []
+    other_pages = [page for page in pages if not page.scanned]
+    if not any(page.lines or page.fields for page in other_pages):
+        raise DocumentFailure(
+            "scanned",
+            f"{len(scans)} of {len(pages)} pages are images without text; to read them, install the"
+            " ocr extra and Tesseract and set documents.ocr",
+        )
+    left_out.add("scanned_page", pieces=len(scans))
+    return [describe_pages(len(pages), scans, "without text")]
+
+
+def list_pages(pages: Sequence[object]) -> str:
+    """Return the first pages of a list, and an ellipsis for the others."""
+    return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
+
+
+def describe_pages(pages: int, numbers: Sequence[int], which: str) -> str:
+    """Return a sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
+    return f"{len(numbers)} of {pages} pages are pictures {which}: {list_pages(numbers)}"
+
+
+_POINTS_AN_INCH = 72
+_DOTS_AN_INCH = 300  # as the manual of Tesseract advises; finer pictures only take longer
+_MOST_SCANNED_DOTS = 40_000_000  # 40 MB of grey: a sheet of A2 at 300 dots an inch has 35 million
+_LEAST_CONFIDENCE = 30.0  # of 100: below are specks and lines that Tesseract took for letters
+_SECONDS_A_PAGE = 120  # as documents.parse_seconds by default, which a user raises for OCR
+_SAME_SIZE = 0.2  # of the usual size: heights of lines differ as much with the letters in them
+_TYPE_SIZE = 0.9  # of the height of a line with letters that rise and sink
+
+
+def read_scans(
+    document: "PdfDocument", pages: Sequence[PageContent], settings: DocumentSettings, left_out: Omissions
+) -> list[str]:
+    """Read scanned pages by OCR, if the settings ask for it; returns notes for the document's row.
+
+    Raises a DocumentFailure (`scanned`) if Tesseract or a language is missing.
+    """
+    scans = [page for page in pages if page.scanned]
+    if not (settings.ocr and scans):
+        return []
+    engine = _load_engine(settings.ocr_languages)
+    for page in scans:
+        lines = _recognise(document, page, engine, settings)
+        if lines:
+            for line in page.lines:
+                left_out.add("stamp", printed_text(line))
+            page.lines, page.scanned = lines, False
+    pages_read = [page.number for page in scans if not page.scanned]
+    return [describe_pages(len(pages), pages_read, "read by OCR")] if pages_read else []
+
+
+def _load_engine(languages: Sequence[str]) -> Any:
+    """Return pytesseract; raises a DocumentFailure if Tesseract or a language is missing."""
+    try:
+        import pytesseract
+
+        installed = set(pytesseract.get_languages(config=""))
+    except ImportError as error:
+        detail = "documents.ocr is set, but the ocr extra is not installed"
+        raise DocumentFailure("scanned", detail) from error
+    except (OSError, RuntimeError) as error:  # errors of pytesseract are kinds of these
+        raise DocumentFailure("scanned", "documents.ocr is set, but Tesseract is not installed") from error
+    missing = [name for name in languages if name not in installed]
+    if missing:
+        raise DocumentFailure("scanned", f"Tesseract lacks the languages {', '.join(missing)}")
+    return pytesseract
+
+
+def _recognise(
+    document: "PdfDocument", page: PageContent, engine: Any, settings: DocumentSettings
+) -> list[Line]:
+    """Draw a page and read its lines by OCR."""
+    with closing(document[page.number - 1]) as opened:
+        width, height = opened.get_size()
+        scale = min(_DOTS_AN_INCH / _POINTS_AN_INCH, (_MOST_SCANNED_DOTS / max(width * height, 1.0)) ** 0.5)
+        picture: Image.Image = opened.render(scale=scale, grayscale=True).to_pil()
+    try:
+        languages, form = "+".join(settings.ocr_languages), engine.Output.DICT
+        table = engine.image_to_data(picture, lang=languages, output_type=form, timeout=_SECONDS_A_PAGE)
+    except RuntimeError as error:  # pytesseract raises it for timeouts, and for errors of Tesseract
+        raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
+    page.height = height
+    return _gather_lines(table, page.number, scale, height)
+
+
+def _gather_lines(table: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
+    """Return the lines of Tesseract's table of words, whose boxes are in pixels from the top left."""
+    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    readable = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
+    lines = []
+    by_line = groupby(readable, key=lambda row: (row["block_num"], row["par_num"], row["line_num"]))
+    for number, (_, group) in enumerate(by_line):
+        words, boxes = [], []
+        for row in group:
+            left, right = row["left"] / scale, (row["left"] + row["width"]) / scale
+            top = height - row["top"] / scale
+            boxes.append(Box(left, top - row["height"] / scale, right, top))
+            words.append(Word(row["text"], left, right))
+        box = enclose(boxes)
+        size = (box.top - box.bottom) * _TYPE_SIZE
+        text = " ".join(word.text for word in words)
+        lines.append(Line(text, page, *box, size, bold=False, fixed=False, start=number, words=tuple(words)))
+    # lines differ in height with the letters in them
+    usual = round(median(line.size for line in lines) * 2) / 2 if lines else 0.0
+    return [
+        line._replace(size=usual if abs(line.size - usual) <= _SAME_SIZE * usual else round(line.size))
+        for line in lines
+    ]

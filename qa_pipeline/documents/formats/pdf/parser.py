@@ -4,28 +4,28 @@ Comments, scripts and attached files are counted. Scripts are not run, actions n
 """
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from contextlib import closing
-from itertools import groupby
-from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
-from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, DocumentFailure
 from qa_pipeline.documents.formats.pdf.drawing import list_objects, read_annotations, read_drawing, share_of
-from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, enclose, paper_of
+from qa_pipeline.documents.formats.pdf.glyphs import paper_of
 from qa_pipeline.documents.formats.pdf.layout import PageContent, lay_out_pages, remove_contents
-from qa_pipeline.documents.formats.pdf.lines import Line, Word, add_words, printed_text, read_lines, turn_of
+from qa_pipeline.documents.formats.pdf.lines import add_words, printed_text, read_upright
+from qa_pipeline.documents.formats.pdf.page_images import count_scans, list_pages, read_scans
 from qa_pipeline.documents.formats.pdf.visibility import find_hidden
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
-    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+    from pypdfium2 import PdfDocument, PdfPage
 
 _HEADER_WITHIN = 1024  # bytes, in which Acrobat looks for the signature (PDF 1.7, implementation note 13)
 _END_WITHIN = 2048  # bytes: twice those in which Acrobat looks (note 18), since tools append to files
+_MOSTLY = 0.5  # of the paper: a picture as large is the page, a smaller one is in it
+_STAMP = 40  # characters: scanners print a date or a number on a page, and no sentence
 _NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
 _REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
 _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\W\\d_])")
@@ -38,14 +38,9 @@ _FALSE_LETTERS = re.compile(
     r"|(?<!\w)[À-ÖØ-öø-ÿ]{4,}+(?!\w)"
 )
 """Private codes and other scripts amid Latin letters, and words without a plain letter."""
-_NO_TITLE = re.compile(
-    r"\W*(?:untitled|anonymous|unknown|title|document)\W*\d*|Microsoft \w+ - .*|\S*[\\/]\S*|.*\.[a-z]\w{1,4}",
-    re.IGNORECASE,
-)
-"""Titles that programs fill in."""
 
 
-def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits = LIMITS) -> ParsedFile:
+def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse a PDF file."""
     from pypdfium2 import PdfiumError
 
@@ -58,12 +53,11 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
     failed: dict[int, str] = {}
     try:
         with closing(_open(source.content)) as document:
-            if len(document) > limits.pages:
-                raise DocumentFailure("too_many_pages", f"{len(document)} pages, more than {limits.pages}")
-            pages = _read_pages(document, settings, limits, left_out, failed)
+            if len(document) > LIMITS.pages:
+                raise DocumentFailure("too_many_pages", f"{len(document)} pages, more than {LIMITS.pages}")
+            pages = _read_pages(document, settings, left_out, failed)
             notes = count_extras(document, left_out)
             notes += read_scans(document, pages, settings, left_out)
-            title = title_of(document)
         notes += count_scans(pages, left_out)
         notes += count_broken_letters(pages, left_out)
         blocks = lay_out_pages(remove_contents(pages, left_out), left_out)
@@ -77,7 +71,7 @@ def parse(source: SourceFile, settings: DocumentSettings, limits: ReaderLimits =
         notes.append(f"{len(failed)} of {len(pages)} pages could not be read: {list_pages(described)}")
     return ParsedFile(
         blocks=tuple(blocks),
-        title=title or next((block.text for block in blocks if block.level == 1), None),
+        title=next((block.text for block in blocks if block.level == 1), None),
         left_out=left_out.record(),
         notes=tuple(notes),
     )
@@ -97,11 +91,7 @@ def _open(content: bytes) -> "PdfDocument":
 
 
 def _read_pages(
-    document: "PdfDocument",
-    settings: DocumentSettings,
-    limits: ReaderLimits,
-    left_out: Omissions,
-    failed: dict[int, str],
+    document: "PdfDocument", settings: DocumentSettings, left_out: Omissions, failed: dict[int, str]
 ) -> list[PageContent]:
     """Read all pages; a page that cannot be read stays empty, and its reason is added to `failed`."""
     from pypdfium2 import PdfiumError
@@ -112,7 +102,7 @@ def _read_pages(
         content = PageContent(number + 1, 0.0)
         try:
             with closing(document[number]) as page:
-                content = read_page(page, number + 1, settings, limits, left_out)
+                content = read_page(page, number + 1, settings, left_out)
         except (DocumentFailure, PdfiumError) as error:
             failed[number + 1] = error.reason if isinstance(error, DocumentFailure) else "damaged"
             left_out.add("unreadable_page")
@@ -137,11 +127,9 @@ def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> l
     return [f"{problem}; words with them are broken"] if share >= _NOTED_SHARE else []
 
 
-def read_page(
-    page: "PdfPage", number: int, settings: DocumentSettings, limits: ReaderLimits, left_out: Omissions
-) -> PageContent:
+def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:
     """Read the lines, drawing and form values of a page."""
-    objects = list_objects(page, limits.page_objects)
+    objects = list_objects(page)
     drawing = read_drawing(page, objects)
     with closing(page.get_textpage()) as textpage:
         check_length(textpage.count_chars(), settings, "a page")
@@ -165,28 +153,6 @@ def read_page(
     return content
 
 
-def read_upright(
-    page: "PdfPage", textpage: "PdfTextPage", number: int, hidden: Set[int] = frozenset()
-) -> tuple[Glyphs, list[Line]]:
-    """Return glyphs and lines of a page without hidden characters, turned so that most text is upright."""
-    glyphs = Glyphs(page, textpage, 0, hidden)
-    lines = read_lines(glyphs, number)
-    turn = turn_of(glyphs, lines) if any(line.turned for line in lines) else 0
-    if not turn:
-        return glyphs, lines
-    glyphs = Glyphs(page, textpage, turn, hidden)
-    return glyphs, read_lines(glyphs, number)
-
-
-def title_of(document: "PdfDocument") -> str | None:
-    """Return the title that the file states, unless a program filled it in."""
-    try:
-        title = document.get_metadata_value("Title").strip()
-    except UnicodeDecodeError:
-        return None
-    return title if title and not _NO_TITLE.fullmatch(title) else None
-
-
 def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
     """Count scripts and attached files; returns notes for the document's row."""
     from pypdfium2 import raw
@@ -195,127 +161,3 @@ def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
     left_out.count("attachment", max(raw.FPDFDoc_GetAttachmentCount(document.raw), 0), 0)
     dynamic = raw.FPDF_GetFormType(document.raw) in (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
     return ["the PDF is an XFA form, whose own content is not read"] if dynamic else []
-
-
-_MOSTLY = 0.5  # of the paper: a picture as large is the page, a smaller one is in it
-_MOST_LISTED = 20  # pages named in a note, which is one line of a table
-_STAMP = 40  # characters: scanners print a date or a number on a page, and no sentence
-
-
-def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count pages that are pictures; returns a note that names them."""
-    scans = [page.number for page in pages if page.scanned]
-    if not scans:
-        return []
-    other_pages = [page for page in pages if not page.scanned]
-    if not any(page.lines or page.fields for page in other_pages):
-        raise DocumentFailure(
-            "scanned",
-            f"{len(scans)} of {len(pages)} pages are images without text; to read them, install the"
-            " ocr extra and Tesseract and set documents.ocr",
-        )
-    left_out.add("scanned_page", pieces=len(scans))
-    return [describe_pages(len(pages), scans, "without text")]
-
-
-def list_pages(pages: Sequence[object]) -> str:
-    """Return the first pages of a list, and an ellipsis for the others."""
-    return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
-
-
-def describe_pages(pages: int, numbers: Sequence[int], which: str) -> str:
-    """Return a sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
-    return f"{len(numbers)} of {pages} pages are pictures {which}: {list_pages(numbers)}"
-
-
-_POINTS_AN_INCH = 72
-_DOTS_AN_INCH = 300  # as the manual of Tesseract advises; finer pictures only take longer
-_MOST_DOTS = 40_000_000  # 40 MB of grey: a sheet of A2 at 300 dots an inch has 35 million
-_LEAST_CONFIDENCE = 30.0  # of 100: below are specks and lines that Tesseract took for letters
-_SECONDS_A_PAGE = 120  # as documents.parse_seconds by default, which a user raises for OCR
-_SAME_SIZE = 0.2  # of the usual size: heights of lines differ as much with the letters in them
-_TYPE_SIZE = 0.9  # of the height of a line with letters that rise and sink
-
-
-def read_scans(
-    document: "PdfDocument", pages: Sequence[PageContent], settings: DocumentSettings, left_out: Omissions
-) -> list[str]:
-    """Read scanned pages by OCR, if the settings ask for it; returns notes for the document's row.
-
-    Raises a DocumentFailure (`scanned`) if Tesseract or a language is missing.
-    """
-    scans = [page for page in pages if page.scanned]
-    if not (settings.ocr and scans):
-        return []
-    engine = _load_engine(settings.ocr_languages)
-    for page in scans:
-        lines = _recognise(document, page, engine, settings)
-        if lines:
-            for line in page.lines:
-                left_out.add("stamp", printed_text(line))
-            page.lines, page.scanned = lines, False
-    pages_read = [page.number for page in scans if not page.scanned]
-    return [describe_pages(len(pages), pages_read, "read by OCR")] if pages_read else []
-
-
-def _load_engine(languages: Sequence[str]) -> Any:
-    """Return pytesseract; raises a DocumentFailure if Tesseract or a language is missing."""
-    try:
-        import pytesseract
-    except ImportError as error:
-        detail = "documents.ocr is set, but the ocr extra is not installed"
-        raise DocumentFailure("scanned", detail) from error
-    try:
-        installed = set(pytesseract.get_languages(config=""))
-    except (pytesseract.TesseractNotFoundError, pytesseract.TesseractError) as error:
-        raise DocumentFailure("scanned", "documents.ocr is set, but Tesseract is not installed") from error
-    missing = [name for name in languages if name not in installed]
-    if missing:
-        raise DocumentFailure("scanned", f"Tesseract lacks the languages {', '.join(missing)}")
-    return pytesseract
-
-
-def _recognise(
-    document: "PdfDocument", page: PageContent, engine: Any, settings: DocumentSettings
-) -> list[Line]:
-    """Draw a page and read its lines by OCR."""
-    with closing(document[page.number - 1]) as opened:
-        width, height = opened.get_size()
-        scale = min(_DOTS_AN_INCH / _POINTS_AN_INCH, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
-        picture: Image = opened.render(scale=scale, grayscale=True).to_pil()
-    try:
-        languages, form = "+".join(settings.ocr_languages), engine.Output.DICT
-        table = engine.image_to_data(picture, lang=languages, output_type=form, timeout=_SECONDS_A_PAGE)
-    except RuntimeError as error:  # pytesseract raises it for timeouts, and for errors of Tesseract
-        raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
-    page.height = height
-    return _even_sizes(_gather_lines(table, page.number, scale, height))
-
-
-def _gather_lines(table: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
-    """Return the lines of Tesseract's table of words, whose boxes are in pixels from the top left."""
-    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
-    readable = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
-    lines = []
-    by_line = groupby(readable, key=lambda row: (row["block_num"], row["par_num"], row["line_num"]))
-    for number, (_, group) in enumerate(by_line):
-        words, boxes = [], []
-        for row in group:
-            left, right = row["left"] / scale, (row["left"] + row["width"]) / scale
-            top = height - row["top"] / scale
-            boxes.append(Box(left, top - row["height"] / scale, right, top))
-            words.append(Word(row["text"], left, right))
-        box = enclose(boxes)
-        size = (box.top - box.bottom) * _TYPE_SIZE
-        text = " ".join(word.text for word in words)
-        lines.append(Line(text, page, *box, size, bold=False, fixed=False, start=number, words=tuple(words)))
-    return lines
-
-
-def _even_sizes(lines: Sequence[Line]) -> list[Line]:
-    """Give lines of nearly the usual height the same type size: their letters differ in height."""
-    usual = round(median(line.size for line in lines) * 2) / 2 if lines else 0.0
-    return [
-        line._replace(size=usual if abs(line.size - usual) <= _SAME_SIZE * usual else round(line.size))
-        for line in lines
-    ]

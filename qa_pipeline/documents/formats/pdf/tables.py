@@ -36,20 +36,15 @@ Row = list[Line]  # lines side by side, from left to right
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table on a page: its rows as text, its box, and its offset in the file.
-
-    Attributes:
-        unused: the names of empty columns.
-        names, sides: the header rows of a drawn table, and the positions of the lines between its columns.
-    """
+    """A table on a page: its rows as text, its box, and its offset in the file."""
 
     rows: Sequence[str]
     page: int
     box: Box
     start: int
-    unused: Sequence[str] = ()
-    names: Sequence[Sequence[Cell]] = ()
-    sides: Sequence[float] = ()
+    unused: Sequence[str] = ()  # the names of empty columns
+    names: Sequence[Sequence[Cell]] = ()  # the header rows of a drawn table
+    sides: Sequence[float] = ()  # the positions of the lines between its columns
 
 
 def _table_of(

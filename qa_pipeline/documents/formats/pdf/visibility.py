@@ -51,6 +51,7 @@ def find_hidden(
 
     Text that OCR laid over a picture shows where the picture has ink.
     """
+    import numpy as np
     from pypdfium2 import raw
 
     sheet = paper_of(page)
@@ -65,7 +66,9 @@ def find_hidden(
     for level in range(max(levels.values(), default=0) + 1):
         shown = {address for address in texts if levels[address] == level}
         picture = full if len(shown) == len(texts) else _draw(page, sheet, texts, shown)
-        differs = _difference(picture, textless) > _SEEN
+        # the largest difference of the three colours of each pixel, which are unsigned numbers
+        difference = (np.maximum(picture, textless) - np.minimum(picture, textless)).max(axis=2)
+        differs = difference > _SEEN
         for letter in letters:
             if levels[letter.owner] == level and not differs[_pixels_of(letter.box, sheet, full.shape)].any():
                 hidden.add(letter.number)
@@ -86,14 +89,6 @@ def _draw(page: "PdfPage", sheet: Box, texts: "dict[int, PdfObject]", shown: set
     return bitmap
 
 
-def _difference(first: "Bitmap", second: "Bitmap") -> "Bitmap":
-    """Return the largest difference of the three colours of each pixel; these are unsigned numbers."""
-    import numpy as np
-
-    difference: Bitmap = (np.maximum(first, second) - np.minimum(first, second)).max(axis=2)
-    return difference
-
-
 def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
     """Return True if all text is dark, of a usual size and on the paper, and uncovered.
 
@@ -111,7 +106,9 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
             continue
         box = Box(*(side.value for side in sides))
         if item.type == raw.FPDF_PAGEOBJ_TEXT:
-            if item.level or not (_is_on_paper(box, sheet) and _is_usual(item) and _darkest(item) <= _DARK):
+            is_across = sheet.left - 1 < box.left and box.right < sheet.right + 1
+            is_on_paper = is_across and sheet.bottom - 1 < box.bottom and box.top < sheet.top + 1
+            if item.level or not (is_on_paper and _is_usual(item) and _darkest(item) <= _DARK):
                 return False
             texts.append((*box, number))
         elif item.level:
@@ -130,11 +127,6 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
     touches_across = (left < cover_right) & (cover_left < right)
     touches_up = (bottom < cover_top) & (cover_bottom < top)
     return not (touches_across & touches_up & (text_number < cover_number)).any()
-
-
-def _is_on_paper(box: Box, sheet: Box) -> bool:
-    is_across = sheet.left - 1 < box.left and box.right < sheet.right + 1
-    return is_across and sheet.bottom - 1 < box.bottom and box.top < sheet.top + 1
 
 
 def _darkest(item: Any) -> float:

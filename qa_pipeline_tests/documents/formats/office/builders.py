@@ -16,7 +16,7 @@ from docx.oxml.xmlchemy import BaseOxmlElement
 from qa_pipeline.documents.formats.office import docx
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, source
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
+from qa_pipeline_tests.documents.formats.office.archives import zip_bytes
 
 NAMESPACES = " ".join(
     f'xmlns:{prefix}="{address}"'

@@ -8,7 +8,7 @@ import pytest
 from qa_pipeline.documents.formats.office import docx
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, refusal, source
-from qa_pipeline_tests.documents.corpus.archives import zip_bytes
+from qa_pipeline_tests.documents.formats.office.archives import zip_bytes
 from qa_pipeline_tests.documents.formats.office.builders import (
     NAMESPACES,
     docx_of,

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from fpdf import FPDF
 
-from qa_pipeline.documents.corpus.files import LIMITS, ReaderLimits
 from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -18,11 +17,9 @@ WORDS = (
 )  # fmt: skip
 
 
-def parse(
-    document: FPDF | bytes, settings: DocumentSettings = SETTINGS, limits: ReaderLimits = LIMITS
-) -> ParsedFile:
+def parse(document: FPDF | bytes, settings: DocumentSettings = SETTINGS) -> ParsedFile:
     content = document if isinstance(document, bytes) else bytes(document.output())
-    return pdf.parse(source(content), settings, limits)
+    return pdf.parse(source(content), settings)
 
 
 def prose(name: str, sentences: int, seed: int = 1) -> str:

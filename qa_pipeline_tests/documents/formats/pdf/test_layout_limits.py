@@ -1,6 +1,6 @@
 import pytest
 
-from qa_pipeline.documents.corpus.files import ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS
 from qa_pipeline_tests.documents.builders import outline, refusal
 from qa_pipeline_tests.documents.formats.pdf.builders import (
     blank,
@@ -16,10 +16,10 @@ from qa_pipeline_tests.support.work import lines_run
 HELLO = "BT /F1 12 Tf 72 700 Td (Hello there.) Tj ET"
 
 
-def test_a_page_of_too_many_objects_is_refused_before_they_are_read() -> None:
+def test_a_page_of_too_many_objects_is_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     squares = "".join(f"{number % 500} {number % 800} 1 1 re f\n" for number in range(3000))
-    limits = ReaderLimits(page_objects=1000)
-    assert refusal(lambda: parse(one_page(squares + HELLO), limits=limits)) == "too_many_objects"
+    monkeypatch.setattr(LIMITS, "page_objects", 1000)
+    assert refusal(lambda: parse(one_page(squares + HELLO))) == "too_many_objects"
 
 
 @pytest.mark.slow
@@ -153,10 +153,11 @@ def pages(*contents: str, damaged: int = 0) -> bytes:
     return raw_pdf(objects)
 
 
-def test_a_page_with_too_many_objects_costs_that_page_alone() -> None:
+def test_a_page_with_too_many_objects_costs_that_page_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     squares = "".join(f"{number % 500} {number % 800} 1 1 re f\n" for number in range(3000))
     bye = HELLO.replace("Hello there", "Good bye")
-    parsed = parse(pages(HELLO, squares, bye), limits=ReaderLimits(page_objects=1000))
+    monkeypatch.setattr(LIMITS, "page_objects", 1000)
+    parsed = parse(pages(HELLO, squares, bye))
     assert [(block.page, block.text) for block in parsed.blocks] == [(1, "Hello there."), (3, "Good bye.")]
     assert counts(parsed)["unreadable_page"] == (1, 0)
     assert parsed.notes[0].endswith("2 (too_many_objects)")

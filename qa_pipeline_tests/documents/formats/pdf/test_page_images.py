@@ -22,10 +22,9 @@ def page_with_prose() -> tuple[bytes, Assembled]:
 
 
 def draw(content: bytes, text: Assembled, quote: str = "", **options: float) -> bytes:
-    page = text.pages[0]
     start = text.text.index(quote)
     evidence = (start, start + len(quote)) if quote else None
-    return draw_page(content, 1, text.text, (page["start"], page["end"]), evidence, **options)
+    return draw_page(content, 1, text.text, evidence, **options)
 
 
 def picture_of(drawn: bytes) -> Image.Image:
@@ -51,9 +50,9 @@ def test_the_evidence_is_marked_where_it_is_and_nowhere_else() -> None:
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
 def test_marks_follow_a_page_that_is_shown_turned(turn: int) -> None:
     content = one_page("BT /F1 24 Tf 72 700 Td (Marked words) Tj ET", page=f"/Rotate {turn}")
-    drawn = draw_page(content, 1, "Marked words", (0, 12), (0, 12), scale=1.0)
+    drawn = draw_page(content, 1, "Marked words", (0, 12), scale=1.0)
     picture = picture_of(drawn)
-    plain = picture_of(draw_page(content, 1, "Marked words", (0, 12), scale=1.0)).convert("L")
+    plain = picture_of(draw_page(content, 1, "Marked words", scale=1.0)).convert("L")
     ink = plain.point(lambda value: 255 if value < 100 else 0).getbbox()
     places = marked(picture)
     assert ink
@@ -63,7 +62,7 @@ def test_marks_follow_a_page_that_is_shown_turned(turn: int) -> None:
 @pytest.mark.parametrize(("content", "number"), [(b"%PDF-1.4 nonsense %%EOF", 1), (None, 9), (None, 0)])
 def test_a_file_or_page_that_cannot_be_drawn_is_a_failure(content: bytes | None, number: int) -> None:
     with pytest.raises(DocumentFailure, match="damaged"):
-        draw_page(content or page_with_prose()[0], number, "text", (0, 4))
+        draw_page(content or page_with_prose()[0], number, "text")
 
 
 PARTS = ("river", "bridge", "of", "the", "a", "in", "castle", "12", "über", "wide-open")
@@ -90,3 +89,9 @@ def test_any_text_can_be_looked_for_on_any_page(parts: list[str], draw: object) 
     draw.shuffle(shuffled)  # type: ignore[attr-defined]
     text, page = " ".join(parts), "\r\n".join(shuffled)
     assert set(locate(text, 0, len(text), page)) <= set(range(len(page)))
+
+
+def test_a_row_of_a_table_is_found_by_its_cells() -> None:
+    row, page = "Town: Lund | Age: 21", "Town\tAge\r\nMalmö\t34\r\nLund\t21\r\n"
+    found = locate(row, 0, len(row), page)
+    assert "".join(page[offset] for offset in found) == "TownLundAge21"

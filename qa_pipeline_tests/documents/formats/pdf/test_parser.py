@@ -64,22 +64,12 @@ def test_a_cut_off_file_is_damaged_rather_than_read_in_part(share: float) -> Non
     assert refusal(lambda: parse(content[: int(share * len(content))])) == "damaged"
 
 
-@pytest.mark.parametrize(
-    ("headings", "stated", "title"),
-    [
-        ([(12, "Institute of Lakes"), (20, "The depth of lakes")], "", "The depth of lakes"),
-        ([(16, "1 Introduction")], "A study of lakes", "A study of lakes"),
-    ],
-)
-def test_the_title_is_the_largest_line_above_the_text_or_the_stated_one(
-    headings: list[tuple[int, str]], stated: str, title: str
-) -> None:
+def test_the_title_is_the_largest_line_above_the_text() -> None:
     document = new_pdf()
-    document.set_title(stated)
     document.add_page()
-    for size, text in headings:
+    for size, text in ((12, "Institute of Lakes"), (20, "The depth of lakes")):
         document.set_font("Helvetica", size=size)
         document.multi_cell(0, 10, text, new_x="LMARGIN", new_y="NEXT")
     document.set_font("Helvetica", size=10)
     document.multi_cell(0, 6, PROSE)
-    assert parse(document).title == title
+    assert parse(document).title == "The depth of lakes"

@@ -5,7 +5,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.near_duplicates import jaccard, mark_near_duplicates, shingles
+from qa_pipeline.retrieval.near_duplicates import jaccard, mark_near_duplicates, shingles
 
 WORDS = st.lists(st.sampled_from([f"word{number}" for number in range(60)]), min_size=45, max_size=90)
 

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.corpus.files import DocumentFailure, ReaderLimits
+from qa_pipeline.documents.corpus.files import LIMITS, SUFFIXES, DocumentFailure
 from qa_pipeline.documents.formats.office import pptx
 from qa_pipeline.documents.formats.pdf import parser as pdf
-from qa_pipeline.documents.formats.registry import PARSERS, SUFFIXES
-from qa_pipeline.documents.parsing import ParseRequest, parse_in_process
+from qa_pipeline.documents.parsing import PARSERS, ParseRequest, parse_in_process
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import built_seeds, unzipped, zipped
@@ -51,6 +50,9 @@ def test_more_text_than_allowed_is_refused(suffix: str, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(("suffix", "parse"), [(".pdf", pdf.parse), (".pptx", pptx.parse)])
-def test_more_pages_than_allowed_are_refused(suffix: str, parse: Callable[..., ParsedFile]) -> None:
-    content, limits = built_seeds()[suffix][0], ReaderLimits(pages=1)
-    assert refusal(lambda: parse(source(content), DocumentSettings(), limits)) == "too_many_pages"
+def test_more_pages_than_allowed_are_refused(
+    suffix: str, parse: Callable[..., ParsedFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = built_seeds()[suffix][0]
+    monkeypatch.setattr(LIMITS, "pages", 1)
+    assert refusal(lambda: parse(source(content), DocumentSettings())) == "too_many_pages"
