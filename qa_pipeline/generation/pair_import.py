@@ -252,11 +252,7 @@ def _parted(text: str, marks: Iterable[re.Match[str]]) -> list[str]:
 
 
 def with_edited_pairs(
-    pairs: pl.DataFrame,
-    decisions: pl.DataFrame,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    batch: str,
+    pairs: pl.DataFrame, decisions: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame, batch: str
 ) -> pl.DataFrame:
     """Add the pairs that people's edits create, including edits of edited pairs.
 

@@ -224,10 +224,7 @@ def _dropped(
 
 
 def _make_standalone(
-    rows: Sequence[QuestionRow],
-    requests: Sequence[QuestionsRequest],
-    model: LanguageModel,
-    llm: LLMSettings,
+    rows: Sequence[QuestionRow], requests: Sequence[QuestionsRequest], model: LanguageModel, llm: LLMSettings
 ) -> None:
     """Ask once for a rewrite of each question that depends on its passage."""
     passages_of = {

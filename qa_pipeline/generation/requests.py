@@ -241,12 +241,7 @@ def standalone_request(
 
 
 PLAN = pl.Schema(
-    {
-        "chunk_id": pl.String(),
-        "place": pl.Int32(),
-        "planned_type": pl.String(),
-        "partner_id": pl.String(),
-    }
+    {"chunk_id": pl.String(), "place": pl.Int32(), "planned_type": pl.String(), "partner_id": pl.String()}
 )
 SECTION = ("document_id", "section_start")
 """The columns that identify a section of a batch."""
@@ -267,10 +262,7 @@ _OFFERED: Mapping[QuestionType, pl.Expr] = {
 
 
 def plan_questions(
-    chunks: pl.DataFrame,
-    settings: GenerationSettings,
-    taken: pl.DataFrame,
-    links: pl.DataFrame,
+    chunks: pl.DataFrame, settings: GenerationSettings, taken: pl.DataFrame, links: pl.DataFrame
 ) -> pl.DataFrame:
     """Assign the remaining questions of a batch to chunks and types.
 

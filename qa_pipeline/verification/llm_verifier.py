@@ -169,11 +169,7 @@ def _call(
     position = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
     # the probe takes the question of the claim at this index, and is a fragment if that claim is
     neighbour = rows[min(position, len(rows) - 1)]
-    probe: PairClaimRow = {
-        **neighbour,
-        "text": probe_of(passages, claims, language),
-        "self_contained": None,
-    }
+    probe: PairClaimRow = {**neighbour, "text": probe_of(passages, claims, language), "self_contained": None}
     request_rows = [*rows[:position], probe, *rows[position:]]
     parts: list[tuple[str, str]] = []
     for number, row in enumerate(request_rows, start=1):
