@@ -66,6 +66,7 @@ def cite_claims(
             if quote is not None or not marked:
                 counted.append(resolution)
             if quote is not None:
+                # a quote of an unknown source is searched for in all chunks of the claim
                 checks.append(_check(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts))
         cited.append(_status(counted, chunk_ids, tuple(checks)))
     return cited
@@ -80,7 +81,7 @@ def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources
     if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
         as_written = sources.resolve(citation["raw"] or "")
         return as_written if as_written.resolved else sources.resolve(citation["document_id"] or "")
-    return Resolution(citation["resolution"] or "", citation["document_id"])
+    return Resolution(citation["resolution"] or "", citation["document_id"])  # unresolved, as stored
 
 
 def _marked(

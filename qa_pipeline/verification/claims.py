@@ -139,7 +139,7 @@ def _compare(answered: Answered, index: SourceIndex, *, to_the_question: bool) -
         stated = read(claim.stated, language)
         fragment = is_fragment(claim.text, len(stated.stem_set))
         proof = prove(stated.written, fragment, context, index, citations.chunk_ids)
-        if other_language is not None:
+        if other_language is not None:  # the rules read it by the words of the wrong language
             proof = Proof(proof.unit, doubts=(f"the answer is in another language ({other_language})",))
         stems = stated.stem_set | question.stem_set
         cited_units = sorted(
@@ -236,7 +236,7 @@ def score_claims(
     for start in range(0, len(requests), _SCORED_TOGETHER):
         group = requests[start : start + _SCORED_TOGETHER]
         inputs = [_inputs(claim, passages, model) for claim, passages in group]
-        scores = iter(model.probabilities([*chain.from_iterable(inputs)]))
+        scores = iter(model.probabilities([*chain.from_iterable(inputs)]))  # in the order of inputs
         results += [_largest([next(scores) for _ in inputs_of_claim]) for inputs_of_claim in inputs]
         notify(len(results), len(requests))
     return results
@@ -259,7 +259,7 @@ def _largest(scores: Sequence[Scores]) -> KnownScores:
     """Return the largest scores over the windows of a claim."""
     if not scores:
         return None, None
-    entailment, _, contradiction = np.stack(scores).max(axis=0).tolist()
+    entailment, _, contradiction = np.stack(scores).max(axis=0).tolist()  # the second is neutral
     if np.isnan(entailment):
         return None, None
     return entailment, None if np.isnan(contradiction) else contradiction

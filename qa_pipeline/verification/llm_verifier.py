@@ -121,6 +121,7 @@ class _Call:
 def _passages(rows: Sequence[PairClaimRow], sources: Mapping[str, Source]) -> list[Passage]:
     """Return the passages for claims: evidence, candidates in turn, then chunks used by the pairs."""
     evidence = (row["evidence_chunk_id"] for row in rows)
+    # the first candidate of every claim, then the second of every claim
     in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
     used = chain.from_iterable(row["used_chunk_ids"] for row in rows)
     chunk_ids = dict.fromkeys(chain(evidence, in_turn, used))
@@ -222,7 +223,7 @@ def _verdicts(
     probe_reply = replies.get(call.probe)
     rejects_probe = probe_reply is not None and probe_reply.decision == "reject"
     numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
-    for row, number in zip(call.rows, numbers, strict=False):
+    for row, number in zip(call.rows, numbers, strict=True):
         claim_reply = replies.get(number)
         if claim_reply is None:
             yield {**same, "reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}

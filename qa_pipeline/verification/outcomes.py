@@ -20,10 +20,7 @@ def join_by_pair(pairs: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
 
 
 def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return every claim with its verdict, in order.
-
-    A claim without a known verdict is "failed" with the reason `no_claim_verdict`.
-    """
+    """Return every claim with its verdict, in order, or "failed" with the reason `no_claim_verdict`."""
     decided = claims.select("claim_id", "pair_id", "position", "start", "end", "text").join(
         claim_verdicts.select("claim_id", "verdict", "reason", "detail"), on="claim_id", how="left"
     )

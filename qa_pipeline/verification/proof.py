@@ -53,7 +53,7 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
     spans = sentence_spans(text, language)
     if not spans:
         return Surroundings("", "", (), is_item=False, opens_paragraph=True)
-    # the indexes of the sentences that contain the first and the last character
+    # the sentences that contain the first and last character; no span ends after len(text)
     first = max(bisect_right(spans, (start, len(text))) - 1, 0)
     last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
     has_before = first > 0 and not _apart(text, spans, first - 1)
@@ -116,7 +116,7 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
     words = lexicon(unit.language).proof
     after = read(around.after, unit.language)
     first = around.after.partition(" ")[0]
-    negates = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no
+    negates = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no  # "No, …"
     denies = after.negations > 0 or after.contains_any(words.revoking)
     points_back = after.opens_with(words.demonstratives) and denies
     if negates or points_back or after.opens_with(words.contrasts):
@@ -181,7 +181,7 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
         if is_row and " | " in text[slice(*span)]:
             continue
         indent_above = _indentation(text, span)
-        if indent_above is None:  # the text before the list, which introduces it unless it is a sentence
+        if indent_above is None:  # the text before the list, which introduces items if it has no final stop
             last_character = text[span[1] - 1]
             if is_row or last_character == ":" or last_character.isalnum():
                 yield _cut(text, span)
@@ -193,8 +193,8 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
 
 def _indentation(text: str, span: tuple[int, int]) -> int | None:
     """Return the indentation of the list item around a sentence, if any."""
-    line = text.rfind("\n", 0, span[0]) + 1
-    item = _ITEM.match(text, line)
+    line_start = text.rfind("\n", 0, span[0]) + 1
+    item = _ITEM.match(text, line_start)
     return None if item is None else len(item[0]) - len(item[0].lstrip())
 
 

@@ -5,6 +5,7 @@ questions the best sentence predicts better than the best chunk.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -83,24 +84,31 @@ class _Batch:
         sentences = [sentence for chunk_id in likeliest for sentence in self._sentences[chunk_id]]
         written = [sentence.written for sentence in sentences]
         similarities = TextVectors([text, *written], self._embedder).cosines(text, written)
-        weights = {stem: self._index.rarity(stem) for stem in sorted(question.stem_set)}
-        total = sum(weights.values()) or 1.0
-        shares = [
-            round(sum(weights[stem] for stem in weights if stem in sentence.stem_set) / total, 9)
-            for sentence in sentences
-        ]
+        shares = self._word_shares(question, sentences)
+        # the index of the best sentence, the first of equal sentences
         best = max(range(len(sentences)), key=lambda n: (shares[n], similarities[n], -n), default=None)
         language_share = self._lengths[question.language] / max(self._lengths.total(), 1)
         is_searchable = language_share >= _SEARCHED and in_other_language(text, question.language) is None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest), None),
             "similarity": max(cosines.values(), default=None),
-            "token_recall": max(by_words.values(), default=0.0) if is_searchable and weights else None,
+            "token_recall": max(by_words.values(), default=0.0)
+            if is_searchable and question.stem_set
+            else None,
             "best_sentence": None if best is None else written[best],
             "sentence_recall": None if best is None else shares[best],
             "sentence_similarity": max(similarities, default=None),
         }
-        return {**scores, "outcome": _outcome(scores, len(weights))}
+        return {**scores, "outcome": _outcome(scores, len(question.stem_set))}
+
+    def _word_shares(self, question: Reading, sentences: Sequence[Reading]) -> list[float]:
+        """Return the share of the question's words in each sentence, weighted by rarity in the batch."""
+        weights = {stem: self._index.rarity(stem) for stem in sorted(question.stem_set)}
+        total = sum(weights.values()) or 1.0
+        return [
+            round(sum(weights[stem] for stem in weights if stem in sentence.stem_set) / total, 9)
+            for sentence in sentences
+        ]
 
 
 def _outcome(scores: dict[str, Any], question_words: int) -> str:
