@@ -40,15 +40,15 @@ def _unresolved(question: str, language: str) -> Token | None:
     pronouns = vocabulary.pronouns
     for index, word in enumerate(words):
         if word.content and word.folded not in vocabulary.question_words:
-            return None
+            return None  # a subject that later pronouns refer to
         if word.folded in pronouns.demonstratives:
             return word
         ahead = words[index + 1 : index + 1 + _AHEAD]
         around = (*words[max(0, index - 1) : index], *ahead)
-        polite = index > 0 and question[word.start].isupper()  # the German "Sie"
-        article = word.folded in vocabulary.determiners and bool(ahead) and ahead[0].content
-        impersonal = any(other.folded in pronouns.impersonal for other in around)
-        if word.folded in pronouns.leaning and not (polite or article or impersonal):
+        is_polite = index > 0 and question[word.start].isupper()  # the German "Sie"
+        is_article = word.folded in vocabulary.determiners and bool(ahead) and ahead[0].content
+        is_impersonal = any(other.folded in pronouns.impersonal for other in around)  # "is it possible"
+        if word.folded in pronouns.leaning and not (is_polite or is_article or is_impersonal):
             return word
     return None
 
@@ -75,6 +75,7 @@ _DELIMITER = re.compile(
     r"</?(?:passage|link|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal"
     r"|types)\}"
 )
+"""Delimiters and placeholders of prompts, which a model may repeat."""
 
 
 class StyledPairRow(DraftedPairRow):
@@ -156,11 +157,11 @@ _SENTENCE_WORDS = 15
 """Minimum words of a line that counts as a sentence with any ending, such as a clause before a list."""
 _FEWEST_ROWS = 2
 """Minimum table rows, or name and value pairs, for a question about an entry."""
-_NUMBERING = re.compile(r"^(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}[.)]?\s+)?")
+_NUMBERING = re.compile(r"^(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}[.)]?\s+)?")  # "2.1. "
 _DIGITS, _LEADERS = "0123456789", " .\t"
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,4}[.)])\s")
 _ENDED = re.compile(r"[.!?:;][\"”»)’*_`]{0,3}(?:\s|$)")
-_ENTRY = re.compile(r"\S \| \S|^[^\s:][^:\n]{0,60}:\s+\S")
+_ENTRY = re.compile(r"\S \| \S|^[^\s:][^:\n]{0,60}:\s+\S")  # a table row, or "key: value"
 
 
 def mark_not_worth_asking(chunks: pl.DataFrame) -> pl.DataFrame:
@@ -183,7 +184,7 @@ def _reason(language: str, section_path: Sequence[str], text: str) -> str | None
 
 
 def _ends_with_page(line: str) -> bool:
-    """Return True for a line of a table of contents, with dots or spaces before a final number."""
+    """Return True for a line of a table of contents, such as "Setup .... 12"."""
     before = line.rstrip(_DIGITS)
     leaders = before[len(before.rstrip(_LEADERS)) :]
     return before != line and (len(leaders) > 2 or "\t" in leaders)

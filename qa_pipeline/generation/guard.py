@@ -99,7 +99,7 @@ def context_similarity(
     vectors = encoder.encode([*questions, *(text for contexts in texts for text in contexts)])
     passage_vectors = iter(vectors[len(questions) :])
     similarities: list[float | None] = []
-    for question, contexts in zip(vectors, texts, strict=False):
+    for question, contexts in zip(vectors, texts, strict=False):  # the questions come first
         cosines = [next(passage_vectors) @ question for _ in contexts]
         similarities.append(round(float(np.mean(cosines)), 6) if cosines else None)
     return similarities

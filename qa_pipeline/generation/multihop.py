@@ -50,6 +50,7 @@ _CODE = re.compile(r"`([^`\n]{1,120})`")
 # the set of capitals, so that the search can skip to one.
 _CAPITALISED = re.compile(rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
+"""The end of a text after which a sentence begins."""
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 """Letters of a name that is more than a number or an abbreviation."""
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
@@ -61,7 +62,7 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     nodes = chunks.select(*columns, node=pl.int_range(pl.len()))  # a chunk's index
     kind_weight = pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
     mentions = (
-        _mentions(chunks)
+        _mentions(chunks)  # a row for each chunk and mention
         .join(nodes, on="node", maintain_order="left")
         .with_columns(spread=pl.len().over("key"))  # number of chunks with this mention
         .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
@@ -72,14 +73,15 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     )
     is_across = pl.col("document_id") != pl.col("document_id_right")
     is_other_section = pl.col("section_start") != pl.col("section_start_right")
-    most_shared = 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right")
+    most_shared = 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right")  # one is always allowed
     pairs = (
-        mentions.join(mentions, on=["key", "language"])
+        mentions.join(mentions, on=["key", "language"])  # a row for each mention that two chunks share
         .filter(pl.col("node") < pl.col("node_right"), is_across | is_other_section)
         .with_columns(shared=pl.len().over("node", "node_right").cast(pl.Int32()))
         .filter(pl.col("shared") <= most_shared)
     )
     is_right_stronger = pl.col("weight_right") >= pl.col("weight")
+    # a row for each pair of chunks, with the strongest mention that they share
     edges = (
         pairs.with_columns(
             scope=pl.when(is_across).then(pl.lit("across")).otherwise(pl.lit("within")),
@@ -116,7 +118,7 @@ def _headings(title: str, path: Sequence[str], language: str) -> dict[str, str]:
     """Return title and heading of a section, if of two to four content words, by comparable form."""
     lines = [title, path[-1]] if path else [title]
     keys = {" ".join(token.stem for token in _content(line, language)): line for line in lines}
-    return {key: line for key, line in keys.items() if 1 <= key.count(" ") < _LONGEST_HEADING}
+    return {key: line for key, line in keys.items() if 1 <= key.count(" ") < _LONGEST_HEADING}  # 2 to 4 words
 
 
 def _written_names(text: str, language: str) -> Iterator[tuple[str, str]]:

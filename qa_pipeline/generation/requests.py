@@ -81,7 +81,7 @@ _FEWEST_WORDS, _MOST_WORDS = 4, 60
 def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
     """Return the reason for each skipped chunk: repeated, doubtful or without usable content."""
     marked = chunks.filter(pl.col("passed_over").is_not_null())
-    letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()
+    letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()  # without headings
     doubtful = chunks.filter(pl.col("doubts").is_not_null())
     letters_left = _without_doubts(doubtful).select(letters).to_series()
     in_doubt = doubtful.filter(letters_left <= (1 - _SHARE_IN_DOUBT) * letters)["chunk_id"]
@@ -121,6 +121,7 @@ def plan_requests(
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "other_chunk_id", "bridge")
     bridges = {tuple(ids): bridge for *ids, bridge in links.select(columns).iter_rows()}
+    # a row for each request: its chunk, or two linked chunks, and the types of its questions
     groups = plan.group_by("chunk_id", "partner_id", maintain_order=True).agg("planned_type")
     requests = []
     for *ids, types in groups.iter_rows():
@@ -278,7 +279,7 @@ def plan_questions(
         partners = (
             links.filter(pl.col("scope") == scope)
             .group_by("chunk_id", maintain_order=True)
-            .agg(pl.col("other_chunk_id").alias(scope))  # a list
+            .agg(pl.col("other_chunk_id").alias(scope))  # the list of linked chunks
         )
         chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
     slots = _ordered(chunks, settings.questions_per_chunk)
@@ -308,15 +309,13 @@ def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
 def deal_types(
     slots: pl.DataFrame, weights: Mapping[QuestionType, float], taken: Mapping[str, int]
 ) -> list[QuestionType]:
-    """Return a type for each slot, as close to the mix as the chunks allow.
-
-    `taken` counts the existing questions of each type.
-    """
+    """Return a type for each slot, close to the mix. `taken` counts the existing questions by type."""
     if slots.is_empty():
         return []
     types = [kind for kind, weight in weights.items() if weight > 0]
     conditions = [_OFFERED.get(kind, pl.repeat(value=True, n=pl.len())).alias(kind) for kind in types]
     is_offered = slots.select(conditions).to_numpy()  # slots × types
+    # the open slots of each type, negative once a type has more than its share
     quotas = _quotas(
         np.array([weights[kind] for kind in types]), [taken.get(kind, 0) for kind in types], len(slots)
     )
@@ -340,7 +339,7 @@ def deal_types(
 def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) -> list[int]:
     """Return the number of slots of each type, so that existing and new questions together match the mix."""
     total = slots + sum(taken)
-    missing = np.maximum(weights / weights.sum() * total - np.array(taken), 0.0)
+    missing = np.maximum(weights / weights.sum() * total - np.array(taken), 0.0)  # of the mix
     exact = missing / missing.sum() * slots
     floors = np.floor(exact).astype(int)
     rest = np.argsort(floors - exact, kind="stable")[: slots - floors.sum()]  # largest remainders first

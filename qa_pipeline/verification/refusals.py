@@ -88,13 +88,13 @@ class _Batch:
         # the index of the best sentence, the first of equal sentences
         best = max(range(len(sentences)), key=lambda n: (shares[n], similarities[n], -n), default=None)
         language_share = self._lengths[question.language] / max(self._lengths.total(), 1)
+        # words are compared only if nearly all text is in the language of the question
         is_searchable = language_share >= _SEARCHED and in_other_language(text, question.language) is None
+        word_share = max(by_words.values(), default=0.0) if is_searchable and question.stem_set else None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest), None),
             "similarity": max(cosines.values(), default=None),
-            "token_recall": max(by_words.values(), default=0.0)
-            if is_searchable and question.stem_set
-            else None,
+            "token_recall": word_share,
             "best_sentence": None if best is None else written[best],
             "sentence_recall": None if best is None else shares[best],
             "sentence_similarity": max(similarities, default=None),
