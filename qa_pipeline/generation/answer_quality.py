@@ -22,8 +22,7 @@ from qa_pipeline.text.sentences import units
 from qa_pipeline.text.words import Token, tokenize
 from qa_pipeline.verification.outcomes import FLAWED
 
-_AHEAD = 7
-"""Words after a pronoun to search for an impersonal construction, such as "does it take … to"."""
+_AHEAD = 7  # words after a pronoun to search for an impersonal construction, such as "does it take … to"
 
 
 def unclear_words(question: str, language: str) -> str | None:
@@ -65,10 +64,8 @@ def phrases(kind: Literal["backreferences", "boilerplate"], language: str | None
 
 Flaw = tuple[RowFlaw, str]
 MOST_CHARACTERS: dict[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
-_COPIED_SHARE = 0.8
-"""Share of a passage that an answer must repeat verbatim to count as a copy."""
-_COPIED_CHARACTERS = 500
-"""Minimum characters of a copy."""
+_COPIED_SHARE = 0.8  # share of a passage that an answer must repeat verbatim to count as a copy
+_COPIED_CHARACTERS = 500  # minimum characters of a copy
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
 """Cells of a table between bars, without column names. In code a bar is an operator."""
 _DELIMITER = re.compile(
@@ -151,12 +148,10 @@ def _flaws_of_any(pair: StyledPairRow) -> Iterator[Flaw]:
 NO_SENTENCE, FRONT_OR_BACK_MATTER = "no_sentence", "front_or_back_matter"
 """Reason codes of skipped chunks."""
 
-_FEWEST_WORDS = 5
-"""Minimum words of a line that can be a statement."""
+_FEWEST_WORDS = 5  # minimum words of a line that can be a statement
 _SENTENCE_WORDS = 15
 """Minimum words of a line that counts as a sentence with any ending, such as a clause before a list."""
-_FEWEST_ROWS = 2
-"""Minimum table rows, or name and value pairs, for a question about an entry."""
+_FEWEST_ROWS = 2  # minimum table rows, or name and value pairs, for a question about an entry
 _NUMBERING = re.compile(r"^(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}[.)]?\s+)?")  # "2.1. "
 _DIGITS, _LEADERS = "0123456789", " .\t"
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,4}[.)])\s")

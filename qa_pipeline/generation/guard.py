@@ -21,8 +21,7 @@ from qa_pipeline.storage.table_schema import KeptQuestionRow
 
 CONTEXTS, CHARACTERS = 3, 500
 """Number of best passages that are read, and characters of each, as fixed by the specification."""
-_CONFIDENCE = 0.5
-"""Minimum confidence of a model's yes. Below it the yes counts as a no."""
+_CONFIDENCE = 0.5  # minimum confidence of a model's yes; below it the yes counts as a no
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,7 @@ _CODE = re.compile(r"`([^`\n]{1,120})`")
 _CAPITALISED = re.compile(rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
 """The end of a text after which a sentence begins."""
-_LETTERS = re.compile(r"[^\W\d_]{3}")
-"""Letters of a name that is more than a number or an abbreviation."""
+_LETTERS = re.compile(r"[^\W\d_]{3}")  # letters of a name that is more than a number or an abbreviation
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
 
 

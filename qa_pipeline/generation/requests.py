@@ -72,10 +72,8 @@ def request_about(
 
 QuestionsRequest = Request[QuestionsReply | QuotedReply]
 IN_DOUBT = "in_doubt"
-_SHARE_IN_DOUBT = 0.8
-"""Share of doubtful text at which a chunk is skipped, because the rest is too short."""
-_FEWEST_WORDS, _MOST_WORDS = 4, 60
-"""Minimum and maximum words of a sentence that may answer a question alone."""
+_SHARE_IN_DOUBT = 0.8  # share of doubtful text at which a chunk is skipped, because the rest is too short
+_FEWEST_WORDS, _MOST_WORDS = 4, 60  # minimum and maximum words of a sentence that may answer a question alone
 
 
 def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
@@ -247,10 +245,8 @@ PLAN = pl.Schema(
 SECTION = ("document_id", "section_start")
 """The columns that identify a section of a batch."""
 
-_SUMMARY_CHARACTERS = 400
-"""Minimum characters of a passage that is worth summing up."""
-_ROWS = r"(?m)^.*\S \| \S.*$"
-"""A row of a table in document text."""
+_SUMMARY_CHARACTERS = 400  # minimum characters of a passage that is worth summing up
+_ROWS = r"(?m)^.*\S \| \S.*$"  # a row of a table in document text
 _ITEMS = r"(?m)^\s*(?:[-*•]|\d{1,3}[.)]|[a-z]\)) \S"
 
 _OFFERED: Mapping[QuestionType, pl.Expr] = {

@@ -23,8 +23,7 @@ _EDGES = "\"'(),;:!?…[]{}.*"
 _NUMBER = re.compile(r"([+-]?)(\d+(?:[.,]\d+)*)([^\W\d_]{1,3}|[%‰°][CF]?|[€$£])?")  # -1,234.5kg
 _SPACED_GROUPS = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")  # the space in "10 000"
 _PARTS = re.compile(r"(?<=\d)[-/](?=\d)")  # the signs in "2024-05-03"
-_COUNTED = re.compile(r"^(\d+)-[^\W\d_]+$")
-"""A number before a word, such as "a 5-person committee"."""
+_COUNTED = re.compile(r"^(\d+)-[^\W\d_]+$")  # a number before a word, such as "a 5-person committee"
 _BRACKETS = re.compile(r"\((?!\))|(?<!\()\)|[\[\]{}=]")  # all but the "()" of a call
 _COMPARISONS = "<>≤≥~≈±"
 _IDENTIFIER = re.compile(

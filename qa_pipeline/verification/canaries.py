@@ -38,14 +38,12 @@ JUDGED_PAIRS, JUDGED_GOOD = 8, 2
 _MOST_ANSWERED = 1 / 3
 """Largest share of a question's content words in another answer. Above it the answer may be right."""
 _SEED = 0
-_FEWEST_ASKED, _FEWEST_KEPT = 2, 2
-"""Minimum content words of a question and tokens of a cut answer."""
+_FEWEST_ASKED, _FEWEST_KEPT = 2, 2  # minimum content words of a question and tokens of a cut answer
 _PROSE = re.compile(
     rf"[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$()\"“”„]{{38,298}}\."
 )
 """A sentence of 40 to 300 characters, from a capital letter to a full stop, without markup or quotation."""
-_LETTERS = 0.85
-"""Smallest share of letters and spaces in prose. Formulas and labels have fewer."""
+_LETTERS = 0.85  # smallest share of letters and spaces in prose; formulas and labels have fewer
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ _GROUP = 1024
 """Answers whose texts are embedded in one call. Larger groups share more texts and need more memory."""
 _MOST_CANDIDATE_CHUNKS = 16
 """Maximum chunks stored with a claim for the steps that read whole passages. These steps read fewer still."""
-_SEARCHED_CHUNKS = 8
-"""Chunks retrieved for a claim without citations, as many as the cross-encoder reads."""
+_SEARCHED_CHUNKS = 8  # chunks retrieved for a claim without citations, as many as the cross-encoder reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +213,7 @@ _MOST_PASSAGES = 8
 """Maximum passages read for a claim: its evidence, then by shared words. Time grows with each passage."""
 _WINDOW_TOKENS, _OVERLAP = 320, 64
 """Maximum tokens of a passage in one input, and the overlap of two windows, at most a quarter."""
-_LEAST_ROOM = 0.5
-"""Minimum share of an input that a claim must leave to the passage."""
+_LEAST_ROOM = 0.5  # minimum share of an input that a claim must leave to the passage
 _SCORED_TOGETHER = 256
 """Claims read together. Larger groups fill batches of the model better and need more memory."""
 KnownScores = tuple[float | None, float | None]

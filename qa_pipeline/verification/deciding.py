@@ -26,8 +26,7 @@ SIMILARITY_ONLY = (
     "900 sentences with one thing changed and 22.3 % of 900 as they are."
 )
 """The message to users of the policy. Its figures come from `quality.measure_canaries`."""
-_MOST_EXAMPLES = 3
-"""Maximum differences listed in a detail, which is a single table cell."""
+_MOST_EXAMPLES = 3  # maximum differences listed in a detail, which is a single table cell
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
 
 REPLIES = pl.Schema(

@@ -30,8 +30,7 @@ _LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,8
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _FARTHEST_ITEM = 100
 """Maximum sentences between a list item and its lead-in. Longer lists are mostly registers."""
-_LONGEST = 600
-"""Maximum characters read of a neighbouring sentence. A retraction begins early."""
+_LONGEST = 600  # maximum characters read of a neighbouring sentence; a retraction begins early
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +199,7 @@ def _indentation(text: str, span: tuple[int, int]) -> int | None:
 
 LONGEST_READ = 2000
 """Maximum characters of a claim. A longer claim is left to a model, since these rules read sentences."""
-_MOST_TRIED = 8
-"""Maximum equal units that are checked. A sentence repeated more often is boilerplate."""
+_MOST_TRIED = 8  # maximum equal units that are checked; a sentence repeated more often is boilerplate
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,8 +138,7 @@ class Denial:
         return f'"{self.claimed}" added' if self.claimed else f'"{self.stated}" left out'
 
 
-_FEWEST_TOKENS = 3
-"""Minimum tokens of texts that are compared. Shorter texts differ in one token by chance."""
+_FEWEST_TOKENS = 3  # minimum tokens of texts that are compared; shorter texts differ in one token by chance
 
 
 def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial | None:

@@ -19,18 +19,14 @@ from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.verification.sources import Source, SourceIndex, units_of
 
-_LOOKED_INTO = 5
-"""Chunks by words, and as many by vectors, whose sentences may answer the question."""
-_SEARCHED = 0.9
-"""Minimum share of the batch's text in the language of the question for a search by words."""
-_ALIEN = 0.20
-"""A refusal is correct if every chunk contains less than this share of the question's words."""
+_LOOKED_INTO = 5  # chunks by words, and as many by vectors, whose sentences may answer the question
+_SEARCHED = 0.9  # minimum share of the batch's text in the language of the question for a search by words
+_ALIEN = 0.20  # a refusal is correct if every chunk contains less than this share of the question's words
 _FAR, _FEW = 0.40, 0.50
 """It is also correct if every chunk and sentence is below this cosine, and few words are shared."""
 _NEAR, _NEARLY_ALL = 0.70, 0.80
 """It is wrong if a sentence reaches this cosine and contains this share of the question's words."""
-_QUESTION_WORDS = 2
-"""Minimum number of content words for a clear question."""
+_QUESTION_WORDS = 2  # minimum number of content words for a clear question
 
 
 def judge_refusals(

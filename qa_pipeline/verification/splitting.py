@@ -124,8 +124,7 @@ def is_fragment(text: str, terms: int) -> bool:
 _JOINT = re.compile(r"[;,]\s|\s[|–—]\s")
 _MOST_CHARACTERS = 12_000
 """Maximum characters of an answer in a request. Longer answers are split by the rules only."""
-_SHORTEST_JOINED = 8
-"""Minimum words of a sentence that may contain two statements."""
+_SHORTEST_JOINED = 8  # minimum words of a sentence that may contain two statements
 _LONGEST_WORDING, _ADDED_WORDS = 3, 8
 """Maximum words of a statement: this multiple of its sentence, and words for the names behind pronouns."""
 
