@@ -45,7 +45,7 @@ def _unresolved(question: str, language: str) -> Token | None:
         ahead = words[index + 1 : index + 1 + _AHEAD]
         around = (*words[max(0, index - 1) : index], *ahead)
         is_polite = index > 0 and question[word.start].isupper()  # the German "Sie"
-        is_article = word.folded in vocabulary.determiners and bool(ahead) and ahead[0].content
+        is_article = word.folded in vocabulary.determiners and bool(ahead) and ahead[0].content  # "den bilen"
         is_impersonal = any(other.folded in pronouns.impersonal for other in around)  # "is it possible"
         if word.folded in pronouns.leaning and not (is_polite or is_article or is_impersonal):
             return word
@@ -91,7 +91,7 @@ def mark_flawed(
     """
     drafted = pairs.filter(pl.col("status").is_in(["drafted", FLAWED]), pl.col("coverage") != "none")
     passages = passages_by_id(chunks)
-    flaw_of: dict[str, Flaw | None] = {}
+    flaw_of: dict[str, Flaw | None] = {}  # the first flaw of each checked pair, if any
     for row in typed_rows(drafted, StyledPairRow):
         used = [passages[i] for i in dict.fromkeys(row["used_chunk_ids"]) if i in passages]
         flaws = _flaws_of_draft(row, used) if row["origin"] == "generated" else iter(())

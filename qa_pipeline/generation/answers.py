@@ -146,7 +146,7 @@ def _relevances(
     An empty or failed selection of passages rejects a question, and the guard decides on the others. Without
     a guard they pass, and the prompt of the answer decides.
     """
-    relevance_of: dict[int, Relevance] = {}
+    relevance_of: dict[int, Relevance] = {}  # by index of the row
     for index, selection in enumerate(selections or ()):
         if isinstance(selection, ModelError):
             relevance_of[index] = Relevance("validation", passes=False, error=selection)
@@ -177,6 +177,7 @@ def _made_without_call(
         return _refreshed(pair, row, passages)
     if relevance.passes:
         return None
+    # stopped by the guard, or failed before an answer could be asked for
     refused = AnswerReply(coverage="none", answer=refusal(row["language"]), citations=[])
     reply = relevance.error or Reply(value=refused, raw="", model=relevance.model)
     return _pair(draft, settings, reply, model, passages)
@@ -260,7 +261,7 @@ def _pair(
         pair["status"], pair["reason"], pair["detail"] = "failed", reply.reason, str(reply)
     else:
         value, passage_ids = reply.value, question["passage_ids"]
-        numbers = [*value.used_chunks, *(citation.passage for citation in value.citations)]
+        numbers = [*value.used_chunks, *(citation.passage for citation in value.citations)]  # from 1
         pair["answer"] = value.answer
         pair["coverage"] = coverage_of(value.answer, value.coverage)
         used = [passage_ids[number - 1] for number in numbers if 1 <= number <= len(passage_ids)]

@@ -169,7 +169,7 @@ def _answer_below(units: Sequence[Unit], read: Reading) -> tuple[int, int] | Non
         sentences = sentences_of(unit, read.passage)
         leading = list(takewhile(lambda sentence: not has(sentence.text, read.words.pointing), sentences))
         if unit.text[-1] not in _ENDS or not leading or unit.end - start > MAX_ANSWER:
-            break
+            break  # an open end, a reference elsewhere, or too long
         end = leading[-1].end
         if len(leading) < len(sentences):  # the next sentence refers elsewhere
             break
@@ -224,12 +224,7 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     articles, parts = grammar.definite | grammar.indefinite, folded(written)
     has_article = not articles.isdisjoint(parts[:1])
     inner = parts[1:] if has_article else parts
-    clause_words = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
-    if (  # not a noun phrase
-        not inner
-        or inner[0] in grammar.stop_words | grammar.prepositions | read.words.weak
-        or not (clause_words | grammar.infinitive_marks | grammar.joiners).isdisjoint(inner)
-    ):
+    if not _is_noun_phrase(inner, read):
         return None
     defines = statement.says.endswith("{thing}")  # "What is …?"
     is_title_case = not any(word[0].islower() for word in written.split())
@@ -244,3 +239,12 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     if not is_clear and not statement.says.endswith("{anything}"):
         return None
     return written if is_title_case and not has_article else read.small(written)
+
+
+def _is_noun_phrase(words: Sequence[str], read: Reading) -> bool:
+    """Return True if the words of a subject, without article, can be a noun with its attributes."""
+    grammar = read.grammar
+    cannot_begin = grammar.stop_words | grammar.prepositions | read.words.weak
+    clause_words = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
+    clause_words |= grammar.infinitive_marks | grammar.joiners
+    return bool(words) and words[0] not in cannot_begin and clause_words.isdisjoint(words)

@@ -57,19 +57,7 @@ _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "writt
 
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct edges of a batch, under the chunk that comes first, best edges first."""
-    columns = ("chunk_id", "document_id", "section_start", "language")
-    nodes = chunks.select(*columns, node=pl.int_range(pl.len()))  # a chunk's index
-    kind_weight = pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
-    mentions = (
-        _mentions(chunks)  # a row for each chunk and mention
-        .join(nodes, on="node", maintain_order="left")
-        .with_columns(spread=pl.len().over("key"))  # number of chunks with this mention
-        .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
-        .with_columns(
-            weight=kind_weight * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
-            mentioned=pl.len().over("node"),  # number of mentions in this chunk
-        )
-    )
+    mentions = _shared_mentions(chunks)
     is_across = pl.col("document_id") != pl.col("document_id_right")
     is_other_section = pl.col("section_start") != pl.col("section_start_right")
     most_shared = 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right")  # one is always allowed
@@ -94,6 +82,26 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH)
     )
     return edges.select(LINKS.names())
+
+
+def _shared_mentions(chunks: pl.DataFrame) -> pl.DataFrame:
+    """Return the mentions that 2 to `MOST_CHUNKS` chunks share: a row for each chunk and mention.
+
+    The columns are those of chunk and mention, the weight, and `mentioned`, the number of rows of the chunk.
+    """
+    columns = ("chunk_id", "document_id", "section_start", "language")
+    nodes = chunks.select(*columns, node=pl.int_range(pl.len()))  # a chunk's index
+    kind_weight = pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
+    return (
+        _mentions(chunks)
+        .join(nodes, on="node", maintain_order="left")
+        .with_columns(spread=pl.len().over("key"))  # number of chunks with this mention
+        .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
+        .with_columns(
+            weight=kind_weight * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
+            mentioned=pl.len().over("node"),
+        )
+    )
 
 
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:

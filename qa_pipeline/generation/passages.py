@@ -148,7 +148,7 @@ class Reading:
             if self.grammar.nouns_capitalised:
                 joins = before[:1].isupper()  # both words are the name
                 is_name = (joins and before.lower() not in self.grammar.definite) or "-" in word.strip("-")
-            else:
+            else:  # the first word of a line is capitalised anyway
                 joins, is_name = False, (is_sentence and before != "") or self.writes_as_name(word)
             if is_name and word in open_words and word[:1].isupper():
                 names |= {before, word} & {*open_words} if joins else {word}

@@ -285,6 +285,7 @@ def plan_questions(
     types = deal_types(slots, settings.mix, counts)
     planned = slots.with_columns(pl.Series("planned_type", types, pl.String()))
     partner_id: pl.Expr = pl.lit(None, dtype=PLAN["partner_id"])
+    # further questions of a type about a chunk get its next linked chunk
     index_in_type = pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():
         partner = pl.col(scope).list.get(index_in_type % pl.col(scope).list.len())

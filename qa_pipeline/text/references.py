@@ -197,7 +197,7 @@ class Sources:
         spans = [
             span
             for heading_path, *span in document.sections
-            if any(heading_path[: len(path)] == path for path in paths)
+            if any(heading_path[: len(path)] == path for path in paths)  # or a subsection
         ]
         # a chunk may contain several small sections
         inside = tuple(
@@ -226,7 +226,7 @@ def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[t
     whole path is compared by letters and digits only. All equal headings count.
     """
     headed = [path for path in paths if path]
-    section_slug, seen = _slug(section), Counter[str]()
+    section_slug, seen = _slug(section), Counter[str]()  # earlier headings by slug
     for path in headed:
         slug = _slug(path[-1])
         if seen[slug] and f"{slug}-{seen[slug]}" == section_slug:  # `usage-1`

@@ -79,6 +79,7 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
             next_code += 1
         if next_code < len(code) and code[next_code][0] < stop.start():
             continue  # inside a code span
+        # closing quotation marks and brackets, citations and emoji after a stop belong to its sentence
         closers = _CLOSERS.match(text, stop.end(), end)
         tail = _after_trailers(text, closers.end() if closers else stop.end(), end)
         is_in_trailer = stop.start() < begin  # such as a citation after the previous stop

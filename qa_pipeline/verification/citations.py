@@ -53,14 +53,14 @@ def cite_claims(
     }
     quotes = [citation["quote"] for citation in pair["citations"]]
     resolved_ids = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
-    pair_ids = tuple(
+    pair_chunk_ids = tuple(
         dict.fromkeys(chunk_id for chunk_id in (*resolved_ids, *pair["used_chunk_ids"]) if chunk_id in texts)
     )
     cited = []
     for claim in claims:
         marked = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
         marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in marked))
-        chunk_ids = tuple(marked_ids) if marked else pair_ids
+        chunk_ids = tuple(marked_ids) if marked else pair_chunk_ids
         counted, checks = list(marked), []  # resolutions and quotes that decide the status of the claim
         for quote, resolution in zip(quotes, resolutions, strict=True):
             if quote is not None or not marked:

@@ -209,6 +209,7 @@ def _with_replies(
     decided: pl.DataFrame, replies: pl.DataFrame, settings: VerificationSettings
 ) -> pl.DataFrame:
     """Replace each open verdict with the model's reply about it."""
+    # the local verdicts have columns of the same names
     names = {"reason": "reply_reason", "detail": "reply_detail", "quotes": "llm_quotes"}
     joined = decided.join(replies.rename(names), on="claim_id", how="left", maintain_order="left")
     is_open = (pl.col("reason") == UNDECIDED_WITHOUT_MODEL).fill_null(value=False)

@@ -234,7 +234,7 @@ def _verdicts(
             question = read(row["question"], row["language"])
             if is_injected:
                 reason = INJECTION_IN_SOURCE
-            elif not rejects_probe:
+            elif not rejects_probe:  # also if the probe has no clear verdict
                 reason = "probe_accepted"
             elif problem := deciding.unfounded(claim, question, claim_reply.quotes, call.request.passages):
                 reason, detail = problem

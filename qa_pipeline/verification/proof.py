@@ -178,7 +178,7 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
         if _HEADING.match(text, *span):
             return
         if is_row and " | " in text[slice(*span)]:
-            continue
+            continue  # another row of the table
         indent_above = _indentation(text, span)
         if indent_above is None:  # the text before the list, which introduces items if it has no final stop
             last_character = text[span[1] - 1]

@@ -263,12 +263,7 @@ def _statements(
     uncovered = {word.start for word in reading.words if word.content or word.negative}
     claims: dict[Claim, None] = {}  # an ordered set: equal statements count once
     for statement in proposed:
-        start = sentence.find(statement.quote.strip())
-        if start < 0 or not is_claim(statement.quote):  # absent or without words
-            raise _RefusedError("quote_not_found")
-        end = start + len(statement.quote.strip())
-        if not sentence[end:].strip(" .!?"):  # the last statement includes the full stop
-            end = len(sentence.rstrip())
+        start, end = _quoted_span(sentence, statement.quote)
         worded = read(" ".join(statement.claim.split()), written_before.language)
         _check(worded, read(sentence[start:end], written_before.language), reading, written_before)
         uncovered -= {  # quoted words that the statement repeats; `_check` has counted the negations
@@ -284,6 +279,20 @@ def _statements(
     if uncovered:
         raise _RefusedError("words_left_out")
     return sorted(claims, key=lambda made: (made.start, made.end))
+
+
+def _quoted_span(sentence: str, quote: str) -> tuple[int, int]:
+    """Return the first span of a quote in its sentence. The last quote includes the full stop.
+
+    Raises:
+        _RefusedError: the quote is absent, or has no words.
+    """
+    start = sentence.find(quote.strip())
+    if start < 0 or not is_claim(quote):
+        raise _RefusedError("quote_not_found")
+    end = start + len(quote.strip())
+    is_last = not sentence[end:].strip(" .!?")
+    return start, len(sentence.rstrip()) if is_last else end
 
 
 def _check(worded: Reading, quoted: Reading, sentence: Reading, written_before: Reading) -> None:
