@@ -50,7 +50,7 @@ class ExtractiveModel:
             asked = [{"question": pair.question, "question_type": "fact_single"} for pair in found]
             payload = {"questions": asked}
         elif request.role == "standalone":
-            payload = {"question": None}
+            payload = {"question": None}  # the rules rewrite nothing
         elif request.role == "answer":
             payload = _answer(request)
         else:

@@ -108,7 +108,7 @@ def still_valid(
         tuple(row["target_chunk_ids"])
         for row in rows
         if row["status"] == "failed"
-        or not languages.keys() >= set(row["target_chunk_ids"])
+        or not languages.keys() >= set(row["target_chunk_ids"])  # a chunk is gone
         or row["target_chunk_ids"][0] in left_out
         or row["prompt_hash"] != hashes[languages[row["target_chunk_ids"][0]]]
     }

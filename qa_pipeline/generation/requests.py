@@ -81,7 +81,7 @@ def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
     marked = chunks.filter(pl.col("passed_over").is_not_null())
     letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()  # without headings
     doubtful = chunks.filter(pl.col("doubts").is_not_null())
-    letters_left = _without_doubts(doubtful).select(letters).to_series()
+    letters_left = _without_doubts(doubtful).select(letters).to_series()  # in certain text
     in_doubt = doubtful.filter(letters_left <= (1 - _SHARE_IN_DOUBT) * letters)["chunk_id"]
     return {**dict.fromkeys(in_doubt, IN_DOUBT), **dict(marked.select("chunk_id", "passed_over").iter_rows())}
 

@@ -86,7 +86,8 @@ def markdown_table(
 ) -> Markup:
     """Return a Markdown table with escaped cells. Columns of numbers are right-aligned.
 
-    A row has its cells in the order of the columns, or by their names. Titles are not escaped.
+    A row has its cells in the order of the columns, or by their names. `columns` are names, or titles by
+    name. Titles are not escaped.
     """
     lines: list[list[str]] = []
     for row in rows:
