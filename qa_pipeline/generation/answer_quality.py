@@ -22,8 +22,7 @@ from qa_pipeline.text.sentences import units
 from qa_pipeline.text.words import Token, tokenize
 from qa_pipeline.verification.outcomes import FLAWED
 
-_AHEAD = 7
-"""Words after a pronoun to search for an impersonal construction, such as "does it take … to"."""
+_AHEAD = 7  # words after a pronoun to search for an impersonal construction, such as "does it take … to"
 
 
 def unclear_words(question: str, language: str) -> str | None:
@@ -40,15 +39,15 @@ def _unresolved(question: str, language: str) -> Token | None:
     pronouns = vocabulary.pronouns
     for index, word in enumerate(words):
         if word.content and word.folded not in vocabulary.question_words:
-            return None
+            return None  # a subject that later pronouns refer to
         if word.folded in pronouns.demonstratives:
             return word
         ahead = words[index + 1 : index + 1 + _AHEAD]
         around = (*words[max(0, index - 1) : index], *ahead)
-        polite = index > 0 and question[word.start].isupper()  # the German "Sie"
-        article = word.folded in vocabulary.determiners and bool(ahead) and ahead[0].content
-        impersonal = any(other.folded in pronouns.impersonal for other in around)
-        if word.folded in pronouns.leaning and not (polite or article or impersonal):
+        is_polite = index > 0 and question[word.start].isupper()  # the German "Sie"
+        is_article = word.folded in vocabulary.determiners and bool(ahead) and ahead[0].content  # "den bilen"
+        is_impersonal = any(other.folded in pronouns.impersonal for other in around)  # "is it possible"
+        if word.folded in pronouns.leaning and not (is_polite or is_article or is_impersonal):
             return word
     return None
 
@@ -65,16 +64,15 @@ def phrases(kind: Literal["backreferences", "boilerplate"], language: str | None
 
 Flaw = tuple[RowFlaw, str]
 MOST_CHARACTERS: dict[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
-_COPIED_SHARE = 0.8
-"""Share of a passage that an answer must repeat verbatim to count as a copy."""
-_COPIED_CHARACTERS = 500
-"""Minimum characters of a copy."""
+_COPIED_SHARE = 0.8  # share of a passage that an answer must repeat verbatim to count as a copy
+_COPIED_CHARACTERS = 500  # minimum characters of a copy
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
 """Cells of a table between bars, without column names. In code a bar is an operator."""
 _DELIMITER = re.compile(
     r"</?(?:passage|link|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal"
     r"|types)\}"
 )
+"""Delimiters and placeholders of prompts, which a model may repeat."""
 
 
 class StyledPairRow(DraftedPairRow):
@@ -93,7 +91,7 @@ def mark_flawed(
     """
     drafted = pairs.filter(pl.col("status").is_in(["drafted", FLAWED]), pl.col("coverage") != "none")
     passages = passages_by_id(chunks)
-    flaw_of: dict[str, Flaw | None] = {}
+    flaw_of: dict[str, Flaw | None] = {}  # the first flaw of each checked pair, if any
     for row in typed_rows(drafted, StyledPairRow):
         used = [passages[i] for i in dict.fromkeys(row["used_chunk_ids"]) if i in passages]
         flaws = _flaws_of_draft(row, used) if row["origin"] == "generated" else iter(())
@@ -150,17 +148,15 @@ def _flaws_of_any(pair: StyledPairRow) -> Iterator[Flaw]:
 NO_SENTENCE, FRONT_OR_BACK_MATTER = "no_sentence", "front_or_back_matter"
 """Reason codes of skipped chunks."""
 
-_FEWEST_WORDS = 5
-"""Minimum words of a line that can be a statement."""
+_FEWEST_WORDS = 5  # minimum words of a line that can be a statement
 _SENTENCE_WORDS = 15
 """Minimum words of a line that counts as a sentence with any ending, such as a clause before a list."""
-_FEWEST_ROWS = 2
-"""Minimum table rows, or name and value pairs, for a question about an entry."""
-_NUMBERING = re.compile(r"^(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}[.)]?\s+)?")
+_FEWEST_ROWS = 2  # minimum table rows, or name and value pairs, for a question about an entry
+_NUMBERING = re.compile(r"^(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}[.)]?\s+)?")  # "2.1. "
 _DIGITS, _LEADERS = "0123456789", " .\t"
 _ITEM = re.compile(r"(?:[-*+•]|\d{1,4}[.)])\s")
 _ENDED = re.compile(r"[.!?:;][\"”»)’*_`]{0,3}(?:\s|$)")
-_ENTRY = re.compile(r"\S \| \S|^[^\s:][^:\n]{0,60}:\s+\S")
+_ENTRY = re.compile(r"\S \| \S|^[^\s:][^:\n]{0,60}:\s+\S")  # a table row, or "key: value"
 
 
 def mark_not_worth_asking(chunks: pl.DataFrame) -> pl.DataFrame:
@@ -183,7 +179,7 @@ def _reason(language: str, section_path: Sequence[str], text: str) -> str | None
 
 
 def _ends_with_page(line: str) -> bool:
-    """Return True for a line of a table of contents, with dots or spaces before a final number."""
+    """Return True for a line of a table of contents, such as "Setup .... 12"."""
     before = line.rstrip(_DIGITS)
     leaders = before[len(before.rstrip(_LEADERS)) :]
     return before != line and (len(leaders) > 2 or "\t" in leaders)

@@ -86,6 +86,7 @@ def draft_answers(
         for number in range(1, 1 + (settings.drafts_per_question if relevance.passes else 1))
     ]
     made = [_made_without_call(draft, earlier, passages, settings, model.name) for draft in drafts]
+    # a draft without a pair needs a call
     to_ask = [draft.request for draft, pair in zip(drafts, made, strict=True) if pair is None]
     replies = iter(complete_all(model, to_ask, workers=llm.workers, notify=notify))
     return PAIRS.frame(
@@ -145,7 +146,7 @@ def _relevances(
     An empty or failed selection of passages rejects a question, and the guard decides on the others. Without
     a guard they pass, and the prompt of the answer decides.
     """
-    relevance_of: dict[int, Relevance] = {}
+    relevance_of: dict[int, Relevance] = {}  # by index of the row
     for index, selection in enumerate(selections or ()):
         if isinstance(selection, ModelError):
             relevance_of[index] = Relevance("validation", passes=False, error=selection)
@@ -176,6 +177,7 @@ def _made_without_call(
         return _refreshed(pair, row, passages)
     if relevance.passes:
         return None
+    # stopped by the guard, or failed before an answer could be asked for
     refused = AnswerReply(coverage="none", answer=refusal(row["language"]), citations=[])
     reply = relevance.error or Reply(value=refused, raw="", model=relevance.model)
     return _pair(draft, settings, reply, model, passages)
@@ -186,6 +188,7 @@ def _written(row: KeptQuestionRow, passages: Mapping[str, Passage]) -> Reply[Ans
     answer, quotes = row["drafted_answer"], row["drafted_quotes"]
     if answer is None or not quotes:
         return None
+    # only the chunks that the question was written about are cited, by their number in the prompt
     numbered = enumerate(row["passage_ids"], start=1)
     targets = [(number, chunk_id) for number, chunk_id in numbered if chunk_id in row["target_chunk_ids"]]
     citations = [
@@ -195,7 +198,7 @@ def _written(row: KeptQuestionRow, passages: Mapping[str, Passage]) -> Reply[Ans
         if is_quoted(quote, passages[chunk_id].text)
     ]
     if len({citation.passage for citation in citations}) < len(row["target_chunk_ids"]):
-        return None
+        return None  # a chunk is not shown, or not quoted
     return Reply(value=AnswerReply(citations=citations, answer=answer, coverage="full"), raw="", model="")
 
 
@@ -240,10 +243,10 @@ def _pair(
 ) -> PairRow:
     """Return the row of a draft from its reply, or from the failure of the model."""
     question = draft.row
-    taken = ("batch", "question_id", "question", "language", "question_type", "difficulty")
+    copied = ("batch", "question_id", "question", "language", "question_type", "difficulty")
     pair: PairRow = {
         **dict.fromkeys(PAIRS.schema, None),  # type: ignore[typeddict-item]
-        **{name: question[name] for name in (*taken, "passage_ids", "passage_scores")},
+        **{name: question[name] for name in (*copied, "passage_ids", "passage_scores")},
         "hops": len(question["target_chunk_ids"]),
         "draft": draft.number,
         "answer_style": settings.style_of(question["question_type"]),
@@ -258,7 +261,7 @@ def _pair(
         pair["status"], pair["reason"], pair["detail"] = "failed", reply.reason, str(reply)
     else:
         value, passage_ids = reply.value, question["passage_ids"]
-        numbers = [*value.used_chunks, *(citation.passage for citation in value.citations)]
+        numbers = [*value.used_chunks, *(citation.passage for citation in value.citations)]  # from 1
         pair["answer"] = value.answer
         pair["coverage"] = coverage_of(value.answer, value.coverage)
         used = [passage_ids[number - 1] for number in numbers if 1 <= number <= len(passage_ids)]

@@ -16,8 +16,8 @@ from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading
 
 _BETWEEN = "\x1f"
-_RUN = re.compile(r"\w+(?:[-./:]\w+)*")
-_MARK = re.compile(r"\w[-./:_]\w")
+_RUN = re.compile(r"\w+(?:[-./:]\w+)*")  # a word, such as "read-only" or "1.5"
+_MARK = re.compile(r"\w[-./:_]\w")  # a sign inside a word
 
 # Punctuation is dropped only at the edge of a word, where it carries no meaning: "C++", "-5", "1.5" and
 # ".NET" stay what they are, so that different answers never look equal.

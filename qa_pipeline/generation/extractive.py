@@ -50,7 +50,7 @@ class ExtractiveModel:
             asked = [{"question": pair.question, "question_type": "fact_single"} for pair in found]
             payload = {"questions": asked}
         elif request.role == "standalone":
-            payload = {"question": None}
+            payload = {"question": None}  # the rules rewrite nothing
         elif request.role == "answer":
             payload = _answer(request)
         else:
@@ -169,7 +169,7 @@ def _answer_below(units: Sequence[Unit], read: Reading) -> tuple[int, int] | Non
         sentences = sentences_of(unit, read.passage)
         leading = list(takewhile(lambda sentence: not has(sentence.text, read.words.pointing), sentences))
         if unit.text[-1] not in _ENDS or not leading or unit.end - start > MAX_ANSWER:
-            break
+            break  # an open end, a reference elsewhere, or too long
         end = leading[-1].end
         if len(leading) < len(sentences):  # the next sentence refers elsewhere
             break
@@ -202,7 +202,9 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
     date_lead = any_of(grammar.prepositions | grammar.definite | grammar.year_leads)
     month = rf"(?i:{any_of(grammar.months)})"
     not_weak = rf"(?!(?i:{any_of(words.weak)})\b)"
-    parts = {  # the regular expressions for the placeholders in `says`, such as "{subject} is {thing}"
+    # the regular expressions for the placeholders in `says`, such as "{subject} is {thing}"; a thing has at
+    # least 25 characters, does not begin with a weak word, and has a word of purpose
+    parts = {
         "subject": r"(?P<subject>(?:[^\s,;:!?()]+ ){0,8}?[^\s,;:!?()]*\w)(?: \([^()]{1,60}\)){0,2}",
         "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
         "anything": r".{15,}\.",
@@ -218,26 +220,31 @@ def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str |
     "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?".
     """
     grammar, written = read.grammar, match["subject"]
+    # `inner` is the subject without its article
     articles, parts = grammar.definite | grammar.indefinite, folded(written)
     has_article = not articles.isdisjoint(parts[:1])
     inner = parts[1:] if has_article else parts
-    clause_words = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
-    if (  # not a noun phrase
-        not inner
-        or inner[0] in grammar.stop_words | grammar.prepositions | read.words.weak
-        or not (clause_words | grammar.infinitive_marks | grammar.joiners).isdisjoint(inner)
-    ):
+    if not _is_noun_phrase(inner, read):
         return None
-    defines = statement.says.endswith("{thing}")
-    is_capital = not any(word[0].islower() for word in written.split())
+    defines = statement.says.endswith("{thing}")  # "What is …?"
+    is_title_case = not any(word[0].islower() for word in written.split())
     names = read.names_in(written)
     is_name = inner[0] in names or read.writes_as_name(written.split()[1 if has_article else 0])
     is_headed = read.is_headed(" ".join(inner))
     if parts[0] in grammar.indefinite:  # a class: a compound is two words, unless it is written as one
         is_clear = defines and (len(inner) > 1 or not grammar.open_compounds)
-    else:
+    else:  # a known subject with an article, or without a definition, needs a name
         is_known = is_headed or is_name or (not defines and bool(names))
         is_clear = is_known and ((defines and not has_article) or read.is_named(written))
     if not is_clear and not statement.says.endswith("{anything}"):
         return None
-    return written if is_capital and not has_article else read.small(written)
+    return written if is_title_case and not has_article else read.small(written)
+
+
+def _is_noun_phrase(words: Sequence[str], read: Reading) -> bool:
+    """Return True if the words of a subject, without article, can be a noun with its attributes."""
+    grammar = read.grammar
+    cannot_begin = grammar.stop_words | grammar.prepositions | read.words.weak
+    clause_words = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
+    clause_words |= grammar.infinitive_marks | grammar.joiners
+    return bool(words) and words[0] not in cannot_begin and clause_words.isdisjoint(words)

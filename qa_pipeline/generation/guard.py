@@ -21,8 +21,7 @@ from qa_pipeline.storage.table_schema import KeptQuestionRow
 
 CONTEXTS, CHARACTERS = 3, 500
 """Number of best passages that are read, and characters of each, as fixed by the specification."""
-_CONFIDENCE = 0.5
-"""Minimum confidence of a model's yes. Below it the yes counts as a no."""
+_CONFIDENCE = 0.5  # minimum confidence of a model's yes; below it the yes counts as a no
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def context_similarity(
     vectors = encoder.encode([*questions, *(text for contexts in texts for text in contexts)])
     passage_vectors = iter(vectors[len(questions) :])
     similarities: list[float | None] = []
-    for question, contexts in zip(vectors, texts, strict=False):
+    for question, contexts in zip(vectors, texts, strict=False):  # the questions come first
         cosines = [next(passage_vectors) @ question for _ in contexts]
         similarities.append(round(float(np.mean(cosines)), 6) if cosines else None)
     return similarities

@@ -50,36 +50,25 @@ _CODE = re.compile(r"`([^`\n]{1,120})`")
 # the set of capitals, so that the search can skip to one.
 _CAPITALISED = re.compile(rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
-_LETTERS = re.compile(r"[^\W\d_]{3}")
-"""Letters of a name that is more than a number or an abbreviation."""
+"""The end of a text after which a sentence begins."""
+_LETTERS = re.compile(r"[^\W\d_]{3}")  # letters of a name that is more than a number or an abbreviation
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
 
 
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct edges of a batch, under the chunk that comes first, best edges first."""
-    columns = ("chunk_id", "document_id", "section_start", "language")
-    nodes = chunks.select(*columns, node=pl.int_range(pl.len()))  # a chunk's index
-    kind_weight = pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
-    mentions = (
-        _mentions(chunks)
-        .join(nodes, on="node", maintain_order="left")
-        .with_columns(spread=pl.len().over("key"))  # number of chunks with this mention
-        .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
-        .with_columns(
-            weight=kind_weight * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
-            mentioned=pl.len().over("node"),  # number of mentions in this chunk
-        )
-    )
+    mentions = _shared_mentions(chunks)
     is_across = pl.col("document_id") != pl.col("document_id_right")
     is_other_section = pl.col("section_start") != pl.col("section_start_right")
-    most_shared = 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right")
+    most_shared = 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right")  # one is always allowed
     pairs = (
-        mentions.join(mentions, on=["key", "language"])
+        mentions.join(mentions, on=["key", "language"])  # a row for each mention that two chunks share
         .filter(pl.col("node") < pl.col("node_right"), is_across | is_other_section)
         .with_columns(shared=pl.len().over("node", "node_right").cast(pl.Int32()))
         .filter(pl.col("shared") <= most_shared)
     )
     is_right_stronger = pl.col("weight_right") >= pl.col("weight")
+    # a row for each pair of chunks, with the strongest mention that they share
     edges = (
         pairs.with_columns(
             scope=pl.when(is_across).then(pl.lit("across")).otherwise(pl.lit("within")),
@@ -93,6 +82,26 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH)
     )
     return edges.select(LINKS.names())
+
+
+def _shared_mentions(chunks: pl.DataFrame) -> pl.DataFrame:
+    """Return the mentions that 2 to `MOST_CHUNKS` chunks share: a row for each chunk and mention.
+
+    The columns are those of chunk and mention, the weight, and `mentioned`, the number of rows of the chunk.
+    """
+    columns = ("chunk_id", "document_id", "section_start", "language")
+    nodes = chunks.select(*columns, node=pl.int_range(pl.len()))  # a chunk's index
+    kind_weight = pl.col("kind").replace_strict(_KINDS, return_dtype=pl.Float64())
+    return (
+        _mentions(chunks)
+        .join(nodes, on="node", maintain_order="left")
+        .with_columns(spread=pl.len().over("key"))  # number of chunks with this mention
+        .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
+        .with_columns(
+            weight=kind_weight * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
+            mentioned=pl.len().over("node"),
+        )
+    )
 
 
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
@@ -116,7 +125,7 @@ def _headings(title: str, path: Sequence[str], language: str) -> dict[str, str]:
     """Return title and heading of a section, if of two to four content words, by comparable form."""
     lines = [title, path[-1]] if path else [title]
     keys = {" ".join(token.stem for token in _content(line, language)): line for line in lines}
-    return {key: line for key, line in keys.items() if 1 <= key.count(" ") < _LONGEST_HEADING}
+    return {key: line for key, line in keys.items() if 1 <= key.count(" ") < _LONGEST_HEADING}  # 2 to 4 words
 
 
 def _written_names(text: str, language: str) -> Iterator[tuple[str, str]]:

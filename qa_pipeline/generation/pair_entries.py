@@ -29,10 +29,7 @@ _MOST_FIELDS, _LONGEST_NAME = 12, 40
 
 @dataclass(frozen=True, slots=True)
 class RawCitation:
-    """A citation as written, before its source is looked up.
-
-    `number` is its number in the answer.
-    """
+    """A citation as written, before its source is looked up. `number` is its number in the answer."""
 
     raw: str
     reference: str | None = None
@@ -134,7 +131,7 @@ _ENTRIES = TypeAdapter(list[Text | CitedSource])
 
 
 def read_entry(entry: object, unread: RawPair) -> RawPair:
-    """Return `unread` with the content of an entry, or with the reason why it cannot be used."""
+    """Return `unread` (file, line and hash) with the content of an entry, or the reason of a failure."""
     if isinstance(entry, Fault):
         return replace(unread, reason=entry.reason, detail=entry.detail)
     if not isinstance(entry, dict):
@@ -236,6 +233,7 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
     if not citations:  # only the sources that a number names are cited
         return [*by_number.values(), *missing]
+    # all named sources in order, with their number if the text uses it
     numbered = [by_number.get(number, citation) for number, citation in enumerate(citations, 1)]
     return [*numbered, *missing]
 
@@ -313,7 +311,7 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
     pairs = []
     for row in file.rows:
         value, row_bytes = row.value, row.written
-        if is_parquet:
+        if is_parquet:  # its rows have no bytes of their own
             row_bytes = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
             if len(row_bytes) > limits.max_line_bytes:
                 value = too_long(limits)

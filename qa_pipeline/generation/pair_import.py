@@ -135,7 +135,7 @@ def _identity(batch: str, pair: RawPair) -> str:
 
 def _failed(pair: RawPair) -> PairColumns:
     return {
-        "language": "en",
+        "language": "en",  # the column needs a value
         "passage_ids": [],
         "used_chunk_ids": [],
         "citations": [],
@@ -182,7 +182,8 @@ def _distinct(citations: Iterable[RawCitation]) -> list[RawCitation]:
     for citation in citations:
         reference = (citation.reference or "").casefold().replace("source:", "").strip("[] ")
         key = (reference, citation.quote, citation.number)
-        if reference in references and key[1:] == (None, None):
+        adds_nothing = citation.quote is None and citation.number is None
+        if reference in references and adds_nothing:
             continue
         references.add(reference)
         distinct.setdefault(key, citation)
@@ -235,7 +236,7 @@ def _mask_fields(
 ) -> Iterator[str | None]:
     """Yield all fields, masked together. Source marks in them are masked as references.
 
-    In each list of parts, every second part is a mark.
+    In each list of parts, every second part is a mark: ["See ", "[source: a.md]", "."].
     """
     marks = [SOURCE_MARK.finditer(field or "") for field in fields]
     parts = [_parted(field or "", field_marks) for field, field_marks in zip(fields, marks, strict=True)]
@@ -252,11 +253,7 @@ def _parted(text: str, marks: Iterable[re.Match[str]]) -> list[str]:
 
 
 def with_edited_pairs(
-    pairs: pl.DataFrame,
-    decisions: pl.DataFrame,
-    documents: pl.DataFrame,
-    chunks: pl.DataFrame,
-    batch: str,
+    pairs: pl.DataFrame, decisions: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame, batch: str
 ) -> pl.DataFrame:
     """Add the pairs that people's edits create, including edits of edited pairs.
 
@@ -295,6 +292,7 @@ def _line(pair: DraftedPairRow, edit: DecisionRow, documents: pl.DataFrame, chun
     cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = []
     for citation in cited:
+        # a section is named as written, since its document alone would cite too much
         name = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
         reference = citation["chunk_id"] or name
         citations.append(RawCitation(citation["raw"] or "", reference, number=citation["number"]))

@@ -18,14 +18,14 @@ from qa_pipeline.text.sentences import split_sentences, units
 LONGEST_NAME = 60
 
 _WORD = re.compile(r"[^\s,;:?!()\[\]\"“”„«»|]+")
-_CODE_NAME = re.compile(r"^--?[^\W\d]|[^\W\d]_|_[^\W\d]|::|\(\)|\w\.\w{2}")
-_NAME = re.compile(rf"[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|[^\W\d_]-?\d")
-_NUMBERED_NAME = re.compile(rf"(?<!\S)((?=[{CAPITALS}]|\w+ v?\d+\.\d)[^\W\d_]+) v?\d")
+_CODE_NAME = re.compile(r"^--?[^\W\d]|[^\W\d]_|_[^\W\d]|::|\(\)|\w\.\w{2}")  # --flag, a_b, call(), a.py
+_NAME = re.compile(rf"[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|[^\W\d_]-?\d")  # iPhone, DNS, B-52
+_NUMBERED_NAME = re.compile(rf"(?<!\S)((?=[{CAPITALS}]|\w+ v?\d+\.\d)[^\W\d_]+) v?\d")  # Go in "Go 1.2"
 _NUMBERING = re.compile(
     r"(?:(?i:chapter|part|appendix|kapitel|del|teil|anhang|bilaga) \w{1,4}[.:)]?"
     r"|\d{1,3}(?:\.\d{1,3}){0,5}[.:)]?|[A-Z][.:)]) "
 )
-_MARKER = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+(?:\d{1,3}[.)][ \t]+)?")
+_MARKER = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+(?:\d{1,3}[.)][ \t]+)?")  # "- ", "- 6. "
 
 UnitKind = Literal["heading", "code", "item", "row", "prose"]
 
@@ -139,15 +139,16 @@ class Reading:
         written = [name for word in _WORD.findall(text) if (name := word.strip(".'’*"))]
         closed = self.grammar.stop_words | self.grammar.speakers
         open_words = [word for word in written if word.lower() not in closed and not _CODE_NAME.search(word)]
+        # words with the form of a name, and words before a version
         names = {word for word in open_words if len(word) <= LONGEST_NAME and _NAME.search(word)}
         names |= {*_NUMBERED_NAME.findall(text)} & {*open_words}
         # in title case, only words of up to three letters are in lower case
         is_sentence = any(word[:1].islower() and len(word) > 3 for word in open_words)
-        for before, word in zip(["", *written], written, strict=False):
+        for before, word in zip(["", *written], written, strict=False):  # neighbours
             if self.grammar.nouns_capitalised:
                 joins = before[:1].isupper()  # both words are the name
                 is_name = (joins and before.lower() not in self.grammar.definite) or "-" in word.strip("-")
-            else:
+            else:  # the first word of a line is capitalised anyway
                 joins, is_name = False, (is_sentence and before != "") or self.writes_as_name(word)
             if is_name and word in open_words and word[:1].isupper():
                 names |= {before, word} & {*open_words} if joins else {word}

@@ -101,13 +101,14 @@ def still_valid(
         return []
     left_out, hashes = passed_over(chunks), _prompt_hashes(chunks, settings, llm)
     languages = dict(chunks.select("chunk_id", "language").iter_rows())
+    # rows of skipped chunks have no planned type
     planned = previous.filter(pl.col("model").is_in(models), pl.col("planned_type").is_not_null())
     rows = list(typed_rows(planned, QuestionRow))
-    changed = {
+    changed = {  # the chunks of requests that must be repeated
         tuple(row["target_chunk_ids"])
         for row in rows
         if row["status"] == "failed"
-        or not languages.keys() >= set(row["target_chunk_ids"])
+        or not languages.keys() >= set(row["target_chunk_ids"])  # a chunk is gone
         or row["target_chunk_ids"][0] in left_out
         or row["prompt_hash"] != hashes[languages[row["target_chunk_ids"][0]]]
     }
@@ -174,6 +175,7 @@ def _write(row: QuestionRow, draft: records.DraftQuestion, passages: Sequence[re
     """
     row["question"], row["question_type"] = draft.question.strip(), draft.question_type
     if isinstance(draft, records.DraftPair) and draft.coverage == "full" and draft.answer.strip():
+        # for each quote, the chunks that contain it
         quoted = [{p.chunk_id for p in passages if is_quoted(quote, p.text)} for quote in draft.quotes]
         if all(quoted) and len(set().union(*quoted)) == len(passages):
             row["drafted_answer"] = draft.answer.strip()
@@ -224,10 +226,7 @@ def _dropped(
 
 
 def _make_standalone(
-    rows: Sequence[QuestionRow],
-    requests: Sequence[QuestionsRequest],
-    model: LanguageModel,
-    llm: LLMSettings,
+    rows: Sequence[QuestionRow], requests: Sequence[QuestionsRequest], model: LanguageModel, llm: LLMSettings
 ) -> None:
     """Ask once for a rewrite of each question that depends on its passage."""
     passages_of = {
@@ -256,8 +255,9 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
     for row, passages in zip(answerable, retrieved, strict=True):
         targets = row["target_chunk_ids"]
         best = [chunk_id for chunk_id, _ in passages[: _MEDIUM * len(targets)]]
-        is_easy = set(targets) == set(best[: len(targets)])
-        row["difficulty"] = "easy" if is_easy else "medium" if set(targets) <= set(best) else "hard"
+        is_easy = set(targets) == set(best[: len(targets)])  # its targets rank first
+        is_medium = set(targets) <= set(best)
+        row["difficulty"] = "easy" if is_easy else "medium" if is_medium else "hard"
         with_targets = _with_all_hops(passages, targets)
         row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
         row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null for a hop

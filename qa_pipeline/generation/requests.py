@@ -72,18 +72,16 @@ def request_about(
 
 QuestionsRequest = Request[QuestionsReply | QuotedReply]
 IN_DOUBT = "in_doubt"
-_SHARE_IN_DOUBT = 0.8
-"""Share of doubtful text at which a chunk is skipped, because the rest is too short."""
-_FEWEST_WORDS, _MOST_WORDS = 4, 60
-"""Minimum and maximum words of a sentence that may answer a question alone."""
+_SHARE_IN_DOUBT = 0.8  # share of doubtful text at which a chunk is skipped, because the rest is too short
+_FEWEST_WORDS, _MOST_WORDS = 4, 60  # minimum and maximum words of a sentence that may answer a question alone
 
 
 def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
     """Return the reason for each skipped chunk: repeated, doubtful or without usable content."""
     marked = chunks.filter(pl.col("passed_over").is_not_null())
-    letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()
+    letters = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*|\s", "").str.len_chars()  # without headings
     doubtful = chunks.filter(pl.col("doubts").is_not_null())
-    letters_left = _without_doubts(doubtful).select(letters).to_series()
+    letters_left = _without_doubts(doubtful).select(letters).to_series()  # in certain text
     in_doubt = doubtful.filter(letters_left <= (1 - _SHARE_IN_DOUBT) * letters)["chunk_id"]
     return {**dict.fromkeys(in_doubt, IN_DOUBT), **dict(marked.select("chunk_id", "passed_over").iter_rows())}
 
@@ -121,6 +119,7 @@ def plan_requests(
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "other_chunk_id", "bridge")
     bridges = {tuple(ids): bridge for *ids, bridge in links.select(columns).iter_rows()}
+    # a row for each request: its chunk, or two linked chunks, and the types of its questions
     groups = plan.group_by("chunk_id", "partner_id", maintain_order=True).agg("planned_type")
     requests = []
     for *ids, types in groups.iter_rows():
@@ -241,20 +240,13 @@ def standalone_request(
 
 
 PLAN = pl.Schema(
-    {
-        "chunk_id": pl.String(),
-        "place": pl.Int32(),
-        "planned_type": pl.String(),
-        "partner_id": pl.String(),
-    }
+    {"chunk_id": pl.String(), "place": pl.Int32(), "planned_type": pl.String(), "partner_id": pl.String()}
 )
 SECTION = ("document_id", "section_start")
 """The columns that identify a section of a batch."""
 
-_SUMMARY_CHARACTERS = 400
-"""Minimum characters of a passage that is worth summing up."""
-_ROWS = r"(?m)^.*\S \| \S.*$"
-"""A row of a table in document text."""
+_SUMMARY_CHARACTERS = 400  # minimum characters of a passage that is worth summing up
+_ROWS = r"(?m)^.*\S \| \S.*$"  # a row of a table in document text
 _ITEMS = r"(?m)^\s*(?:[-*•]|\d{1,3}[.)]|[a-z]\)) \S"
 
 _OFFERED: Mapping[QuestionType, pl.Expr] = {
@@ -267,10 +259,7 @@ _OFFERED: Mapping[QuestionType, pl.Expr] = {
 
 
 def plan_questions(
-    chunks: pl.DataFrame,
-    settings: GenerationSettings,
-    taken: pl.DataFrame,
-    links: pl.DataFrame,
+    chunks: pl.DataFrame, settings: GenerationSettings, taken: pl.DataFrame, links: pl.DataFrame
 ) -> pl.DataFrame:
     """Assign the remaining questions of a batch to chunks and types.
 
@@ -286,7 +275,7 @@ def plan_questions(
         partners = (
             links.filter(pl.col("scope") == scope)
             .group_by("chunk_id", maintain_order=True)
-            .agg(pl.col("other_chunk_id").alias(scope))  # a list
+            .agg(pl.col("other_chunk_id").alias(scope))  # the list of linked chunks
         )
         chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
     slots = _ordered(chunks, settings.questions_per_chunk)
@@ -296,6 +285,7 @@ def plan_questions(
     types = deal_types(slots, settings.mix, counts)
     planned = slots.with_columns(pl.Series("planned_type", types, pl.String()))
     partner_id: pl.Expr = pl.lit(None, dtype=PLAN["partner_id"])
+    # further questions of a type about a chunk get its next linked chunk
     index_in_type = pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():
         partner = pl.col(scope).list.get(index_in_type % pl.col(scope).list.len())
@@ -316,15 +306,13 @@ def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
 def deal_types(
     slots: pl.DataFrame, weights: Mapping[QuestionType, float], taken: Mapping[str, int]
 ) -> list[QuestionType]:
-    """Return a type for each slot, as close to the mix as the chunks allow.
-
-    `taken` counts the existing questions of each type.
-    """
+    """Return a type for each slot, close to the mix. `taken` counts the existing questions by type."""
     if slots.is_empty():
         return []
     types = [kind for kind, weight in weights.items() if weight > 0]
     conditions = [_OFFERED.get(kind, pl.repeat(value=True, n=pl.len())).alias(kind) for kind in types]
     is_offered = slots.select(conditions).to_numpy()  # slots × types
+    # the open slots of each type, negative once a type has more than its share
     quotas = _quotas(
         np.array([weights[kind] for kind in types]), [taken.get(kind, 0) for kind in types], len(slots)
     )
@@ -348,7 +336,7 @@ def deal_types(
 def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) -> list[int]:
     """Return the number of slots of each type, so that existing and new questions together match the mix."""
     total = slots + sum(taken)
-    missing = np.maximum(weights / weights.sum() * total - np.array(taken), 0.0)
+    missing = np.maximum(weights / weights.sum() * total - np.array(taken), 0.0)  # of the mix
     exact = missing / missing.sum() * slots
     floors = np.floor(exact).astype(int)
     rest = np.argsort(floors - exact, kind="stable")[: slots - floors.sum()]  # largest remainders first

@@ -44,8 +44,7 @@ class QuotedPairRow(DraftedPairRow):
     is_in_doubt: bool
 
 
-_PROVING = ("citation", "quotation")
-"""Steps that accept a claim only if it matches its quote verbatim."""
+_PROVING = ("citation", "quotation")  # steps that accept a claim only if it matches its quote verbatim
 _AGREES = {"same": True, "different": False, "unsure": None}
 
 

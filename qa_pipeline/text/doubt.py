@@ -36,10 +36,7 @@ def kinds_within(doubts: Sequence[DoubtStruct] | None, start: int, end: int) -> 
 
 
 def blank_doubts(text: str, language: str, doubts: Sequence[DoubtStruct] | None, start: int = 0) -> str:
-    """Replace doubtful sentences and rows by spaces, so that all offsets are preserved.
-
-    `start` is the offset of the text in the document.
-    """
+    """Replace doubtful sentences and rows by spaces. `start` is the offset of the text in the document."""
     for first, second in sentence_spans(text, language) if doubts else ():
         if doubts_within(doubts, start + first, start + second):
             text = blank(text, first, second)

@@ -32,14 +32,13 @@ def _load() -> tuple[re.Pattern[str], re.Pattern[str]]:
 _FORGED, _ORDERS = _load()
 GAP = "[…]"
 """The text that replaces an injection in prompts."""
-
 INJECTION_IN_SOURCE = "injection_in_source"
 """Reason code of decisions left to a person because a passage contains an injection."""
 
-_TAGS = {code: code - 0xE0000 for code in range(0xE0020, 0xE007F)}
-_RIGHT_TO_LEFT = "\u202e"
-_HIDDEN = re.compile("[\U000e0020-\U000e007e]{3,}")
-_LONGEST_DELIMITED = 2000
+_TAGS = {code: code - 0xE0000 for code in range(0xE0020, 0xE007F)}  # ASCII by invisible character
+_RIGHT_TO_LEFT = "\u202e"  # shows the text after it backwards
+_HIDDEN = re.compile("[\U000e0020-\U000e007e]{3,}")  # at least three tag characters
+_LONGEST_DELIMITED = 2000  # maximum characters between two delimiters of the same injection
 
 
 def find_injections(text: str, language: str) -> list[tuple[int, int]]:
@@ -102,7 +101,7 @@ def _matches(text: str, pattern: re.Pattern[str]) -> bool:
     plain = text if text.isascii() else unicodedata.normalize("NFKC", clean(text.translate(_TAGS)))
     forms = [fold(plain).casefold()]
     if _RIGHT_TO_LEFT in text:
-        forms.append(forms[0][::-1])
+        forms.append(forms[0][::-1])  # as a reader sees it
     return any(map(pattern.search, forms))
 
 

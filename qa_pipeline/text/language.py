@@ -27,17 +27,17 @@ _LANGUAGES = tuple(dict.fromkeys((
 _NAMES = {name: code for code, vocabulary in LEXICONS.items() for name in vocabulary.names}
 _SEGMENT = 1200  # characters of a part whose language is identified separately
 _READ = 600  # characters read to identify a language
-_SURE = 0.95  # probability for another language than that of the document
-_LIKELY = 0.6  # below it a language is only a guess
-_NEARBY = 0.9  # among the languages with a lexicon, if all are unlikely
-_LIKELIER = 0.5  # more than all other languages with a lexicon together
+_SURE = 0.95  # minimum probability to contradict the expected language
+_LIKELY = 0.6  # minimum probability of a language; below it the language is only a guess
+_NEARBY = 0.9  # minimum probability among the languages with a lexicon, if all languages are unlikely
+_LIKELIER = 0.5  # minimum probability among these for a list of words: more than all others together
 _MOST_WORDS = 100  # distinct words, enough to identify a language
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SHORTEST = 80  # letters; a shorter part has the language of its document
 _SHORTEST_QUESTION = 20  # letters; a shorter question has the expected language
 QUOTED = re.compile(r"[“”„\"«][^“”„\"«»\n]{1,200}[“”\"»]|`[^`\n]{1,200}`")
 """A name or term in quotation marks, or code."""
-_ENOUGH_TO_OVERRULE = 2  # parts that are certainly not in the declared language
+_ENOUGH_TO_OVERRULE = 2  # segments that are certainly not in the declared language
 _CODE = re.compile(r"^(`{3,}+)[^\n]*\n.*?^\1$", re.DOTALL | re.MULTILINE)
 
 
@@ -96,8 +96,9 @@ def _main(segments: Sequence[str], identified: Sequence[tuple[str, float]], decl
     for segment, (language, certainty) in zip(segments, identified, strict=True):
         if certainty >= _LIKELY:
             lengths[language] += len(segment)
-    certain = [language for language, certainty in identified if certainty >= _SURE and language != declared]
-    if declared is not None and (lengths[declared] or len(certain) < _ENOUGH_TO_OVERRULE):
+    others = [language for language, certainty in identified if certainty >= _SURE and language != declared]
+    # a declared language counts if a segment is likely in it, or too few are certainly in other languages
+    if declared is not None and (lengths[declared] or len(others) < _ENOUGH_TO_OVERRULE):
         return declared
     return max(lengths, key=lambda name: (lengths[name], name), default=UNDETERMINED)
 
@@ -127,11 +128,12 @@ def _identify(text: str) -> tuple[str, float]:
     if not letters:
         return UNDETERMINED, 0.0
     language, certainty = _identifier(_LANGUAGES).classify(text)
+    # letters before U+0250 are Latin
     is_latin = sum(character < "\u0250" for character in letters) > len(letters) / 2
     if certainty < _LIKELY and is_latin:
         nearest, probability = _identifier(LANGUAGES).classify(text)
         if probability >= _NEARBY:
-            return str(nearest), _LIKELY
+            return str(nearest), _LIKELY  # never certain enough to contradict
     return str(language), float(certainty)
 
 
@@ -154,8 +156,8 @@ def in_other_language(text: str, language: str) -> str | None:
     if language not in LEXICONS or _letters(unquoted) < _SHORTEST_QUESTION:
         return None
     used = set(re.findall(r"[^\W\d_]+", unquoted.casefold()))
-    counts = {code: len(used & vocabulary.stop_words) for code, vocabulary in LEXICONS.items()}
-    if counts[language] and counts[language] == max(counts.values()):
+    stop_word_counts = {code: len(used & vocabulary.stop_words) for code, vocabulary in LEXICONS.items()}
+    if stop_word_counts[language] and stop_word_counts[language] == max(stop_word_counts.values()):
         return None
     identified, certainty = _identify(unquoted[:_READ])
     return identified if identified != language and certainty >= _SURE else None

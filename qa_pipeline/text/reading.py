@@ -12,20 +12,19 @@ from functools import cached_property
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Token, fold, tokenize
 
-_LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")
-_NOTE = re.compile(r"(?<=[.,;:!?\"')])\[\^?\d{1,3}\]|\[\^\d{1,3}\]")
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]{1,500}?)(?<=[^\s*])\1(?![\w*])")
+_LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,500}\)")  # [text](address)
+_NOTE = re.compile(r"(?<=[.,;:!?\"')])\[\^?\d{1,3}\]|\[\^\d{1,3}\]")  # [^1], or [1] after punctuation
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]{1,500}?)(?<=[^\s*])\1(?![\w*])")  # *word*
 _LABEL = re.compile(
     r"(?:[-*+•>] (?:\d{1,3}(?:\.\d{1,3})*[.)] )?)?(?:\[[ xX]\] |\(\w{1,4}\) |(?:\d{1,3}|[A-Za-z])\) )?"
 )
 """A number before a full stop is a label only after a list mark, since "3. April" is a date."""
 _EDGES = "\"'(),;:!?…[]{}.*"
-_NUMBER = re.compile(r"([+-]?)(\d+(?:[.,]\d+)*)([^\W\d_]{1,3}|[%‰°][CF]?|[€$£])?")
-_SPACED_GROUPS = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")
-_PARTS = re.compile(r"(?<=\d)[-/](?=\d)")
-_COUNTED = re.compile(r"^(\d+)-[^\W\d_]+$")
-"""A number before a word, such as "a 5-person committee"."""
-_BRACKETS = re.compile(r"\((?!\))|(?<!\()\)|[\[\]{}=]")
+_NUMBER = re.compile(r"([+-]?)(\d+(?:[.,]\d+)*)([^\W\d_]{1,3}|[%‰°][CF]?|[€$£])?")  # -1,234.5kg
+_SPACED_GROUPS = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")  # the space in "10 000"
+_PARTS = re.compile(r"(?<=\d)[-/](?=\d)")  # the signs in "2024-05-03"
+_COUNTED = re.compile(r"^(\d+)-[^\W\d_]+$")  # a number before a word, such as "a 5-person committee"
+_BRACKETS = re.compile(r"\((?!\))|(?<!\()\)|[\[\]{}=]")  # all but the "()" of a call
 _COMPARISONS = "<>≤≥~≈±"
 _IDENTIFIER = re.compile(
     r"-{1,2}[^\W\d_][\w-]*|\.[^\W\d_]\w*"  # --flag, .env
@@ -148,7 +147,7 @@ def _figures(text: str, language: str) -> Iterator[str]:
         parts = _PARTS.split(_COUNTED.sub(r"\1", word))  # "2024-05-03" has three, "5-person" only "5"
         values = [number_value(part, language) for part in parts]
         numbers = [value for value in values if value is not None]
-        if len(numbers) == len(parts):
+        if len(numbers) == len(parts):  # a number, range or date
             is_date = len(parts) == 3  # 1 is left out, since another text may write it as the article "one"
             yield from (number.lstrip("0") if is_date else number for number in numbers if number != "1")
         elif is_identifier(word) and not word.isalpha():
@@ -186,5 +185,6 @@ def _strip_punctuation(word: str) -> str:
     trimmed = word.rstrip(_EDGES)
     if word.startswith(trimmed + "()"):
         trimmed += "()"
+    # a leading dot is kept only before a letter
     stripped = trimmed.lstrip("\"'(,;:!?…[]{}*")
     return stripped if stripped[:1] != "." or stripped[1:2].isalpha() else stripped.lstrip(".")

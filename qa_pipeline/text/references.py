@@ -29,8 +29,8 @@ FOUND_BY_SEARCH = "found_by_search"
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-
 _PREFIX = re.compile(rf"^\s*\[?\s*(?:{_SOURCE}\s*:)?\s*(.*?)\s*\]?\s*$", re.IGNORECASE | re.DOTALL)
+"""A reference. The group is "guide.md#Setup" in "[source: guide.md#Setup]"."""
 
 RESOLVED = ("chunk", "section", "section_not_found", "document")
 """Kinds of references that name a document, section or chunk of the batch."""
@@ -63,7 +63,7 @@ class _Document:
 
 
 def mark_references(text: str) -> list[str]:
-    """Return the references of all source marks in `text`, in order. A mark may contain several."""
+    """Return the references of all source marks in `text`, in order: two in [source: a.md; b.md]."""
     references: list[str] = []
     for mark in SOURCE_MARK.finditer(text):
         references += re.split(rf"[;|]\s*(?:{_SOURCE}\s*:)?", mark[1])
@@ -75,7 +75,7 @@ def marked_numbers(text: str) -> list[int]:
     numbers: list[int] = []
     for mark in NUMBER_MARK.finditer(_CODE.sub(" ", text)):
         for dash, digits in re.findall(r"([–-]?)\s{0,9}[cC]?(\d{1,3})", mark[0]):
-            if dash:
+            if dash:  # "-4" in [2-4] adds 3 here, and 4 below
                 numbers += range(numbers[-1] + 1, int(digits))
             numbers.append(int(digits))
     return numbers
@@ -125,7 +125,7 @@ class Sources:
         for document_id, *chunk in chunks.sort("char_start", maintain_order=True).select(columns).rows():
             chunks_by_document[document_id].append(tuple(chunk))
         parsed = documents.filter(pl.col("status") == "parsed")
-        originals = dict(parsed.select("content_sha256", "document_id").iter_rows())  # of duplicates
+        originals = dict(parsed.select("content_sha256", "document_id").iter_rows())  # of duplicates, by hash
         for row in typed_rows(documents, DocumentRow):
             document_id, path = row["document_id"], normalise_path(row["path"])
             if row["status"] == "duplicate":
@@ -197,7 +197,7 @@ class Sources:
         spans = [
             span
             for heading_path, *span in document.sections
-            if any(heading_path[: len(path)] == path for path in paths)
+            if any(heading_path[: len(path)] == path for path in paths)  # or a subsection
         ]
         # a chunk may contain several small sections
         inside = tuple(
@@ -226,7 +226,7 @@ def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[t
     whole path is compared by letters and digits only. All equal headings count.
     """
     headed = [path for path in paths if path]
-    section_slug, seen = _slug(section), Counter[str]()
+    section_slug, seen = _slug(section), Counter[str]()  # earlier headings by slug
     for path in headed:
         slug = _slug(path[-1])
         if seen[slug] and f"{slug}-{seen[slug]}" == section_slug:  # `usage-1`
@@ -257,9 +257,9 @@ def without_marks(answer: str) -> str:
     return answer
 
 
-_DROPPED = frozenset("*_`#|>\u00ad\u200b\u200c\u200d\u2060\ufeff")
-_HYPHENATED = re.compile(r"[-\u2010]\n\s*(?=[^\W\d_A-ZÅÄÖÜ])")
-_NUMBER_BEFORE = re.compile(r"\d[.,]?$")
+_DROPPED = frozenset("*_`#|>\u00ad\u200b\u200c\u200d\u2060\ufeff")  # markup and invisible characters
+_HYPHENATED = re.compile(r"[-\u2010]\n\s*(?=[^\W\d_A-ZÅÄÖÜ])")  # the hyphen in "docu-\nment"
+_NUMBER_BEFORE = re.compile(r"\d[.,]?$")  # "5" is not a quote of "1.5"
 _NUMBER_AFTER = re.compile(r"[.,]?\d")
 
 

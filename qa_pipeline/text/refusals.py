@@ -7,9 +7,8 @@ from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS
 from qa_pipeline.text.words import fold
 
-_LONGEST = 600
-"""Maximum characters of a refusal. A longer answer contains more than a refusal."""
-_MARKS = re.compile(r"\[[^\[\]\n]{1,1000}\]")
+_LONGEST = 600  # maximum characters of a refusal; a longer answer contains more than a refusal
+_MARKS = re.compile(r"\[[^\[\]\n]{1,1000}\]")  # citations
 _SENTENCE_ENDS = re.compile(r"(?<![\d.!?])[.!?]++(?=\s|$)|[;:](?=\s|$)|\s-\s|\n")
 
 

@@ -19,7 +19,7 @@ LONGEST_CELL = 100
 STYLE = "text/page.css"
 """Style of all pages: colours, light, dark and print modes, tables and pictures."""
 _MARKUP = re.compile(r"([\\|`*_\[\]<>#~@])")
-_NUMBER = re.compile(r"–|too few|[\d.,]+(%| MB)?( \(.*\))?")
+_NUMBER = re.compile(r"–|too few|[\d.,]+(%| MB)?( \(.*\))?")  # "1,234", "5%" or "12 MB (…)"
 
 
 def render_markdown(template: str, **values: Any) -> str:
@@ -36,6 +36,7 @@ def render_page(template: str, **values: Any) -> str:
     """Render an HTML page without scripts and external files. Its template extends `text/page.html.j2`."""
     style = resources.files("qa_pipeline").joinpath(STYLE).read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    # the policy allows the style sheet and forbids everything else
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     return render_html(template, policy=policy, style=Markup(style), **values)  # noqa: S704
 
@@ -85,7 +86,8 @@ def markdown_table(
 ) -> Markup:
     """Return a Markdown table with escaped cells. Columns of numbers are right-aligned.
 
-    A row has its cells in the order of the columns, or by their names. Titles are not escaped.
+    A row has its cells in the order of the columns, or by their names. `columns` are names, or titles by
+    name. Titles are not escaped.
     """
     lines: list[list[str]] = []
     for row in rows:

@@ -79,6 +79,7 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
             next_code += 1
         if next_code < len(code) and code[next_code][0] < stop.start():
             continue  # inside a code span
+        # closing quotation marks and brackets, citations and emoji after a stop belong to its sentence
         closers = _CLOSERS.match(text, stop.end(), end)
         tail = _after_trailers(text, closers.end() if closers else stop.end(), end)
         is_in_trailer = stop.start() < begin  # such as a citation after the previous stop
@@ -112,10 +113,10 @@ def _ends_sentence(
         tail += 1
     openers = _OPENERS.match(text, tail, end)
     opening = openers.end() if openers else tail
-    if opening < end and text[opening] == " ":
+    if opening < end and text[opening] == " ":  # after a dash, as in "– Yes"
         opening += 1
     if opening >= end:
-        return False
+        return False  # nothing follows
     word = _WORD.match(text, opening, end)
     following = word[0] if word else ""
     if following[:1].islower() and not _IDENTIFIER.match(text, opening, end):
@@ -123,13 +124,16 @@ def _ends_sentence(
     if stop[0] == ".":
         return _stop_ends(text, begin, stop.start(), opening, following, language_words)
     is_ellipsis = len(stop[0]) >= 3 or "…" in stop[0]
-    return not (is_ellipsis and text[stop.start() - 1 : stop.start()] in ("[", "("))  # "[…]"
+    return not (is_ellipsis and text[stop.start() - 1 : stop.start()] in ("[", "("))  # "[…]" is an omission
 
 
 def _stop_ends(
     text: str, begin: int, dot: int, opening: int, following: str, language_words: Lexicon
 ) -> bool:
-    """Return True if a full stop ends the sentence, by the tokens before and the word after it."""
+    """Return True if a full stop ends the sentence, by the tokens before and the word after it.
+
+    The sentence begins at `begin`, its full stop is at `dot`, and the `following` word begins at `opening`.
+    """
     if dot - begin <= _TOKEN_LIMIT and _ENUMERATOR.fullmatch(text[begin : dot + 1]):
         return False  # "2.1." before a heading or item
     words, next_word = language_words.conventions, following.lower()
@@ -171,7 +175,8 @@ def _abbreviation_ends(
     if names & words.closing:  # "etc."
         return is_opener or words.capital_opens
     is_initial = len(token) == 1 and token.isalpha()
-    return is_opener if is_initial or _ACRONYM.fullmatch(token) or names & words.often_final else None
+    may_end = is_initial or _ACRONYM.fullmatch(token) or names & words.often_final
+    return is_opener if may_end else None
 
 
 def _tokens_before(text: str, begin: int, dot: int) -> tuple[str, str]:
@@ -243,7 +248,7 @@ def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bo
         return
     lines = [(start + low, start + high) for low, high in line_spans(text[start:end])]
     filled = [span for span in lines if text[slice(*span)].strip()]
-    are_fields = len(filled) > 1 and all(_KEY_VALUE.match(text, *span) for span in filled)
+    are_fields = len(filled) > 1 and all(_KEY_VALUE.match(text, *span) for span in filled)  # "key: value"
     begin = start  # of the lines that were not yielded yet
     for low, high in filled:
         is_whole = _is_whole(text, low, high)

@@ -38,14 +38,12 @@ JUDGED_PAIRS, JUDGED_GOOD = 8, 2
 _MOST_ANSWERED = 1 / 3
 """Largest share of a question's content words in another answer. Above it the answer may be right."""
 _SEED = 0
-_FEWEST_ASKED, _FEWEST_KEPT = 2, 2
-"""Minimum content words of a question and tokens of a cut answer."""
+_FEWEST_ASKED, _FEWEST_KEPT = 2, 2  # minimum content words of a question and tokens of a cut answer
 _PROSE = re.compile(
     rf"[{CAPITALS}](?!.*(?:::|\w://|\s[*+-]\s|\.\.|--))[^|{{}}<>\[\]\\=`…$()\"“”„]{{38,298}}\."
 )
 """A sentence of 40 to 300 characters, from a capital letter to a full stop, without markup or quotation."""
-_LETTERS = 0.85
-"""Smallest share of letters and spaces in prose. Formulas and labels have fewer."""
+_LETTERS = 0.85  # smallest share of letters and spaces in prose; formulas and labels have fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +95,7 @@ class _Sentence:
 
 
 def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary]:
-    """Draw at most `per_kind` distinct claims of each kind for the local steps.
-
-    The result does not depend on the order of the chunks.
-    """
+    """Draw at most `per_kind` claims of each kind for the local steps, independent of chunk order."""
     sentences = _sentences(chunks)
     edited = chain.from_iterable(sentence.falsified() for sentence in sentences)
     verbatim = [sentence.as_canary(VERBATIM) for sentence in sentences[:per_kind]]
@@ -108,7 +103,7 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary
 
 
 def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
-    """Return the first `most` distinct canaries."""
+    """Return the first `most` distinct canaries, without gaps (None)."""
     drawn: dict[str, Canary] = {}
     for canary in canaries:
         if len(drawn) == most:
@@ -133,8 +128,8 @@ def draw_for_model(chunks: pl.DataFrame) -> list[Canary]:
     suited = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
     drawn: list[Canary] = []
     for first, *others in islice(suited, MODEL_CHUNKS):
-        changed = chain.from_iterable(other.falsified() for other in others)
-        for canary in (others[0].as_canary(VERBATIM), *islice(changed, WRONG_OF_CHUNK)):
+        falsified = chain.from_iterable(other.falsified() for other in others)
+        for canary in (others[0].as_canary(VERBATIM), *islice(falsified, WRONG_OF_CHUNK)):
             mechanism = JOINED if canary.mechanism == ALONE else f"{canary.mechanism}, {JOINED}"
             claim = f"{first.text.removesuffix('.')}; {canary.claim}"
             drawn.append(replace(canary, mechanism=mechanism, claim=claim))
@@ -196,10 +191,7 @@ _DRAWN = ("canary_id", "kind", "mechanism", "language", "chunk_id", "question", 
 def verified_rows(
     canaries: Sequence[Canary], batch: str, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return canaries with the worst verdict of their claims.
-
-    A canary without a decided claim is "failed".
-    """
+    """Return canaries with the worst verdict of their claims, "failed" if a canary has no verdict."""
     decided = (
         claim_verdicts.join(claims.select("claim_id", "position"), on="claim_id")
         .sort(pl.col("verdict").cast(pl.Enum(list(_VERDICTS))), "position")  # worst first
@@ -215,16 +207,14 @@ def verified_rows(
 
 
 def judged_rows(canaries: Sequence[Canary], batch: str, decided: pl.DataFrame) -> pl.DataFrame:
-    """Return the canaries of a judge.
-
-    `decided` has their assessments with verdicts, in the same order.
-    """
+    """Return the canaries of a judge. `decided` has their assessments and verdicts, in the same order."""
     detail = pl.coalesce("detail", "correctness_reason")
     columns = decided.select("verdict", "reason", "thresholds_id", decided_by=pl.lit("judge"), detail=detail)
     return CANARIES.conform(pl.concat([_rows(canaries, batch, "judge"), columns], how="horizontal"))
 
 
 def _rows(canaries: Sequence[Canary], batch: str, asks: str) -> pl.DataFrame:
+    """Return a row without verdict for each canary. `asks` is the tested step, "verifier" or "judge"."""
     rows = [[*(getattr(canary, name) for name in _DRAWN), batch, asks] for canary in canaries]
     return pl.DataFrame(
         rows, {name: CANARIES.schema[name] for name in (*_DRAWN, "batch", "asks")}, orient="row"
@@ -247,9 +237,9 @@ def draw_judge_pairs(
     others = chain.from_iterable(zip_longest(*(_other_answers(pair, sentences) for pair in ordered[:most])))
     cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
-    count = most * JUDGED_GOOD // JUDGED_PAIRS
-    wrong = chain.from_iterable(zip_longest(others, cut))
-    return [*_first(wrong, most - count), *_first(good, count)]
+    good_count = most * JUDGED_GOOD // JUDGED_PAIRS
+    wrong = chain.from_iterable(zip_longest(others, cut))  # alternately
+    return [*_first(wrong, most - good_count), *_first(good, good_count)]
 
 
 def _other_answers(pair: ProvedPairRow, sentences: Iterable[_Sentence]) -> Iterator[Canary]:
@@ -267,13 +257,10 @@ def _other_answers(pair: ProvedPairRow, sentences: Iterable[_Sentence]) -> Itera
 
 
 def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
-    """Return True for a complete pair in a supported language that is not a test row.
-
-    All its evidence must be present and free of injections.
-    """
+    """Return True for a complete pair in a supported language, with all evidence and no injections."""
     evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"] if chunk_id in passages]
     return (
-        pair["expected_verdict"] is None
+        pair["expected_verdict"] is None  # not a test row
         and pair["coverage"] == "full"
         and pair["language"] in LEXICONS
         and len(evidence) == len(pair["evidence_chunk_ids"]) > 0
@@ -282,9 +269,9 @@ def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
     )
 
 
-def _judged(kind: str, pair: ProvedPairRow, answer: str, others: Sequence[str] = ()) -> Canary:
-    """Return a pair with another answer. The judge also reads the chunks of that answer."""
-    chunk_ids = list(dict.fromkeys([*others, *pair["evidence_chunk_ids"]]))
+def _judged(kind: str, pair: ProvedPairRow, answer: str, answer_ids: Sequence[str] = ()) -> Canary:
+    """Return a pair with another answer. The judge also reads the chunks of that answer (`answer_ids`)."""
+    chunk_ids = list(dict.fromkeys([*answer_ids, *pair["evidence_chunk_ids"]]))
     canary = Canary(kind, ALONE, pair["language"], chunk_ids[0], pair["answer"], answer, pair["question"])
     judged: ProvedPairRow = {**pair, "answer": answer, "evidence_chunk_ids": chunk_ids}
     return replace(canary, pair={**judged, "pair_id": canary.canary_id})
@@ -303,7 +290,8 @@ def cut_short(pair: ProvedPairRow) -> str:
     new_indices = (
         n for n, word in enumerate(tokens) if word.negative or (word.content and word.stem not in repeated)
     )
-    beginning = tokens[: next(new_indices, 0)]
+    first_new = next(new_indices, 0)  # 0 if all words are repeated: nothing can be cut off
+    beginning = tokens[:first_new]
     return pair["answer"][: beginning[-1].end] if len(beginning) >= _FEWEST_KEPT else ""
 
 

@@ -53,19 +53,20 @@ def cite_claims(
     }
     quotes = [citation["quote"] for citation in pair["citations"]]
     resolved_ids = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
-    pair_ids = tuple(
+    pair_chunk_ids = tuple(
         dict.fromkeys(chunk_id for chunk_id in (*resolved_ids, *pair["used_chunk_ids"]) if chunk_id in texts)
     )
     cited = []
     for claim in claims:
         marked = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
         marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in marked))
-        chunk_ids = tuple(marked_ids) if marked else pair_ids
+        chunk_ids = tuple(marked_ids) if marked else pair_chunk_ids
         counted, checks = list(marked), []  # resolutions and quotes that decide the status of the claim
         for quote, resolution in zip(quotes, resolutions, strict=True):
             if quote is not None or not marked:
                 counted.append(resolution)
             if quote is not None:
+                # a quote of an unknown source is searched for in all chunks of the claim
                 checks.append(_check(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts))
         cited.append(_status(counted, chunk_ids, tuple(checks)))
     return cited
@@ -80,7 +81,7 @@ def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources
     if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
         as_written = sources.resolve(citation["raw"] or "")
         return as_written if as_written.resolved else sources.resolve(citation["document_id"] or "")
-    return Resolution(citation["resolution"] or "", citation["document_id"])
+    return Resolution(citation["resolution"] or "", citation["document_id"])  # unresolved, as stored
 
 
 def _marked(

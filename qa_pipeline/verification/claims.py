@@ -34,8 +34,7 @@ _GROUP = 1024
 """Answers whose texts are embedded in one call. Larger groups share more texts and need more memory."""
 _MOST_CANDIDATE_CHUNKS = 16
 """Maximum chunks stored with a claim for the steps that read whole passages. These steps read fewer still."""
-_SEARCHED_CHUNKS = 8
-"""Chunks retrieved for a claim without citations, as many as the cross-encoder reads."""
+_SEARCHED_CHUNKS = 8  # chunks retrieved for a claim without citations, as many as the cross-encoder reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ def _compare(answered: Answered, index: SourceIndex, *, to_the_question: bool) -
         stated = read(claim.stated, language)
         fragment = is_fragment(claim.text, len(stated.stem_set))
         proof = prove(stated.written, fragment, context, index, citations.chunk_ids)
-        if other_language is not None:
+        if other_language is not None:  # the rules read it by the words of the wrong language
             proof = Proof(proof.unit, doubts=(f"the answer is in another language ({other_language})",))
         stems = stated.stem_set | question.stem_set
         cited_units = sorted(
@@ -214,8 +213,7 @@ _MOST_PASSAGES = 8
 """Maximum passages read for a claim: its evidence, then by shared words. Time grows with each passage."""
 _WINDOW_TOKENS, _OVERLAP = 320, 64
 """Maximum tokens of a passage in one input, and the overlap of two windows, at most a quarter."""
-_LEAST_ROOM = 0.5
-"""Minimum share of an input that a claim must leave to the passage."""
+_LEAST_ROOM = 0.5  # minimum share of an input that a claim must leave to the passage
 _SCORED_TOGETHER = 256
 """Claims read together. Larger groups fill batches of the model better and need more memory."""
 KnownScores = tuple[float | None, float | None]
@@ -236,7 +234,7 @@ def score_claims(
     for start in range(0, len(requests), _SCORED_TOGETHER):
         group = requests[start : start + _SCORED_TOGETHER]
         inputs = [_inputs(claim, passages, model) for claim, passages in group]
-        scores = iter(model.probabilities([*chain.from_iterable(inputs)]))
+        scores = iter(model.probabilities([*chain.from_iterable(inputs)]))  # in the order of inputs
         results += [_largest([next(scores) for _ in inputs_of_claim]) for inputs_of_claim in inputs]
         notify(len(results), len(requests))
     return results
@@ -259,7 +257,7 @@ def _largest(scores: Sequence[Scores]) -> KnownScores:
     """Return the largest scores over the windows of a claim."""
     if not scores:
         return None, None
-    entailment, _, contradiction = np.stack(scores).max(axis=0).tolist()
+    entailment, _, contradiction = np.stack(scores).max(axis=0).tolist()  # the second is neutral
     if np.isnan(entailment):
         return None, None
     return entailment, None if np.isnan(contradiction) else contradiction

@@ -26,8 +26,7 @@ SIMILARITY_ONLY = (
     "900 sentences with one thing changed and 22.3 % of 900 as they are."
 )
 """The message to users of the policy. Its figures come from `quality.measure_canaries`."""
-_MOST_EXAMPLES = 3
-"""Maximum differences listed in a detail, which is a single table cell."""
+_MOST_EXAMPLES = 3  # maximum differences listed in a detail, which is a single table cell
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
 
 REPLIES = pl.Schema(
@@ -84,7 +83,7 @@ def _cascade_rules(thresholds: Thresholds, detail: pl.Expr) -> list[Rule]:
     """Return the rules in order: citations, evidence, quotation, entailment. `detail` lists the doubts."""
     missing, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
     searched = pl.col("citation_status") == FOUND_BY_SEARCH
-    reason = denied.list.first().str.extract(r"^(\w+): ")
+    reason = denied.list.first().str.extract(r"^(\w+): ")  # "code: difference"
     return [
         *_citation_rules(),
         (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", detail)),
@@ -210,6 +209,7 @@ def _with_replies(
     decided: pl.DataFrame, replies: pl.DataFrame, settings: VerificationSettings
 ) -> pl.DataFrame:
     """Replace each open verdict with the model's reply about it."""
+    # the local verdicts have columns of the same names
     names = {"reason": "reply_reason", "detail": "reply_detail", "quotes": "llm_quotes"}
     joined = decided.join(replies.rename(names), on="claim_id", how="left", maintain_order="left")
     is_open = (pl.col("reason") == UNDECIDED_WITHOUT_MODEL).fill_null(value=False)
@@ -226,7 +226,7 @@ def _with_replies(
     merged = joined.with_columns(
         pl.when(is_open).then(pl.col("model", "prompt_hash", "llm_quotes")),
         llm_decision=pl.when(is_open).then(pl.coalesce(decision, problem)),
-        merged=_first_of(rules, local),
+        merged=_first_of(rules, local),  # a claim without a reply stays open
     )
     return merged.drop("verdict", "decided_by", "reason", "detail").unnest("merged")
 
@@ -251,7 +251,8 @@ def unfounded(
 ) -> tuple[str, str] | None:
     """Return the reason code and detail why an accept is not credible, if any.
 
-    A number or identifier may also be in the question or in the headings of the quoted passages.
+    A number or identifier may also be in the question or in the headings of the quoted passages. A negation
+    must be in a quote.
     """
     if not any(quote.strip() for quote in quotes):
         return "no_quote", "the reply accepts the claim and quotes nothing"

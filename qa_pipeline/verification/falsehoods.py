@@ -23,7 +23,7 @@ _VALUES = {
     ),
     "name": re.compile(r"(?<![\w.-])([^\W\d_]+-?\d+(?:\.\d+)*)(?![\w-]|\.\d)"),
 }
-"""Values that can be changed, by kind. The group is the changed part."""
+"""Values that can be changed, such as "1998", "12.5" and "B-52". The group is the changed part."""
 _BOUND = re.compile(rf"\b{any_of_all('proof.bounds')}\b|[<>≤≥±~+]", re.IGNORECASE)
 """Words of a bound or guess. Another value next to them need not be false."""
 _NEAR, _LARGEST_WORD = 18, 12
@@ -92,9 +92,9 @@ def _other_digits(text: str) -> list[str]:
     if len(text) == 1:
         values = [digit + text for digit in "123456789"]
     else:
-        index = max(at for at, letter in enumerate(text) if letter.isdigit())
-        other_digits = "0123456789".replace(text[index], "")
-        values = [f"{text[:index]}{digit}{text[index + 1 :]}" for digit in other_digits]
+        last = max(index for index, letter in enumerate(text) if letter.isdigit())
+        other_digits = "0123456789".replace(text[last], "")
+        values = [f"{text[:last]}{digit}{text[last + 1 :]}" for digit in other_digits]
     return [value for value in values if not value.isdecimal() or int(value) > _LARGEST_WORD]
 
 
@@ -122,6 +122,7 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
                 return false.text
     sentence = ordered[0] if ordered else all_text or all_claims
     words = sentence[:_LONGEST].rstrip(".").split() or ["1"]
+    # numbers too large to be spelled out, from a pseudo-random start
     numbers = (str(number) for number in range(_LARGEST_WORD + 1 + seed % 900, 10**6))
     absent = next(number for number in numbers if not contains(f"{all_text} {all_claims}", number))
     return " ".join([*words, absent])

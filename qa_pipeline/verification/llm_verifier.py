@@ -121,6 +121,7 @@ class _Call:
 def _passages(rows: Sequence[PairClaimRow], sources: Mapping[str, Source]) -> list[Passage]:
     """Return the passages for claims: evidence, candidates in turn, then chunks used by the pairs."""
     evidence = (row["evidence_chunk_id"] for row in rows)
+    # the first candidate of every claim, then the second of every claim
     in_turn = chain.from_iterable(zip_longest(*(row["candidate_chunk_ids"] or () for row in rows)))
     used = chain.from_iterable(row["used_chunk_ids"] for row in rows)
     chunk_ids = dict.fromkeys(chain(evidence, in_turn, used))
@@ -169,11 +170,7 @@ def _call(
     position = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
     # the probe takes the question of the claim at this index, and is a fragment if that claim is
     neighbour = rows[min(position, len(rows) - 1)]
-    probe: PairClaimRow = {
-        **neighbour,
-        "text": probe_of(passages, claims, language),
-        "self_contained": None,
-    }
+    probe: PairClaimRow = {**neighbour, "text": probe_of(passages, claims, language), "self_contained": None}
     request_rows = [*rows[:position], probe, *rows[position:]]
     parts: list[tuple[str, str]] = []
     for number, row in enumerate(request_rows, start=1):
@@ -226,7 +223,7 @@ def _verdicts(
     probe_reply = replies.get(call.probe)
     rejects_probe = probe_reply is not None and probe_reply.decision == "reject"
     numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
-    for row, number in zip(call.rows, numbers, strict=False):
+    for row, number in zip(call.rows, numbers, strict=True):
         claim_reply = replies.get(number)
         if claim_reply is None:
             yield {**same, "reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
@@ -237,7 +234,7 @@ def _verdicts(
             question = read(row["question"], row["language"])
             if is_injected:
                 reason = INJECTION_IN_SOURCE
-            elif not rejects_probe:
+            elif not rejects_probe:  # also if the probe has no clear verdict
                 reason = "probe_accepted"
             elif problem := deciding.unfounded(claim, question, claim_reply.quotes, call.request.passages):
                 reason, detail = problem

@@ -20,10 +20,7 @@ def join_by_pair(pairs: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
 
 
 def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return every claim with its verdict, in order.
-
-    A claim without a known verdict is "failed" with the reason `no_claim_verdict`.
-    """
+    """Return every claim with its verdict, in order, or "failed" with the reason `no_claim_verdict`."""
     decided = claims.select("claim_id", "pair_id", "position", "start", "end", "text").join(
         claim_verdicts.select("claim_id", "verdict", "reason", "detail"), on="claim_id", how="left"
     )
@@ -76,16 +73,19 @@ def ground_pairs(
     inventions = pl.format("citations of sources that do not exist: {}", pl.col("fabricated"))
     supported, total = pl.col("supported_claims"), pl.col("claims")
     low, high = wilson_interval(supported, total)
-    return joined.select(
-        "pair_id",
-        outcome=pl.when(cites_inventions).then(pl.lit("rejected")).otherwise(outcome),
-        explained=pl.when(is_draft_fault)
+    reason_and_detail = (
+        pl.when(is_draft_fault)
         .then(pl.struct(reason="fault", detail="detail"))
         .when(cites_inventions)
         .then(pl.struct(reason=pl.lit("fabricated_citation"), detail=inventions))
         .when(outcome == "undecided")
         .then(pl.struct(reason="open_reason", detail="open_detail"))
-        .otherwise(pl.struct(reason="worst_reason", detail="worst_detail")),
+        .otherwise(pl.struct(reason="worst_reason", detail="worst_detail"))
+    )
+    return joined.select(
+        "pair_id",
+        outcome=pl.when(cites_inventions).then(pl.lit("rejected")).otherwise(outcome),
+        explained=reason_and_detail,
         claims=total.cast(pl.Int32),
         supported_claims=supported.cast(pl.Int32),
         grounding=pl.when(total > 0).then(supported / total),
@@ -118,7 +118,7 @@ def _draft_fault() -> pl.Expr:
 
 
 def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return each pair's counts by verdict, with reason and detail of its worst and first undecided claim."""
+    """Return a row for each pair with claims: counts by verdict, and its worst and first undecided claim."""
     verdict = pl.col("verdict")
     rank, is_open = verdict.cast(pl.Enum(_WORST_FIRST)).to_physical(), verdict == "undecided"
     is_worst, detail = rank == rank.min(), pl.coalesce("detail", "text")

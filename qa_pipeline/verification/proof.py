@@ -30,8 +30,7 @@ _LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,8
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _FARTHEST_ITEM = 100
 """Maximum sentences between a list item and its lead-in. Longer lists are mostly registers."""
-_LONGEST = 600
-"""Maximum characters read of a neighbouring sentence. A retraction begins early."""
+_LONGEST = 600  # maximum characters read of a neighbouring sentence; a retraction begins early
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
     spans = sentence_spans(text, language)
     if not spans:
         return Surroundings("", "", (), is_item=False, opens_paragraph=True)
-    # the indexes of the sentences that contain the first and the last character
+    # the sentences that contain the first and last character; no span ends after len(text)
     first = max(bisect_right(spans, (start, len(text))) - 1, 0)
     last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
     has_before = first > 0 and not _apart(text, spans, first - 1)
@@ -116,7 +115,7 @@ def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
     words = lexicon(unit.language).proof
     after = read(around.after, unit.language)
     first = around.after.partition(" ")[0]
-    negates = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no
+    negates = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no  # "No, …"
     denies = after.negations > 0 or after.contains_any(words.revoking)
     points_back = after.opens_with(words.demonstratives) and denies
     if negates or points_back or after.opens_with(words.contrasts):
@@ -179,9 +178,9 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
         if _HEADING.match(text, *span):
             return
         if is_row and " | " in text[slice(*span)]:
-            continue
+            continue  # another row of the table
         indent_above = _indentation(text, span)
-        if indent_above is None:  # the text before the list, which introduces it unless it is a sentence
+        if indent_above is None:  # the text before the list, which introduces items if it has no final stop
             last_character = text[span[1] - 1]
             if is_row or last_character == ":" or last_character.isalnum():
                 yield _cut(text, span)
@@ -193,15 +192,14 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
 
 def _indentation(text: str, span: tuple[int, int]) -> int | None:
     """Return the indentation of the list item around a sentence, if any."""
-    line = text.rfind("\n", 0, span[0]) + 1
-    item = _ITEM.match(text, line)
+    line_start = text.rfind("\n", 0, span[0]) + 1
+    item = _ITEM.match(text, line_start)
     return None if item is None else len(item[0]) - len(item[0].lstrip())
 
 
 LONGEST_READ = 2000
 """Maximum characters of a claim. A longer claim is left to a model, since these rules read sentences."""
-_MOST_TRIED = 8
-"""Maximum equal units that are checked. A sentence repeated more often is boilerplate."""
+_MOST_TRIED = 8  # maximum equal units that are checked; a sentence repeated more often is boilerplate
 
 
 @dataclass(frozen=True, slots=True)

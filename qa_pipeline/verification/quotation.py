@@ -40,7 +40,7 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
     words = lexicon(language).proof
     first, _, rest = claim.partition(" ")
     opening = first.rstrip(",.!;:–—-").casefold()
-    is_alone = len(opening) < len(first) or not rest
+    is_alone = len(opening) < len(first) or not rest  # before a sign, or the whole claim
     if is_alone and (opening in words.yes or opening in words.no):
         return rest.lstrip("–—- "), opening in words.yes
     return claim, None
@@ -86,7 +86,7 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
     """Yield reasons if words shared by question and unit differ in order or role."""
     stated = [word.stem for word in unit.words]
     shared = [word for word in words if word.stem in unit.stem_set]
-    positions = [stated.index(word.stem) for word in shared]
+    positions = [stated.index(word.stem) for word in shared]  # in the unit
     # the answer to "Who …" depends on the order: "Ann paid Bob" and "Bob paid Ann"
     asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
     most_moved = 0 if asks_who else 1
@@ -138,8 +138,7 @@ class Denial:
         return f'"{self.claimed}" added' if self.claimed else f'"{self.stated}" left out'
 
 
-_FEWEST_TOKENS = 3
-"""Minimum tokens of texts that are compared. Shorter texts differ in one token by chance."""
+_FEWEST_TOKENS = 3  # minimum tokens of texts that are compared; shorter texts differ in one token by chance
 
 
 def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial | None:
@@ -160,7 +159,7 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
         reason = None if claimed in stated else _slot(claimed, unit_token, claim.language)
         return Denial(reason, claimed, unit_token) if reason else None
     # one text has a token more, which must be a negation
-    at = differing[0] if differing else len(shorter)
+    at = differing[0] if differing else len(shorter)  # of the extra token
     extra = longer[at]
     is_only_difference = longer[:at] + longer[at + 1 :] == shorter
     if not is_only_difference or extra.casefold() not in lexicon(claim.language).negations:

@@ -5,6 +5,7 @@ questions the best sentence predicts better than the best chunk.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -18,18 +19,14 @@ from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.verification.sources import Source, SourceIndex, units_of
 
-_LOOKED_INTO = 5
-"""Chunks by words, and as many by vectors, whose sentences may answer the question."""
-_SEARCHED = 0.9
-"""Minimum share of the batch's text in the language of the question for a search by words."""
-_ALIEN = 0.20
-"""A refusal is correct if every chunk contains less than this share of the question's words."""
+_LOOKED_INTO = 5  # chunks by words, and as many by vectors, whose sentences may answer the question
+_SEARCHED = 0.9  # minimum share of the batch's text in the language of the question for a search by words
+_ALIEN = 0.20  # a refusal is correct if every chunk contains less than this share of the question's words
 _FAR, _FEW = 0.40, 0.50
 """It is also correct if every chunk and sentence is below this cosine, and few words are shared."""
 _NEAR, _NEARLY_ALL = 0.70, 0.80
 """It is wrong if a sentence reaches this cosine and contains this share of the question's words."""
-_QUESTION_WORDS = 2
-"""Minimum number of content words for a clear question."""
+_QUESTION_WORDS = 2  # minimum number of content words for a clear question
 
 
 def judge_refusals(
@@ -83,24 +80,31 @@ class _Batch:
         sentences = [sentence for chunk_id in likeliest for sentence in self._sentences[chunk_id]]
         written = [sentence.written for sentence in sentences]
         similarities = TextVectors([text, *written], self._embedder).cosines(text, written)
-        weights = {stem: self._index.rarity(stem) for stem in sorted(question.stem_set)}
-        total = sum(weights.values()) or 1.0
-        shares = [
-            round(sum(weights[stem] for stem in weights if stem in sentence.stem_set) / total, 9)
-            for sentence in sentences
-        ]
+        shares = self._word_shares(question, sentences)
+        # the index of the best sentence, the first of equal sentences
         best = max(range(len(sentences)), key=lambda n: (shares[n], similarities[n], -n), default=None)
         language_share = self._lengths[question.language] / max(self._lengths.total(), 1)
+        # words are compared only if nearly all text is in the language of the question
         is_searchable = language_share >= _SEARCHED and in_other_language(text, question.language) is None
+        word_share = max(by_words.values(), default=0.0) if is_searchable and question.stem_set else None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest), None),
             "similarity": max(cosines.values(), default=None),
-            "token_recall": max(by_words.values(), default=0.0) if is_searchable and weights else None,
+            "token_recall": word_share,
             "best_sentence": None if best is None else written[best],
             "sentence_recall": None if best is None else shares[best],
             "sentence_similarity": max(similarities, default=None),
         }
-        return {**scores, "outcome": _outcome(scores, len(weights))}
+        return {**scores, "outcome": _outcome(scores, len(question.stem_set))}
+
+    def _word_shares(self, question: Reading, sentences: Sequence[Reading]) -> list[float]:
+        """Return the share of the question's words in each sentence, weighted by rarity in the batch."""
+        weights = {stem: self._index.rarity(stem) for stem in sorted(question.stem_set)}
+        total = sum(weights.values()) or 1.0
+        return [
+            round(sum(weights[stem] for stem in weights if stem in sentence.stem_set) / total, 9)
+            for sentence in sentences
+        ]
 
 
 def _outcome(scores: dict[str, Any], question_words: int) -> str:

@@ -21,7 +21,7 @@ from qa_pipeline.text.sentences import NUMBERED_ITEM, sentence_spans
 
 _HEADING = re.compile(r"#{1,6}\s")
 _BAR = " | "
-_KEY_VALUE = re.compile(r"(?=.{1,160}$)(?:[-*] )?[^\s:][^:\n]{0,60}: [^\s:][^\n]*$")
+_KEY_VALUE = re.compile(r"(?=.{1,160}$)(?:[-*] )?[^\s:][^:\n]{0,60}: [^\s:][^\n]*$")  # "- Range: 40 km"
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ def units_of(chunk_id: str, text: str, language: str) -> tuple[Unit, ...]:
     """Return the units of a chunk in order, without headings. A chunk of headings alone keeps the first."""
     spans = []
     for start, end in sentence_spans(text, language):
+        # a unit begins after the number of its item, as after "- 6. "
         number = NUMBERED_ITEM.match(text, start, end)
         spans.append((number.end(), end) if number and number.end() < end else (start, end))
     stating = [span for span in spans if not _HEADING.match(text, *span)]

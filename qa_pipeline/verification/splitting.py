@@ -84,13 +84,13 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
 
     Claims that a model split from a sentence keep the sources of that sentence unless they have their own.
     """
-    owned: dict[int, list[str]] = {}
-    owner = 0
+    owned: dict[int, list[str]] = {}  # references by index of their claim
+    owner = 0  # the last claim that begins before the mark
     marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
     for mark in sorted(marks, key=lambda reference: reference.start()):
         while owner + 1 < len(claims) and claims[owner + 1].start < mark.start():
             owner += 1
-        owned.setdefault(owner, []).extend(mark_references(mark[0]) or [mark[0]])
+        owned.setdefault(owner, []).extend(mark_references(mark[0]) or [mark[0]])  # or [1] as written
     return [
         replace(claim, references=tuple(owned.get(index, claim.references)))
         for index, claim in enumerate(claims)
@@ -116,7 +116,7 @@ def is_claim(text: str) -> bool:
 
 
 def is_fragment(text: str, terms: int) -> bool:
-    """Return True if a claim needs its question: few content words, or an incomplete sentence."""
+    """Return True if a claim needs its question: few content words (`terms`), or an incomplete sentence."""
     is_complete = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
     return terms <= _FRAGMENT_TERMS or not is_complete
 
@@ -124,8 +124,7 @@ def is_fragment(text: str, terms: int) -> bool:
 _JOINT = re.compile(r"[;,]\s|\s[|–—]\s")
 _MOST_CHARACTERS = 12_000
 """Maximum characters of an answer in a request. Longer answers are split by the rules only."""
-_SHORTEST_JOINED = 8
-"""Minimum words of a sentence that may contain two statements."""
+_SHORTEST_JOINED = 8  # minimum words of a sentence that may contain two statements
 _LONGEST_WORDING, _ADDED_WORDS = 3, 8
 """Maximum words of a statement: this multiple of its sentence, and words for the names behind pronouns."""
 
@@ -264,15 +263,10 @@ def _statements(
     uncovered = {word.start for word in reading.words if word.content or word.negative}
     claims: dict[Claim, None] = {}  # an ordered set: equal statements count once
     for statement in proposed:
-        start = sentence.find(statement.quote.strip())
-        if start < 0 or not is_claim(statement.quote):
-            raise _RefusedError("quote_not_found")
-        end = start + len(statement.quote.strip())
-        if not sentence[end:].strip(" .!?"):  # the last statement includes the full stop
-            end = len(sentence.rstrip())
+        start, end = _quoted_span(sentence, statement.quote)
         worded = read(" ".join(statement.claim.split()), written_before.language)
         _check(worded, read(sentence[start:end], written_before.language), reading, written_before)
-        uncovered -= {  # `_check` has compared the negations
+        uncovered -= {  # quoted words that the statement repeats; `_check` has counted the negations
             word.start
             for word in reading.words
             if start <= word.start < end and (word.negative or word.stem in worded.stem_set)
@@ -285,6 +279,20 @@ def _statements(
     if uncovered:
         raise _RefusedError("words_left_out")
     return sorted(claims, key=lambda made: (made.start, made.end))
+
+
+def _quoted_span(sentence: str, quote: str) -> tuple[int, int]:
+    """Return the first span of a quote in its sentence. The last quote includes the full stop.
+
+    Raises:
+        _RefusedError: the quote is absent, or has no words.
+    """
+    start = sentence.find(quote.strip())
+    if start < 0 or not is_claim(quote):
+        raise _RefusedError("quote_not_found")
+    end = start + len(quote.strip())
+    is_last = not sentence[end:].strip(" .!?")
+    return start, len(sentence.rstrip()) if is_last else end
 
 
 def _check(worded: Reading, quoted: Reading, sentence: Reading, written_before: Reading) -> None:

@@ -148,7 +148,7 @@ def statement_pairs(statements: Sequence[Statement]) -> pl.DataFrame:
 
 
 def _passages(statement: Statement) -> list[Passage]:
-    ids, language = iter(statement.chunk_ids), statement.language
+    ids, language = iter(statement.chunk_ids), statement.language  # an id for each passage with text
     headings = statement.headings or ((),) * len(statement.passages)
     return [
         Passage(next(ids), next(iter(path), ""), path[1:], text, language)  # title first, then sections
