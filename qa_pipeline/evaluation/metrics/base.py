@@ -211,6 +211,7 @@ def judge_request(
     texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
     texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
     values = {label: delimit(text, label) for label, text in texts.items()}
+    # the request keeps the injections that the prompt withholds, so that `ask` finds them
     passages = [
         Passage(f"context-{index}", context["document"] or "", (), context["text"] or "", language)
         for index, context in enumerate(contexts)

@@ -10,13 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import islice
 
-from qa_pipeline.curation.measures import (
-    HIGH,
-    MIDDLE,
-    WEIGHT_ACCURACY,
-    WEIGHT_EXISTENCE,
-    WEIGHT_GROUNDING,
-)
+from qa_pipeline.curation.measures import HIGH, MIDDLE, WEIGHT_ACCURACY, WEIGHT_EXISTENCE, WEIGHT_GROUNDING
 from qa_pipeline.evaluation.metrics.base import RULES, STATEMENTS_VERSION, Row, Setup, metric, share, signal
 from qa_pipeline.evaluation.metrics.grounding import (
     SCORES_DECIDE,
@@ -93,12 +87,13 @@ def _looked_up(citation: Row, row: Row) -> Row:
         contexts, exists = [*range(len(texts))], quote is not None
     elif numbers := _numbers(reference):  # such as [3], the third context
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
-        reference, exists = None, len(contexts) == len(numbers)
+        reference, exists = None, len(contexts) == len(numbers)  # a number is no name of a document
     else:
         sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
         true_documents = (row["relevant_documents"] or []) + sources
         annotated = [name for name in true_documents if references.is_same_path(reference, name)]
         contexts = [index for index, name in enumerate(documents) if references.is_same_path(reference, name)]
+        # a mark may shorten the path of its document
         reference = annotated[0] if annotated else reference
         exists = bool(contexts or annotated)
     quote_found = None

@@ -152,7 +152,7 @@ def _judged(contexts: Contexts, setup: Setup) -> Iterator[list[bool | None]]:
             continue
         numbers = range(1, len(sentences) + 1)
         reply = next(replies) if sentences else None
-        if reply is None or not {*reply.relevant} <= {*numbers}:
+        if reply is None or not {*reply.relevant} <= {*numbers}:  # it names sentences that do not exist
             yield [None] * len(sentences)
         else:
             yield [number in reply.relevant for number in numbers]
