@@ -45,7 +45,10 @@ class Answer:
 
     @property
     def support(self) -> Support:
-        """Return the support of the claims. Without a judge, a supported answer is `unjudged`."""
+        """Return the support of the claims, lowered by the judge.
+
+        Without a judge a supported answer is `unjudged`; with a judge a rejected answer is `weak`.
+        """
         support = support_of(self.claims, is_refusal=self.is_refusal)
         if self.is_refusal:
             return replace(support, level="refused")

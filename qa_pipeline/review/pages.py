@@ -184,10 +184,10 @@ def add_document(request: Request, fields: Mapping[str, str], upload: Upload) ->
 
 async def show_job(request: Request) -> Response:
     """Show a job; with `seen`, wait for news and send only the part of the page that changes."""
-    kind = request.url.path.split("/")[2]
+    kind = request.url.path.split("/")[2]  # answer or document
     job = review_of(request).jobs.get(request.path_params["job_id"])
     seen = _seen_steps(request)
-    job = await _news(job, -1 if seen is None else seen)
+    job = await _news(job, -1 if seen is None else seen)  # every job has more than -1 steps: do not wait
     return page(
         request,
         f"asked_{kind}.html.j2",

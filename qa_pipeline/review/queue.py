@@ -26,16 +26,9 @@ MOST_CHOICES = 300
 """Most frequent values that a filter offers."""
 PAIR_COLUMNS = pl.Schema(
     {
-        "batch": pl.String(),
-        "pair_id": pl.String(),
-        "question": pl.String(),
-        "answer": pl.String(),
-        "language": pl.String(),
-        "question_type": pl.String(),
-        "verdict": pl.String(),
-        "reason": pl.String(),
-        "claims": pl.Int32(),
-        "supported_claims": pl.Int32(),
+        **dict.fromkeys(("batch", "pair_id", "question", "answer", "language"), pl.String()),
+        **dict.fromkeys(("question_type", "verdict", "reason"), pl.String()),
+        **dict.fromkeys(("claims", "supported_claims"), pl.Int32()),
         "expected_verdict": pl.String(),
         "documents": pl.List(pl.String()),
         "turn": pl.UInt32(),
@@ -168,7 +161,7 @@ class Queue:
         row_of_pair = rows.select(is_pair.arg_true()).to_series()
         if not len(row_of_pair):
             return Position(None, len(listed), 1, None, None)
-        index = int(listed.search_sorted(row_of_pair[0]))
+        index = int(listed.search_sorted(row_of_pair[0]))  # in the list, where the pair is or would be
         is_listed = index < len(listed) and listed[index] == row_of_pair[0]
 
         def address(neighbour: int) -> str | None:
