@@ -123,7 +123,8 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
                 **_state(scores, limit, side, _ERROR / (_HOURS if is_hourly else 1)),
                 "decided_by": describe_deciders(decided_by),
             }
-            if "low" in level and rests_on_likeness(decided_by):
+            has_interval = "low" in level  # else there are not enough rows
+            if has_interval and rests_on_likeness(decided_by):
                 level["state"] = NOT_DECIDED
             levels.append(level | {"message": _level_message(level)})
     return pl.DataFrame(levels, schema=LEVELS)
@@ -178,7 +179,7 @@ def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
         is_reference = day in reference_days
         untested = {"day": day, "state": "reference" if is_reference else "not enough rows"}
         compared = [untested | _compared(rows_of_day, name, reference_scores[name]) for name in metrics]
-        tested = [row for row in compared if "p" in row and not is_reference]
+        tested = [row for row in compared if "p" in row and not is_reference]  # p is missing with few rows
         adjusted = false_discovery_control([row["p"] for row in tested]) if tested else ()
         for row, adjusted_p in zip(tested, adjusted, strict=True):
             name, differs = row["metric"], bool(adjusted_p <= _RATE)

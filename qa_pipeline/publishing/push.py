@@ -100,6 +100,7 @@ def _upload_to_hub(folder: Path, location: str) -> tuple[str, bool]:
             **repository,
             folder_path=folder,
             delete_patterns="*",
+            # the hub refuses the upload if another commit came meanwhile
             parent_commit=next((ref.target_commit for ref in refs.branches if ref.name == "main"), None),
             commit_message=f"Release {version}",
         )

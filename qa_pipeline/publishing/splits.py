@@ -35,7 +35,6 @@ from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 LONG_ANSWER = 40
 """Characters from which equal answers keep their rows together; shorter answers are often equal by chance."""
-
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
 """Pairs of keys of near-duplicate documents."""
 _BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
@@ -72,6 +71,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
     stems = pl.Series(
         "text", [_stems(*row) for row in rows.select("question", "language").iter_rows()], pl.String()
     )
+    # each has a line for each key: index of the row, and text of the key
     parts = [
         numbered.select("row", text="documents")
         .explode("text", empty_as_null=True)
@@ -82,7 +82,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
         numbered.filter(is_long_answer).select("row", text=pl.format("answer:{}", answer)),
     ]
     key_texts = pl.concat(parts).drop_nulls("text")
-    texts = key_texts.select(pl.col("text").unique(maintain_order=True))
+    texts = key_texts.select(pl.col("text").unique(maintain_order=True))  # to hash each text once
     keyed = key_texts.join(texts.with_columns(codes(texts["text"]).alias("key")), on="text")
     return keyed.select("row", "key").unique().sort("row", "key")
 
@@ -121,7 +121,8 @@ class SplitMap:
         """Return the split of each key; null for an unknown key."""
         values = keys.to_numpy()
         positions = np.searchsorted(self.keys, values)  # len(self.keys) if all known keys are less
-        is_known = (positions < len(self.keys)) & (np.append(self.keys, 0)[positions] == values)
+        keys_there = np.append(self.keys, 0)[positions]  # the 0 only makes the last position valid
+        is_known = (positions < len(self.keys)) & (keys_there == values)
         indices = pl.Series(positions, dtype=pl.UInt32()).set(pl.Series(~is_known), None)
         return self.splits.gather(indices).cast(pl.String())
 
@@ -291,7 +292,8 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
                 continue
             rows, language = sizes[index]
             stratum = None if is_second_round else language
-            # by split; a component that would fill over half of a split is too large for it
+            # by split: its target, reduced to the share of the stratum, minus the rows that it has there;
+            # a component that would fill over half of a split is too large for it
             lacking_rows = {
                 split: target * strata[stratum] / all_rows - rows_in[split, stratum]
                 for split, target in targets.items()
@@ -327,7 +329,7 @@ def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dic
     }
     most_held_out = max(MOST_HELD_OUT, 1 - shares[largest] / sum(shares)) * rows
     while sum(targets.values()) > most_held_out + 1e-6:  # a rounding error is not too large
-        targets.popitem()
+        targets.popitem()  # of the last split
     return targets
 
 
@@ -347,8 +349,8 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
             "or too unequal, since no split may rest on one document; add documents, or remove it from "
             "release.splits"
         )
-    largest = documents.sort("rows", "path", descending=[True, False], nulls_last=True)
-    largest = largest.unique("split", keep="first").sort("split").select("split", "path", "rows")
+    by_rows = documents.sort("rows", "path", descending=[True, False], nulls_last=True)
+    largest = by_rows.unique("split", keep="first").sort("split").select("split", "path", "rows")
     for name, path, rows in largest.iter_rows():
         if counts[name] < FEWEST_ROWS:
             problems.append(
