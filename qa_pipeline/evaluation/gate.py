@@ -301,7 +301,7 @@ def _golden_checks(
 ) -> Iterator[Document]:
     """Yield a check of all golden rows together, and a check of each of the first that newly fail.
 
-    The check is undecided if likeness alone decided a metric of the criteria.
+    The check of all rows is undecided if it would pass by a metric that likeness alone decided.
     """
     failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
     failed_before = pl.DataFrame(schema={"id": pl.String()})

@@ -235,7 +235,7 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
 
 
 def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFrame, name: str | None) -> str:
-    """Return the report as HTML, with the statements of the worst rows (`by_badness`) by a metric."""
+    """Return the report as HTML, with the statements of the worst rows (`by_badness`) by metric `name`."""
     by_id = statements.partition_by("id", as_dict=True)
     cards = []
     for row in worst.iter_rows(named=True):

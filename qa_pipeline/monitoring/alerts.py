@@ -131,9 +131,10 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
 
 
 def _state(scores: Floats, limit: float, side: str, error: float) -> dict[str, Any]:
-    """Compare the mean of some scores with its limit.
+    """Compare the mean of some scores with its limit, and return columns of `LEVELS`.
 
-    `error` is the probability that the interval misses the mean.
+    They are rows, mean and state, and with enough rows low and high. `error` is the probability that the
+    interval misses the mean.
     """
     mean = float(scores.mean()) if len(scores) else None
     level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
@@ -164,7 +165,10 @@ def _level_message(row: dict[str, Any]) -> str:
 
 
 def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
-    """Compare each day of each metric in scored rows with the reference (`DRIFT`, by day and metric)."""
+    """Compare each day of each metric in scored rows with the reference (`DRIFT`, by day and metric).
+
+    A difference is drift if the last tested day differed too, or if it would be rare in a year.
+    """
     from scipy.stats import false_discovery_control
 
     days: list[date] = rows["day"].unique().sort().to_list()

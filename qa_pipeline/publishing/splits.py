@@ -107,11 +107,7 @@ def new_documents(documents: pl.DataFrame, seen: set[int]) -> pl.DataFrame:
 
 
 class SplitMap:
-    """A compact map from key to split.
-
-    Args:
-        key_splits: a KEY_SPLITS frame, sorted by key.
-    """
+    """A compact map from key to split, made from a KEY_SPLITS frame that is sorted by key."""
 
     def __init__(self, key_splits: pl.DataFrame) -> None:
         self.keys = key_splits["key"].to_numpy()
@@ -217,7 +213,7 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
     """
     earlier = pl.col("earlier_split")  # lowest and highest differ where two splits are joined
     numbered = keys.with_columns(component=_components(keys))
-    items = numbered.group_by("item", "component").agg(
+    items = numbered.group_by("item", "component").agg(  # an item has a single component
         item_lowest=earlier.min(), item_highest=earlier.max(), is_new=earlier.has_nulls()
     )
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
@@ -267,7 +263,7 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     targets = _target_rows(components["rows"], shares, largest)
     all_rows = int(components["rows"].sum())
     by_language = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
-    strata: dict[str | None, int] = by_language | {None: all_rows}  # None is all languages
+    strata: dict[str | None, int] = by_language | {None: all_rows}  # rows by language; None is all languages
     splits: list[int | None] = components["lowest"].to_list()
     sizes = list(components.select("rows", "language").iter_rows())
     rows_in, components_in = Counter[tuple[int, str | None]](), Counter[int]()
@@ -292,19 +288,18 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
                 continue
             rows, language = sizes[index]
             stratum = None if is_second_round else language
-            # by split: its target, reduced to the share of the stratum, minus the rows that it has there;
             # a component that would fill over half of a split is too large for it
+            takers = [split for split, target in targets.items() if rows * FEWEST_COMPONENTS <= target]
+            if is_second_round:
+                takers = [split for split in takers if components_in[split] < FEWEST_COMPONENTS]
+            # the target in a language is the target times the share of the language in all rows
             lacking_rows = {
-                split: target * strata[stratum] / all_rows - rows_in[split, stratum]
-                for split, target in targets.items()
-                if rows * FEWEST_COMPONENTS <= target
-                and not (is_second_round and components_in[split] >= FEWEST_COMPONENTS)
+                split: targets[split] * strata[stratum] / all_rows - rows_in[split, stratum]
+                for split in takers
             }
-            neediest = max(
-                lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=largest
-            )
+            neediest = max(takers, key=lambda split: lacking_rows[split] / targets[split], default=None)
             # more than twice the lacking rows would miss the target by more than before
-            if neediest != largest and 2 * lacking_rows[neediest] >= rows:
+            if neediest is not None and 2 * lacking_rows[neediest] >= rows:
                 put(index, neediest)
     too_small = {split for split in targets if components_in[split] < FEWEST_COMPONENTS}
     is_new = set(new)

@@ -213,7 +213,12 @@ class _RetrievedDocuments:
         views, verdict = [], None
         if claims is not None and verdicts is not None:
             views = list(claim_views(claims, verdicts, by_id, paths))
-            empty_tables = ("refusals", "round_trips", "canaries", "decisions")
+            empty_tables = (
+                "refusals",
+                "round_trips",
+                "canaries",
+                "decisions",
+            )  # a new pair has no rows there
             verdict = build_verdicts(
                 pairs=pair,
                 claims=claims,
@@ -299,7 +304,7 @@ def _quoting_pair(
                 "raw": f"[c{list(passages).index(chunk_id) + 1}]",
                 "document_id": documents[chunk_id],
                 "chunk_id": chunk_id,
-                "quote": passages[chunk_id].text[sentence.start : sentence.end],
+                "quote": passages[chunk_id].text[sentence.start : sentence.end],  # with its line breaks
                 "number": None,
                 "resolution": "chunk",
             }

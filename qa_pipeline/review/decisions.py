@@ -195,7 +195,8 @@ def _fitting_rows(
     fitting: dict[int, DecisionColumns] = {}
     for number, line in lines.items():
         pair = batch.pairs.get(line.pair_id or "")
-        if pair is None or (line.claim_id and batch.claims.get(line.claim_id) != line.pair_id):
+        has_wrong_claim = line.claim_id and batch.claims.get(line.claim_id) != line.pair_id
+        if pair is None or has_wrong_claim:
             problems[number] = about_pair(line.model_dump(), "its batch has no such pair or claim")
             continue
         row = _row(_with_new_texts(line, pair), batch_name)
@@ -300,7 +301,7 @@ def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _BatchState) -> s
     is_about_pair = row["claim_id"] is None  # else about a single claim
     if pair["status"] != "drafted":
         return f"the pair failed ({pair['reason']}): there is no answer to accept"
-    if (row["claim_id"] or row["pair_id"]) in batch.unproved:
+    if (row["claim_id"] or row["pair_id"]) in batch.unproved:  # ids of claims, and of their pairs
         return "one of its claims has no evidence in the documents"
     if is_about_pair and row["pair_id"] in batch.fabricated:
         return "it cites a source that does not exist; edit the answer, which drops that citation"

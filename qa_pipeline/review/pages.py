@@ -101,8 +101,8 @@ def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
     if outcome.problem:
         return _pair_page(request, {name: fields.get(name, "") for name in decisions.FIELDS}, outcome)
     filters = Filters.from_query(request.query_params)
-    address = filters.pair_address(batch, pair_id)  # after the last pair this page offers undo
-    if not fields.get("of_claim") and fields.get("decision") != "reopened":
+    address = filters.pair_address(batch, pair_id)  # the same page, also after the last pair
+    if not fields.get("of_claim") and fields.get("decision") != "reopened":  # it decides the whole pair
         address = review.queue.position(filters, batch, pair_id).after or address
     undo_query = urlencode({"decided_in": batch, "decided": pair_id})
     return RedirectResponse(f"{address}&{undo_query}", status_code=303)

@@ -79,7 +79,7 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Return a citation with the document and contexts that it names."""
+    """Return a citation with the document and contexts that it names; `find_cited` has the fields."""
     documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
@@ -160,7 +160,7 @@ def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) 
     for statement, verified in zip(statements, verified_alone, strict=True):
         if statement["verdict"] == "undecided" or not verified:
             continue
-        alone = verified[0]
+        alone = verified[0]  # a statement is a single claim
         is_supported = statement["verdict"] == "supported"
         has_evidence = is_supported and statement["context"] in cited["contexts"]
         is_denied = not is_supported and statement["decided_by"] not in SCORES_DECIDE
