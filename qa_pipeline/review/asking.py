@@ -213,12 +213,7 @@ class _RetrievedDocuments:
         views, verdict = [], None
         if claims is not None and verdicts is not None:
             views = list(claim_views(claims, verdicts, by_id, paths))
-            empty_tables = (
-                "refusals",
-                "round_trips",
-                "canaries",
-                "decisions",
-            )  # a new pair has no rows there
+            empty_tables = ("refusals", "round_trips", "canaries", "decisions")  # of a new pair
             verdict = build_verdicts(
                 pairs=pair,
                 claims=claims,
