@@ -201,7 +201,7 @@ def _rejection_rows(source: Source, pair: ProvedPair) -> list[Row]:
 
 
 def _integration_rows(source: Source, pair: ProvedPair) -> list[Row]:
-    """Return a question about two passages, or a question joined with one about another document."""
+    """Return a question about several passages, or two joined questions of two documents, with noise."""
     pairs, difficulty = [pair], "several_passages"
     if len(pair.passages) < 2:
         documents = {text.document for text in pair.passages}

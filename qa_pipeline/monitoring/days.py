@@ -102,7 +102,7 @@ def _request(line: FileRow) -> Row | Fault:
         "model": _plain(values.get("model")),
         "error": _plain(values.get("error") or None),
     }
-    # a failed request may lack question and answer, so its other fields are not checked
+    # a failed request may lack question and answer, so its other fields are left out
     answered = {} if row["error"] else check(fields | {"id": row["id"]}, RagRow)
     return answered if isinstance(answered, Fault) else row | answered
 

@@ -67,7 +67,7 @@ LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason"), pl.Str
 def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return the accepted pairs of a batch, sorted by pair_id, without split and row_id."""
     verdicts = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted")
-    rests_on = _rests_on(tables[TRAINING_EXAMPLES.name], tables)
+    rests_on = _rests_on(tables[TRAINING_EXAMPLES.name], tables)  # a row for each document of a pair
     documents = rests_on.group_by("pair_id", maintain_order=True).agg(
         documents=pl.col("content_sha256").unique(maintain_order=True), document=pl.col("path").first()
     )

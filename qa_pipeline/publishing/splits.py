@@ -219,7 +219,7 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
     rows_by_component = items.join(rows, on="item").group_by("component")
     sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())
-    components = (
+    components = (  # a row for each component
         numbered.group_by("component")
         .agg(lowest=earlier.min(), highest=earlier.max(), least_key=pl.col("key").min())
         .join(sizes, on="component")

@@ -195,11 +195,11 @@ class Queue:
             pairs[batch] = self._current(self._pairs, batch, files, read_pairs)
             files.append(layout.decisions(batch))
             decisions[batch] = self._current(self._decisions, batch, files, _read_decisions)
-        if pairs != self._pairs:  # tables of a batch were read again
+        if pairs != self._pairs:  # tables of a batch have changed
             self._sorted = _in_order(
                 pl.concat([PAIR_COLUMNS.to_frame(), *(batch_rows.rows for batch_rows in pairs.values())])
             )
-        elif decisions == self._decisions:  # nothing was read again
+        elif decisions == self._decisions:  # nothing has changed
             return
         self._pairs, self._decisions = pairs, decisions
         key = ("batch", "pair_id")

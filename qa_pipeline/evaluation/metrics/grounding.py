@@ -106,7 +106,7 @@ def _find_claims(rows: list[Row], texts: list[list[Statement | None]], setup: Se
     for row, row_texts in zip(rows, texts, strict=True):
         claims = [statements or [] for statements in islice(verified, len(row_texts))]
         if row["true_claims"] is None:
-            claims = [[statement] for statement in claims[0]]
+            claims = [[statement] for statement in claims[0]]  # of the reference, the only text
         # a row without claims is known; claims of which none gave a statement are not
         is_known = any(claims) or not row_texts
         claims_of_rows.append([_as_one(claim) for claim in claims] if is_known else None)
@@ -198,17 +198,17 @@ class _Scores(NamedTuple):
 def _scores(claim: Row, stated: Reading, evidence: Reading, second: Reading, setup: Setup) -> _Scores:
     """Return the probability of entailment, or else likeness: the mean of cosine and share of words.
 
-    Only the cosine decides a fragment, whose words occur in many texts.
+    Only the cosine decides a fragment, whose words occur in many texts. `second` completes the evidence.
     """
     if setup.resources.entailment is not None:
         score = claim["entailment"] or 0.0
-        return _Scores(ENTAILMENT, score, score, is_alike=score >= ENTAILED)
+        return _Scores(ENTAILMENT, score, pair_score=score, is_alike=score >= ENTAILED)
     cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
     score = (cosine + (claim["token_recall"] or 0.0)) / 2
     in_pair = recall(stated.stem_set, evidence.stem_set | second.stem_set) or 0.0
     similarity_pass = setup.resources.settings.verification.similarity_pass
     is_alike = cosine >= similarity_pass if claim["fragment"] else score >= STATED
-    return _Scores(SIMILARITY, score, max(score, (cosine + in_pair) / 2), is_alike)
+    return _Scores(SIMILARITY, score, pair_score=max(score, (cosine + in_pair) / 2), is_alike=is_alike)
 
 
 def _difference(claim: Row, stated: Reading, evidence: Reading, second: Reading) -> str | None:
