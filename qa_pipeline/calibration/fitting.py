@@ -114,6 +114,7 @@ def calibrate(
             "or to a name of the hub (and verification.entailment.revision to its commit)"
         )
     labelled = score_rows(resources, files)
+    # the configured model, or none if no claim has a score, which `fit_band` refuses
     models = labelled.claims.filter(pl.col("entailment").is_not_null())["entailment_model"].unique()
     unfitted = Thresholds(
         name=name,
@@ -170,13 +171,14 @@ def rows_of_side(
         ((pl.col("decided_by") != "no_step") & (pl.col("verdict") != "supported"))
         | (pl.col("verdict") == "failed")
     )
-    score = pl.col("score")
+    score = pl.col("score")  # of a claim
     pair_score = score.max() if side == "contradict" else score.min()
     if side == "accept":  # an answer is accepted only by scores of all its claims
         pair_score = pl.when(score.is_not_null().all()).then(pair_score)
     scores = (
         borderline(claims, verdicts)
         .select("pair_id", score=score_of_claim.fill_nan(None))
+        # such a claim decides its answer before entailment
         .join(decided_against, on="pair_id", how="anti")
         .group_by("pair_id")
         .agg(score=pair_score)
@@ -189,11 +191,14 @@ def rows_of_side(
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
     """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    A sequence of tests ends with the first failure, so that only its start costs confidence.
+    Each start (`_starts`) begins a sequence of tests with its share of the error, which it adds to a sequence
+    that goes on. A sequence ends with the first failure, so that only its starts cost confidence.
     """
     points = [decided_rows(rows, side, threshold) for threshold in GRID]
-    error_of_start = _starts(points[-1].n, target, 1 - confidence)
-    testable = [point for point in points if point.n >= min(error_of_start)]
+    most_groups = points[-1].n  # the laxest threshold decides most
+    error_of_start = _starts(most_groups, target, 1 - confidence)
+    fewest_groups = min(error_of_start)  # of the first start; with fewer no threshold can pass
+    testable = [point for point in points if point.n >= fewest_groups]
     passed, passed_error, tests = None, 1 - confidence, 0
     error = 0.0  # of the current sequence; 0 after a failure, until the next start
     for point in testable:
@@ -215,7 +220,7 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
         n=best.n,
         right=best.right,
         precision_low=lower_bound(best.right, best.n, 1 - passed_error) if best.n else None,
-        why=None if passed else _why(best, None if tests else points[-1].n, side, target, confidence),
+        why=None if passed else _why(best, None if tests else most_groups, side, target, confidence),
     )
 
 
@@ -229,7 +234,7 @@ def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Tested
 
 
 def _starts(groups: int, target: float, error: float) -> dict[int, float]:
-    """Return the error of each start of the sequence, by its number of decided groups.
+    """Return the error of each start by its number of decided groups, such as {72: 0.025, 288: 0.025}.
 
     There are as many starts as the laxest threshold has `groups` for; without mistakes the first just passes.
     """

@@ -71,6 +71,7 @@ def what_if(
             ("claims", "claim_id", frames["claim_verdicts"], claims),
             ("pairs", "pair_id", frames["verdicts"], pairs),
         ):
+            # a row for each claim or pair, with its old and its new verdict
             verdicts = new.select(key, "reason", what=pl.lit(counted), new="verdict")
             rows.append(verdicts.join(old.select(key, old="verdict"), on=key, how="left").drop(key))
     counts = pl.concat(rows).group_by("what", "old", "new", "reason").agg(count=pl.len().cast(pl.Int64))

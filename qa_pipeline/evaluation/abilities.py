@@ -80,6 +80,7 @@ class ProvedPair:
             stated = read(proof.claim, self.language).stem_set
             added = stated - question or stated  # the words that the claim adds to the question, if any
             stated_share = recall(added, read(text.text, self.language).stem_set)
+            # a share is unknown if the claim has no words; such a claim may be in any text
             is_quoted = _folded(proof.quote) in folded or _folded(proof.claim) in folded
             if is_quoted or stated_share is None or stated_share >= ENOUGH_WORDS:
                 return True
@@ -200,7 +201,7 @@ def _rejection_rows(source: Source, pair: ProvedPair) -> list[Row]:
 
 
 def _integration_rows(source: Source, pair: ProvedPair) -> list[Row]:
-    """Return a question about two passages, or a question joined with one about another document."""
+    """Return a question about several passages, or two joined questions of two documents, with noise."""
     pairs, difficulty = [pair], "several_passages"
     if len(pair.passages) < 2:
         documents = {text.document for text in pair.passages}
@@ -231,7 +232,7 @@ def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
     made_up = f"{hash_parts(passage.document, planted['false'])[:8]}{Path(passage.document).suffix}"
     false = Text(made_up, passage.text.replace(planted["true"], planted["false"]))
     alone = _row(source, COUNTERFACTUAL, "planted_alone", [pair], [false, *noise], is_planted=True)
-    beside = [false, passage, *noise[:-1]]
+    beside = [false, passage, *noise[:-1]]  # as many contexts as in the other row
     both = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], beside, is_planted=True)
     return [{**row, "planted": planted} for row in (alone, both)]
 

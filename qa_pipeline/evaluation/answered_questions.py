@@ -255,6 +255,7 @@ def _from_release(values: Row) -> Row:
         for passage in (passages if isinstance(passages, list) else [])
         if isinstance(passage, Mapping)
     }
+    # the chunk of each distinct quote, by path and quote
     quotes = {(proof["path"], proof["quote"]): proof.get("chunk_id") for proof in evidence}
     return {
         "contexts": [
@@ -313,7 +314,7 @@ def read_rag_rows(paths: Sequence[Path]) -> Labelled:
     items = pl.concat([file.items for file in read])
     repeated = items.filter(pl.col("id").is_duplicated())  # within a file, ids were checked on reading
     if repeated.height:
-        row_id, file = repeated.select("id", "file").row(-1)
+        row_id, file = repeated.select("id", "file").row(-1)  # the last row repeats one of an earlier file
         raise InputError(f"id {row_id!r} occurs in {file} and in another file; make ids unique")
     return Labelled(items, pl.concat([file.left_out for file in read]))
 
@@ -323,7 +324,7 @@ def _release_files(path: Path) -> list[Path]:
     if not (path / "manifest.json").is_file():
         return [path]
     files = sorted((path / "data" if (path / "data").is_dir() else path).iterdir())
-    return [file for file in files if not _is_empty(file)] or files
+    return [file for file in files if not _is_empty(file)] or files  # if all are empty, reading them fails
 
 
 def _is_empty(path: Path) -> bool:

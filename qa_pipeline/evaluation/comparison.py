@@ -205,7 +205,7 @@ def _means(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Document:
 
 
 def _with_significance(metrics: Mapping[str, Document], critical: Collection[str]) -> dict[str, Document]:
-    """Add the adjusted p value of each metric, and True if current is better, False if baseline is."""
+    """Add p_holm, adjusted among critical or other metrics, and better: True if it is current."""
     adjusted: dict[str, float | None] = {}
     for is_critical in (True, False):
         family = {name: metric["p"] for name, metric in metrics.items() if (name in critical) == is_critical}

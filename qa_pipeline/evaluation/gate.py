@@ -110,8 +110,7 @@ class GoldenSet:
 
     def document(self) -> Document:
         """Return the facts of the set for reports."""
-        rows = len(self.criteria)
-        return {"name": self.name, "version": self.version, "sha256": self.sha256, "rows": rows}
+        return {"name": self.name, "version": self.version, "sha256": self.sha256, "rows": len(self.criteria)}
 
 
 def read_golden(path: Path) -> GoldenSet:
@@ -262,9 +261,11 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
     between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
     detail = f"{metric['baseline']:.3f} → {metric['current']:.3f}{change}, {between}"
     outcome = PASSED
-    # from a mean of zero any loss exceeds the limit; a loss of just the limit may have a rounding error
-    if metric["gain"] < 0 and (relative is None or -relative >= limit - 1e-9):
-        if metric["better"] is False:  # significantly worse; None is within chance
+    # a baseline of zero has no relative loss, and any loss from it is too large
+    reaches_limit = relative is None or -relative >= limit - 1e-9  # 1e-9 is more than a rounding error
+    if metric["gain"] < 0 and reaches_limit:
+        is_significantly_worse = metric["better"] is False  # None is within chance
+        if is_significantly_worse:
             outcome, detail = FAILED, f"{detail}; more than {limit:.0%} worse, and not by chance"
         else:
             outcome = WITHIN_NOISE
@@ -300,11 +301,11 @@ def _golden_checks(
 ) -> Iterator[Document]:
     """Yield a check of all golden rows together, and a check of each of the first that newly fail.
 
-    The check is undecided if likeness alone decided a metric of the criteria.
+    The check of all rows is undecided if it would pass by a metric that likeness alone decided.
     """
     failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
     failed_before = pl.DataFrame(schema={"id": pl.String()})
-    if baseline is not None:
+    if baseline is not None:  # an answer that the baseline did not measure may have been right
         failed_before = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
     new = failing.join(failed_before, on="id", how="anti", maintain_order="left")
     rows, still = len(golden.criteria), failing.height - new.height

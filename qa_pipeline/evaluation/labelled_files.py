@@ -172,14 +172,10 @@ def check(values: Any, kind: type[LabelledRow]) -> Row | Fault:
     if not isinstance(values, dict):
         return Fault("broken_line", f"expected an object, found {type(values).__name__}")
     try:
-        fields = kind.from_values(values)
-    except ValueError as error:
-        return Fault("wrong_type", str(error))
-    try:
-        return kind.model_validate(fields).row()
+        return kind.model_validate(kind.from_values(values)).row()
     except ValidationError as error:
         problem = error.errors(include_url=False, include_context=False)[0]
-    field, needed = ".".join(map(str, problem["loc"])), kind.needed()
+    field, needed = ".".join(map(str, problem["loc"])), kind.needed()  # such as contexts.0.rank
     advice = f"; it should hold {needed[field]}" if field in needed else ""
     reasons = {"missing": "missing_field", "string_unicode": "broken_text"}
     return Fault(reasons.get(problem["type"], "wrong_type"), f"{field}: {problem['msg']}{advice}")
@@ -200,5 +196,6 @@ def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
     hashed = items.with_columns(row=pl.int_range(pl.len()), **hashes)
     turn = pl.col("id_hash").rank("ordinal").over("dataset", "group_id")  # 1 is a group's first item
     ordered = hashed.with_columns(turn=turn).sort("turn", "group_id_hash", "id_hash")
-    drawn = ordered.filter(pl.int_range(pl.len()).over("dataset") < limit)
+    position = pl.int_range(pl.len()).over("dataset")  # of an item among those of its data set, from 0
+    drawn = ordered.filter(position < limit)
     return drawn.sort("row").select(items.columns)

@@ -97,6 +97,7 @@ def report_document(
             "missing": dict(counts.missing.get(metric.name, {})),
         }
     verdicts = statements.group_by("verdict").len().sort("verdict")
+    # micro F1: see `micro_f1_parts`
     micro = {f"micro_f1_at_{k}": 2 * counts.hits[k] / total for k, total in counts.listed.items() if total}
     document: Document = rounded(
         {
@@ -135,7 +136,8 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, directio
     counted = statements.group_by("id").agg(against)
     scored = rows.with_row_index("index").filter(pl.col(name).is_not_null())
     joined = scored.join(counted, on="id", how="left").with_columns(pl.col("against").fill_null(0))
-    return joined.sort(name, "against", "index", descending=[direction == "lower", True, False])
+    has_worst_on_top = direction == "lower"  # the greatest values are the worst if lower is better
+    return joined.sort(name, "against", "index", descending=[has_worst_on_top, True, False])
 
 
 def cautions(document: Document) -> list[str]:
@@ -193,10 +195,12 @@ def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
 
 def _why_unknown(metric: Document) -> str:
     """Return the input that all unknown rows lack, or else every missing input."""
-    in_all_rows = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
-    missing = {name: metric["missing"][name] for name in in_all_rows[:1]} or metric["missing"]
+    unknown, missing = metric["unknown"], metric["missing"]  # rows, and the rows that lack each input
     why = [f"{plural(count, 'row')} without {words(name)}" for name, count in missing.items()]
-    others = metric["unknown"] - sum(missing.values())
+    for reason, count in zip(why, missing.values(), strict=True):
+        if count == unknown:
+            return reason
+    others = unknown - sum(missing.values())
     if others > 0:
         why.append(f"{plural(others, 'row')} with an undecided statement or passage, or nothing to count")
     return "; ".join(why)
@@ -231,13 +235,13 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
 
 
 def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFrame, name: str | None) -> str:
-    """Return the report as HTML, with the statements of the worst rows (`by_badness`) by a metric."""
+    """Return the report as HTML, with the statements of the worst rows (`by_badness`) by metric `name`."""
     by_id = statements.partition_by("id", as_dict=True)
     cards = []
     for row in worst.iter_rows(named=True):
         row_statements = by_id.get((row["id"],), statements.clear()).to_dicts()
-        # without a metric there are no worst rows
-        cards.append({**row, "value": row[name or "id"], "statements": row_statements})
+        value = None if name is None else row[name]
+        cards.append({**row, "value": value, "statements": row_statements})
     headline = None
     if name is not None:
         metric = document["metrics"][name]

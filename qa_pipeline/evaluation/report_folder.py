@@ -63,6 +63,7 @@ def new_report(target: Path, *, replace: bool = False) -> Iterator[Path]:
             new = Path(work) / "new"
             new.mkdir()
             yield new
+            # the block takes long, and another run may have written to the target meanwhile
             _check_target(target, replace=replace)
             if target.is_dir():
                 target.rename(Path(work) / "old")

@@ -1,8 +1,4 @@
-"""An evaluation, block by block: the values of all metrics, and the functor laws that they keep.
-
-Verification is a natural transformation of a pipeline: it may run at any stage, and later measurements are
-the same.
-"""
+"""An evaluation, block by block: the values of all metrics, and the functor laws that they keep."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -27,13 +27,9 @@ _TOLERANCE = 1e-6
 _DECIMALS = 4
 """Decimals of figures in documents; further ones differ between machines."""
 _FAMILIES = {
-    "quotation": "rules",
-    "citation": "rules",
-    "rules": "rules",
-    "similarity": LIKENESS,
-    "similarity_only": LIKENESS,
-    "entailment": "model",
-    "llm": "model",
+    **dict.fromkeys(("quotation", "citation", "rules"), "rules"),
+    **dict.fromkeys(("similarity", "similarity_only"), LIKENESS),
+    **dict.fromkeys(("entailment", "llm"), "model"),
     "person": "people",
 }
 """The kind of each deciding step; other steps are kinds of their own."""
@@ -123,10 +119,10 @@ def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Docume
     """Return the interval of each mean, such as {"low": 0.6, "high": 0.8, "interval": "wilson"}."""
     lowest = np.array([low for low, _ in ranges.values()], dtype=np.float64)
     highest = np.array([np.inf if high is None else high for _, high in ranges.values()], dtype=np.float64)
-    bounds = mean_bounds(group_sums(rows, ranges), lowest, highest)
+    lows, highs = mean_bounds(group_sums(rows, ranges), lowest, highest)
     return {
         name: {"low": number(low), "high": number(high), "interval": "t" if greatest is None else "wilson"}
-        for (name, (_, greatest)), low, high in zip(ranges.items(), *bounds, strict=True)
+        for (name, (_, greatest)), low, high in zip(ranges.items(), lows, highs, strict=True)
     }
 
 

@@ -123,16 +123,18 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
                 **_state(scores, limit, side, _ERROR / (_HOURS if is_hourly else 1)),
                 "decided_by": describe_deciders(decided_by),
             }
-            if "low" in level and rests_on_likeness(decided_by):
+            has_interval = "low" in level  # else there are not enough rows
+            if has_interval and rests_on_likeness(decided_by):
                 level["state"] = NOT_DECIDED
             levels.append(level | {"message": _level_message(level)})
     return pl.DataFrame(levels, schema=LEVELS)
 
 
 def _state(scores: Floats, limit: float, side: str, error: float) -> dict[str, Any]:
-    """Compare the mean of some scores with its limit.
+    """Compare the mean of some scores with its limit, and return columns of `LEVELS`.
 
-    `error` is the probability that the interval misses the mean.
+    They are rows, mean and state, and with enough rows low and high. `error` is the probability that the
+    interval misses the mean.
     """
     mean = float(scores.mean()) if len(scores) else None
     level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
@@ -163,7 +165,10 @@ def _level_message(row: dict[str, Any]) -> str:
 
 
 def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
-    """Compare each day of each metric in scored rows with the reference (`DRIFT`, by day and metric)."""
+    """Compare each day of each metric in scored rows with the reference (`DRIFT`, by day and metric).
+
+    A difference is drift if the last tested day differed too, or if it would be rare in a year.
+    """
     from scipy.stats import false_discovery_control
 
     days: list[date] = rows["day"].unique().sort().to_list()
@@ -178,7 +183,7 @@ def find_drift(rows: pl.DataFrame) -> pl.DataFrame:
         is_reference = day in reference_days
         untested = {"day": day, "state": "reference" if is_reference else "not enough rows"}
         compared = [untested | _compared(rows_of_day, name, reference_scores[name]) for name in metrics]
-        tested = [row for row in compared if "p" in row and not is_reference]
+        tested = [row for row in compared if "p" in row and not is_reference]  # p is missing with few rows
         adjusted = false_discovery_control([row["p"] for row in tested]) if tested else ()
         for row, adjusted_p in zip(tested, adjusted, strict=True):
             name, differs = row["metric"], bool(adjusted_p <= _RATE)

@@ -93,7 +93,7 @@ def _request(line: FileRow) -> Row | Fault:
     """Return a line as a row of `LOGGED`; without an id its hash is used."""
     values = line.value
     if not isinstance(values, dict):
-        return check(values, RagRow)
+        return check(values, RagRow)  # a fault
     fields = RagRow.from_values(values)
     row_id = _plain(fields.get("id")) if isinstance(fields.get("id"), str | int) else ""
     row: Row = {
@@ -102,7 +102,7 @@ def _request(line: FileRow) -> Row | Fault:
         "model": _plain(values.get("model")),
         "error": _plain(values.get("error") or None),
     }
-    # a failed request may lack question and answer
+    # a failed request may lack question and answer, so its other fields are left out
     answered = {} if row["error"] else check(fields | {"id": row["id"]}, RagRow)
     return answered if isinstance(answered, Fault) else row | answered
 
@@ -150,8 +150,9 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
     setup = Setup(Resources(with_claims_split_by(settings), embedder=embedder))
 
     def score(rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the values of each metric, and for each value the list of steps that decided it."""
         evaluated, values = evaluate(rows, metrics, setup)
-        deciders = [  # of each value, such as "quotation" or "similarity"
+        deciders = [  # a column of lists for each metric, such as ["quotation", "similarity"]
             pl.Series(
                 f"{metric.name}{DECIDED_BY}", list(map(metric.deciders, evaluated)), pl.List(pl.String())
             )

@@ -26,7 +26,7 @@ _LOG = logging.getLogger("qa_pipeline.monitoring")
 def is_sampled(request_id: str, share: float) -> bool:
     """Sample a request by the hash of its id: equal in every process, and a smaller share is a subset."""
     digest = hashlib.sha256(request_id.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") < share * 2**64
+    return int.from_bytes(digest[:8], "big") < share * 2**64  # 8 bytes are a number below 2**64
 
 
 class Observer:

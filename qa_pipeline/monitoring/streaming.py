@@ -74,8 +74,10 @@ def stream_verdicts(
         early, late = reported.get(span), final.get(span)
         if late is None and early is not None:
             yield replace(early, verdict=WITHDRAWN, final=True)
-        elif late is not None and (early is None or replace(early, final=True) != late):
-            yield late
+        elif late is not None:
+            is_confirmed = early is not None and replace(early, final=True) == late
+            if not is_confirmed:
+                yield late
 
 
 def _ended_claims(text: str, judged_end: int, language: str) -> list[Claim]:

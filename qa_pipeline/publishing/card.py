@@ -110,7 +110,7 @@ class CardFacts:
 
 def _quantiles(counts: Counter[int]) -> dict[str, int]:
     """Return the quantiles of numbers, given the frequency of each."""
-    # the rank of a quantile among all numbers finds the number itself by cumulative frequency
+    # the number of a rank is the first whose cumulative frequency reaches the rank
     frame = pl.DataFrame({"length": [*counts], "rows": [*counts.values()]}).sort("length")
     cumulative = frame["rows"].cum_sum()
     ranks = {name: 1 + round(level * (counts.total() - 1)) for name, level in QUANTILES.items()}

@@ -37,7 +37,7 @@ Count = Annotated[int, Field(ge=0, le=_MOST)]
 
 
 def _inside(name: str) -> str:
-    """Return a file's path if it lies inside the release folder; raise ValueError otherwise."""
+    """Return a path such as data/train.parquet, or raise ValueError if it leaves the release folder."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or path.as_posix() != name or "\0" in name:
         raise ValueError("does not name a file of the release")

@@ -47,8 +47,9 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
             raise
         except Exception as error:
             status = getattr(getattr(error, "response", None), "status_code", None)
+            why = f"it answers {status}" if status else cause_of(error)
             raise StorageError(
-                f"{location} cannot be written: {f'it answers {status}' if status else cause_of(error)}; "
+                f"{location} cannot be written: {why}; "
                 "check the address, and that the credentials in the environment may write there"
             ) from error
 
@@ -100,6 +101,7 @@ def _upload_to_hub(folder: Path, location: str) -> tuple[str, bool]:
             **repository,
             folder_path=folder,
             delete_patterns="*",
+            # the hub refuses the upload if another commit came meanwhile
             parent_commit=next((ref.target_commit for ref in refs.branches if ref.name == "main"), None),
             commit_message=f"Release {version}",
         )

@@ -47,9 +47,7 @@ _COLUMNS = (
     Column("pair_id", _S, "Id of the pair in the tables of its batch."),
     Column("row_id", _S, "Hash of all other columns but split."),
 )  # fmt: skip
-OPTIONAL = (
-    *SCORES[1:], "passages", "difficulty", "source_fields", "generator", "judge",
-)  # fmt: skip
+OPTIONAL = (*SCORES[1:], "passages", "difficulty", "source_fields", "generator", "judge")
 """Columns that a release omits if they are null in all its rows. The first score, grounding, never is."""
 
 
@@ -60,20 +58,16 @@ def released_table(lacking: Sequence[str] = ()) -> Table:
 
 
 SOURCE_SCHEMA = pl.Schema(
-    dict.fromkeys(
-        ("content_sha256", "batch", "path", "title", "language", "source_uri", "licence", "text",
-         "text_sha256"),
-        pl.String(),
-    )
-)  # fmt: skip
-
+    dict.fromkeys(("content_sha256", "batch", "path", "title", "language", "source_uri"), pl.String())
+    | dict.fromkeys(("licence", "text", "text_sha256"), pl.String())
+)
 LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason"), pl.String()))
 
 
 def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return the accepted pairs of a batch, sorted by pair_id, without split and row_id."""
     verdicts = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted")
-    rests_on = _rests_on(tables[TRAINING_EXAMPLES.name], tables)
+    rests_on = _rests_on(tables[TRAINING_EXAMPLES.name], tables)  # a row for each document of a pair
     documents = rests_on.group_by("pair_id", maintain_order=True).agg(
         documents=pl.col("content_sha256").unique(maintain_order=True), document=pl.col("path").first()
     )
@@ -86,6 +80,7 @@ def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         .join(deciders, on="pair_id", how="left")
         .sort("pair_id")
         .with_columns(
+            # null without passages: a column that is always null is omitted
             pl.when(pl.col("passages").list.len() > 0).then("passages"),
             *(
                 pl.col("provenance").struct.field(name)
@@ -105,8 +100,7 @@ def finished_rows(
     """
     if "passages" in table.schema:
         rows = _with_passages(rows, tables, split_map)
-    names = [name for name in table.schema if name != "row_id"]
-    complete = rows.select(names)
+    complete = rows.select(name for name in table.schema if name != "row_id")
     return table.conform(complete.with_columns(row_ids(complete)))
 
 
@@ -120,8 +114,10 @@ def _with_passages(
     rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], split_map: SplitMap
 ) -> pl.DataFrame:
     """Drop passages of other splits, render the user messages again, and describe each passage."""
+    # hash and split of each document by its id
     hashes = dict(tables["documents"].select("document_id", "content_sha256").drop_nulls().iter_rows())
-    split_of = dict(zip(hashes, split_map.splits_of(document_keys(pl.Series(hashes.values()))), strict=True))
+    splits = split_map.splits_of(document_keys(pl.Series(hashes.values())))
+    split_of = dict(zip(hashes, splits, strict=True))
     passages = passages_by_id(tables["chunks"])
     spans = {
         chunk_id: span
@@ -251,12 +247,13 @@ def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) ->
         pl.col("verdict") == "rejected",
         (pl.col("stage") != "deduplication") | (pl.col("reason") == ALTERNATIVE),
     )
-    rejected = drafts.join(
+    worse_drafts = drafts.join(
         worse.select("pair_id", rejected_reason="reason"), on="pair_id", maintain_order="left"
     ).select("question_id", "rejected_reason", rejected_pair_id="pair_id", plain_answer=unmarked_answer())
     return (
         rows.join(drafts.select("pair_id", "question_id"), on="pair_id", maintain_order="left")
-        .join(rejected, on="question_id", maintain_order="left_right")
+        # a row for each released row with each worse draft of its question
+        .join(worse_drafts, on="question_id", maintain_order="left_right")
         .with_columns(wording=normalised(pl.col("plain_answer")))
         .filter(pl.col("wording") != "", pl.col("wording") != normalised(_ASSISTANT))
         .unique(["pair_id", "wording"], keep="first", maintain_order=True)

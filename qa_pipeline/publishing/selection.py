@@ -90,6 +90,7 @@ def gather(resources: Resources) -> Candidates:
             left_out[batch] = exclusion
             continue
         accepted = candidate_rows(tables)
+        # the release counts the rows that it leaves out, so a forgotten row stays a candidate with a reason
         is_forgotten = pl.col("documents").list.set_intersection(forgotten).list.len() > 0
         candidates = accepted.with_columns(
             codes(accepted["pair_id"]).alias("code"),
@@ -249,7 +250,10 @@ def _extend_key_splits(
 def _item_keys(
     candidates: Candidates, remaining: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
 ) -> pl.DataFrame:
-    """Return the keys of the remaining rows, and an item for each pair of near-duplicate documents."""
+    """Return the ITEM_KEYS of remaining rows, with an item for each pair of near-duplicate documents.
+
+    `earlier_split` is an index of `names`, the splits; null for a key without a split in `key_splits`.
+    """
     joins = candidates.joins.with_row_index("item", offset=candidates.rows.height)
     keys_of_joins = [joins.select("item", key=name).cast(KEYS) for name in ("key", "other_key")]
     keys_of_rows = candidates.keys.filter(pl.col("item").is_in(remaining.implode()))

@@ -35,7 +35,6 @@ from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 LONG_ANSWER = 40
 """Characters from which equal answers keep their rows together; shorter answers are often equal by chance."""
-
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
 """Pairs of keys of near-duplicate documents."""
 _BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
@@ -72,6 +71,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
     stems = pl.Series(
         "text", [_stems(*row) for row in rows.select("question", "language").iter_rows()], pl.String()
     )
+    # each has a line for each key: index of the row, and text of the key
     parts = [
         numbered.select("row", text="documents")
         .explode("text", empty_as_null=True)
@@ -82,7 +82,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
         numbered.filter(is_long_answer).select("row", text=pl.format("answer:{}", answer)),
     ]
     key_texts = pl.concat(parts).drop_nulls("text")
-    texts = key_texts.select(pl.col("text").unique(maintain_order=True))
+    texts = key_texts.select(pl.col("text").unique(maintain_order=True))  # to hash each text once
     keyed = key_texts.join(texts.with_columns(codes(texts["text"]).alias("key")), on="text")
     return keyed.select("row", "key").unique().sort("row", "key")
 
@@ -107,11 +107,7 @@ def new_documents(documents: pl.DataFrame, seen: set[int]) -> pl.DataFrame:
 
 
 class SplitMap:
-    """A compact map from key to split.
-
-    Args:
-        key_splits: a KEY_SPLITS frame, sorted by key.
-    """
+    """A compact map from key to split, made from a KEY_SPLITS frame that is sorted by key."""
 
     def __init__(self, key_splits: pl.DataFrame) -> None:
         self.keys = key_splits["key"].to_numpy()
@@ -121,7 +117,8 @@ class SplitMap:
         """Return the split of each key; null for an unknown key."""
         values = keys.to_numpy()
         positions = np.searchsorted(self.keys, values)  # len(self.keys) if all known keys are less
-        is_known = (positions < len(self.keys)) & (np.append(self.keys, 0)[positions] == values)
+        keys_there = np.append(self.keys, 0)[positions]  # the 0 only makes the last position valid
+        is_known = (positions < len(self.keys)) & (keys_there == values)
         indices = pl.Series(positions, dtype=pl.UInt32()).set(pl.Series(~is_known), None)
         return self.splits.gather(indices).cast(pl.String())
 
@@ -216,13 +213,13 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
     """
     earlier = pl.col("earlier_split")  # lowest and highest differ where two splits are joined
     numbered = keys.with_columns(component=_components(keys))
-    items = numbered.group_by("item", "component").agg(
+    items = numbered.group_by("item", "component").agg(  # an item has a single component
         item_lowest=earlier.min(), item_highest=earlier.max(), is_new=earlier.has_nulls()
     )
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
     rows_by_component = items.join(rows, on="item").group_by("component")
     sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())
-    components = (
+    components = (  # a row for each component
         numbered.group_by("component")
         .agg(lowest=earlier.min(), highest=earlier.max(), least_key=pl.col("key").min())
         .join(sizes, on="component")
@@ -266,7 +263,7 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     targets = _target_rows(components["rows"], shares, largest)
     all_rows = int(components["rows"].sum())
     by_language = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
-    strata: dict[str | None, int] = by_language | {None: all_rows}  # None is all languages
+    strata: dict[str | None, int] = by_language | {None: all_rows}  # rows by language; None is all languages
     splits: list[int | None] = components["lowest"].to_list()
     sizes = list(components.select("rows", "language").iter_rows())
     rows_in, components_in = Counter[tuple[int, str | None]](), Counter[int]()
@@ -291,18 +288,18 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
                 continue
             rows, language = sizes[index]
             stratum = None if is_second_round else language
-            # by split; a component that would fill over half of a split is too large for it
+            # a component that would fill over half of a split is too large for it
+            takers = [split for split, target in targets.items() if rows * FEWEST_COMPONENTS <= target]
+            if is_second_round:
+                takers = [split for split in takers if components_in[split] < FEWEST_COMPONENTS]
+            # the target in a language is the target times the share of the language in all rows
             lacking_rows = {
-                split: target * strata[stratum] / all_rows - rows_in[split, stratum]
-                for split, target in targets.items()
-                if rows * FEWEST_COMPONENTS <= target
-                and not (is_second_round and components_in[split] >= FEWEST_COMPONENTS)
+                split: targets[split] * strata[stratum] / all_rows - rows_in[split, stratum]
+                for split in takers
             }
-            neediest = max(
-                lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=largest
-            )
+            neediest = max(takers, key=lambda split: lacking_rows[split] / targets[split], default=None)
             # more than twice the lacking rows would miss the target by more than before
-            if neediest != largest and 2 * lacking_rows[neediest] >= rows:
+            if neediest is not None and 2 * lacking_rows[neediest] >= rows:
                 put(index, neediest)
     too_small = {split for split in targets if components_in[split] < FEWEST_COMPONENTS}
     is_new = set(new)
@@ -327,7 +324,7 @@ def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dic
     }
     most_held_out = max(MOST_HELD_OUT, 1 - shares[largest] / sum(shares)) * rows
     while sum(targets.values()) > most_held_out + 1e-6:  # a rounding error is not too large
-        targets.popitem()
+        targets.popitem()  # of the last split
     return targets
 
 
@@ -347,8 +344,8 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
             "or too unequal, since no split may rest on one document; add documents, or remove it from "
             "release.splits"
         )
-    largest = documents.sort("rows", "path", descending=[True, False], nulls_last=True)
-    largest = largest.unique("split", keep="first").sort("split").select("split", "path", "rows")
+    by_rows = documents.sort("rows", "path", descending=[True, False], nulls_last=True)
+    largest = by_rows.unique("split", keep="first").sort("split").select("split", "path", "rows")
     for name, path, rows in largest.iter_rows():
         if counts[name] < FEWEST_ROWS:
             problems.append(

@@ -233,8 +233,8 @@ class _Rows:
         texts = self._texts.by_hash(named_documents(rows))
         columns = ("pair_id", "coverage", "documents", "evidence")
         for pair, coverage, documents, evidence in rows.select(columns).iter_rows():  # pair is its id
-            is_refusal = coverage == "none"  # a refusal makes no claims, and an answer proves all
-            if is_refusal == bool(evidence):
+            needs_evidence = coverage != "none"  # an answer proves all its claims, and a refusal makes none
+            if needs_evidence != bool(evidence):
                 yield f"row {pair} has claims without evidence"
             if not documents or any(name not in texts for name in documents):
                 yield f"row {pair} rests on a document that {SOURCES} lacks"
@@ -296,7 +296,8 @@ class _Rows:
 
     def _near_problems(self) -> Iterator[str]:
         """Yield near-duplicate documents in different splits, and unsorted keys."""
-        if (self._split_map.keys[1:] <= self._split_map.keys[:-1]).any():
+        keys = self._split_map.keys
+        if (keys[1:] <= keys[:-1]).any():  # a key is not greater than the key before it
             yield f"{SPLIT_KEYS} records a key twice, or not in order"
         parts = row_groups(self._folder / SOURCES, ["content_sha256", "text"])
         joins = splits.near_duplicates(part.drop_nulls("text") for part in parts)

@@ -45,7 +45,10 @@ class Answer:
 
     @property
     def support(self) -> Support:
-        """Return the support of the claims. Without a judge, a supported answer is `unjudged`."""
+        """Return the support of the claims, lowered by the judge.
+
+        Without a judge a supported answer is `unjudged`; with a judge a rejected answer is `weak`.
+        """
         support = support_of(self.claims, is_refusal=self.is_refusal)
         if self.is_refusal:
             return replace(support, level="refused")
@@ -102,7 +105,7 @@ class Answer:
             "draft": self.pair["answer"],
             "is_refusal": self.is_refusal,
             "sentences": sentences,
-            "badge": badge if verdict or self.is_refusal else None,
+            "badge": badge if verdict or self.is_refusal else None,  # a draft is not verified yet
             "confidence": self.confidence,
             "unsupported_spans": self.unsupported_spans,
             "verdict": verdict.get("verdict"),
@@ -122,7 +125,7 @@ def sources_of(
 ) -> list[dict[str, Any]]:
     """Return the chunks that prove the claims, each with its document and the numbers of its claims.
 
-    `upload` is the title of an uploaded document, which replaces its path, a hash.
+    `upload` is the name of an uploaded file, shown as title and path: all uploads are stored under one name.
     """
     rows = {row["document_id"]: row for row in documents.iter_rows(named=True)}
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))

@@ -98,7 +98,7 @@ class Jobs:
                 raise InputError(f"{_MOST_WAITING} other questions are waiting; try again later")
             self._jobs[job.job_id] = job
             while len(self._jobs) > _MOST_KEPT:
-                self._jobs.popitem(last=False)
+                self._jobs.popitem(last=False)  # the oldest job
             if self._thread is None:
                 # the interpreter does not wait for a daemon, so Ctrl-C always ends a server
                 self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)

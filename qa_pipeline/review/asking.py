@@ -112,6 +112,7 @@ def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterato
     resources, settings = asking.resources, asking.resources.settings
     opened = asking.open(batch)
     question_row = _question_row(opened, question)
+    # claims are compared with the whole documents of the retrieved passages
     is_passage = pl.col("chunk_id").is_in(question_row["passage_ids"])
     document_ids = opened.chunks.filter(is_passage)["document_id"].unique()
     documents, chunks = (
@@ -125,7 +126,7 @@ def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterato
     if pair["status"][0] != "drafted" or pair["coverage"][0] == "none":
         return
     claims = retrieved.claims(pair)
-    verdicts = verify_claims(claims, pair, {}, settings.verification)
+    verdicts = verify_claims(claims, pair, sources={}, settings=settings.verification)
     yield retrieved.answer(pair, claims, verdicts)
     if "undecided" in verdicts["verdict"] and resources.reviewer("verifier") is not None:
         verdicts = stages.decide_claims(
@@ -212,7 +213,7 @@ class _RetrievedDocuments:
         views, verdict = [], None
         if claims is not None and verdicts is not None:
             views = list(claim_views(claims, verdicts, by_id, paths))
-            empty_tables = ("refusals", "round_trips", "canaries", "decisions")
+            empty_tables = ("refusals", "round_trips", "canaries", "decisions")  # of a new pair
             verdict = build_verdicts(
                 pairs=pair,
                 claims=claims,
@@ -252,7 +253,7 @@ def _from_sentence(
     candidates = list(_sentences(passages))
     texts = [row["question"] or "", *(sentence.text for _, sentence in candidates)]
     vectors = retrieved.resources.embedder.encode(texts)
-    similarity = vectors[1:] @ vectors[0]
+    similarity = vectors[1:] @ vectors[0]  # of each sentence to the question
     most_similar = np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
     least = settings.generation.guard.similarity
     likely = [candidates[index] for index in most_similar if similarity[index] >= least]
@@ -262,8 +263,8 @@ def _from_sentence(
     # a person's question is answered as it is; only the sentences are checked
     pairs = mark_flawed(pairs, retrieved.chunks, ignore=("not_standalone", "copied_passage"))
     claims = retrieved.claims(pairs)
-    verdicts = verify_claims(claims, pairs, {}, settings.verification)
-    is_proved = (pl.col("verdict") == "supported").all()
+    verdicts = verify_claims(claims, pairs, sources={}, settings=settings.verification)
+    is_proved = (pl.col("verdict") == "supported").all()  # of all claims of a pair; a flawed pair has none
     by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
     proved = by_pair.agg(is_proved.alias("is_proved")).filter("is_proved")
     best = pairs.join(proved, on="pair_id", how="semi", maintain_order="left").head(1)
@@ -298,7 +299,7 @@ def _quoting_pair(
                 "raw": f"[c{list(passages).index(chunk_id) + 1}]",
                 "document_id": documents[chunk_id],
                 "chunk_id": chunk_id,
-                "quote": passages[chunk_id].text[sentence.start : sentence.end],
+                "quote": passages[chunk_id].text[sentence.start : sentence.end],  # with its line breaks
                 "number": None,
                 "resolution": "chunk",
             }

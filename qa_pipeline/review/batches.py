@@ -92,8 +92,7 @@ def read_document(resources: Resources, layout: Layout, name: str, content: byte
     if content_sha256 in forgotten_documents(layout):
         raise InputError("this document was deleted with qa-pipeline forget")
     folder = _uploads_folder(layout) / f"{content_sha256}{suffix}"
-    earlier = _upload(folder)
-    if earlier is not None:
+    if (earlier := _upload(folder)) is not None:
         yield earlier
         return
     title = shorten(name.replace("\\", "/").rpartition("/")[2])

@@ -52,8 +52,8 @@ def decide(layout: Layout, batch: str, pair_id: str, form: Mapping[str, str], wh
     try:
         line = _line(batch, pair_id, form, who)
         seen = form.get("seen", "")
-        file = ReadFile({1: line}, {})
-        taken = take_decisions(layout, file, int(seen) if seen.isdecimal() else -1)
+        last_seen = int(seen) if seen.isdecimal() else -1  # -1: the person saw no decision
+        taken = take_decisions(layout, ReadFile({1: line}, {}), last_seen)  # as a file of a single line
     except DecidedMeanwhileError as error:
         return Outcome(str(error), 409)
     except InputError as error:
@@ -166,15 +166,16 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
         for number, row in fitting.items():
             target = row["pair_id"], row["claim_id"]
             current = batch.standing.get(target)  # the decision that counts
+            is_recorded = row["decision_id"] in batch.recorded_ids  # a file may be recorded twice
+            still_counts = current is not None and current["decision_id"] == row["decision_id"]
             problem = _outdated(row, current)
             if targets[target] > 1:
                 problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
-            elif row["decision_id"] in batch.recorded_ids:  # a file may be recorded twice
-                still_counts = current is not None and current["decision_id"] == row["decision_id"]
-                if still_counts or row["decision"] == REOPENED:  # undoing again changes nothing
-                    repeats += 1
-                    continue
-                problem = problem or "it was recorded before and undone; change decided_at to repeat it"
+            elif is_recorded and (still_counts or row["decision"] == REOPENED):  # undoing again has no effect
+                repeats += 1
+                continue
+            elif is_recorded and problem is None:
+                problem = "it was recorded before and undone; change decided_at to repeat it"
             if problem:
                 problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
                 continue
@@ -194,7 +195,8 @@ def _fitting_rows(
     fitting: dict[int, DecisionColumns] = {}
     for number, line in lines.items():
         pair = batch.pairs.get(line.pair_id or "")
-        if pair is None or (line.claim_id and batch.claims.get(line.claim_id) != line.pair_id):
+        has_wrong_claim = line.claim_id and batch.claims.get(line.claim_id) != line.pair_id
+        if pair is None or has_wrong_claim:
             problems[number] = about_pair(line.model_dump(), "its batch has no such pair or claim")
             continue
         row = _row(_with_new_texts(line, pair), batch_name)
@@ -296,14 +298,15 @@ def _misfit(row: DecisionColumns, batch: _BatchState) -> str | None:
 
 def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _BatchState) -> str | None:
     """Return the reason why a pair or claim cannot be accepted."""
+    is_about_pair = row["claim_id"] is None  # else about a single claim
     if pair["status"] != "drafted":
         return f"the pair failed ({pair['reason']}): there is no answer to accept"
-    if (row["claim_id"] or row["pair_id"]) in batch.unproved:
+    if (row["claim_id"] or row["pair_id"]) in batch.unproved:  # ids of claims, and of their pairs
         return "one of its claims has no evidence in the documents"
-    if row["claim_id"] is None and row["pair_id"] in batch.fabricated:
+    if is_about_pair and row["pair_id"] in batch.fabricated:
         return "it cites a source that does not exist; edit the answer, which drops that citation"
-    is_answer = row["claim_id"] is None and pair["coverage"] != "none"
-    if is_answer and row["pair_id"] not in batch.claims.values():
+    is_refusal = pair["coverage"] == "none"  # a refusal makes no claims
+    if is_about_pair and not is_refusal and row["pair_id"] not in batch.claims.values():
         return "the answer makes no claim that can be proved"
     return None
 

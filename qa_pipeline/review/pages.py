@@ -101,8 +101,8 @@ def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
     if outcome.problem:
         return _pair_page(request, {name: fields.get(name, "") for name in decisions.FIELDS}, outcome)
     filters = Filters.from_query(request.query_params)
-    address = filters.pair_address(batch, pair_id)  # after the last pair this page offers undo
-    if not fields.get("of_claim") and fields.get("decision") != "reopened":
+    address = filters.pair_address(batch, pair_id)  # the same page, also after the last pair
+    if not fields.get("of_claim") and fields.get("decision") != "reopened":  # it decides the whole pair
         address = review.queue.position(filters, batch, pair_id).after or address
     undo_query = urlencode({"decided_in": batch, "decided": pair_id})
     return RedirectResponse(f"{address}&{undo_query}", status_code=303)
@@ -184,10 +184,10 @@ def add_document(request: Request, fields: Mapping[str, str], upload: Upload) ->
 
 async def show_job(request: Request) -> Response:
     """Show a job; with `seen`, wait for news and send only the part of the page that changes."""
-    kind = request.url.path.split("/")[2]
+    kind = request.url.path.split("/")[2]  # answer or document
     job = review_of(request).jobs.get(request.path_params["job_id"])
     seen = _seen_steps(request)
-    job = await _news(job, -1 if seen is None else seen)
+    job = await _news(job, -1 if seen is None else seen)  # every job has more than -1 steps: do not wait
     return page(
         request,
         f"asked_{kind}.html.j2",

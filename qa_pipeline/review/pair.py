@@ -179,7 +179,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(chunk_rows, ChunkRow)}
     paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())
     views = list(claim_views(claims, verdicts, chunks, paths))
-    unsupported_first = sorted(views, key=attrgetter("is_supported"))
+    unsupported_first = sorted(views, key=attrgetter("is_supported"))  # they are the last to be left out
     listed = sorted(unsupported_first[:_MOST_CLAIMS], key=attrgetter("number"))
     assessments = tables.optional(ASSESSMENTS, batch).filter(is_pair).to_dicts()
     decisions = decision_states(tables.decisions(batch).filter(is_pair), pairs, claims)
@@ -236,6 +236,7 @@ def claim_views(
         differences = []
         if verdict != SUPPORTED:
             denials = [denial.partition(": ") for denial in claim["denied"] or ()]  # "REASON: TEXT"
+            # the page already shows the words of the reason of the verdict
             denied = [text if code == reason else in_words(code, text) for code, _, text in denials]
             differences = list(map(_cut, dict.fromkeys([*denied, *(claim["unproved"] or ())])))
         scores = {name: claim[name] for name in ("entailment", "contradiction")}

@@ -26,16 +26,9 @@ MOST_CHOICES = 300
 """Most frequent values that a filter offers."""
 PAIR_COLUMNS = pl.Schema(
     {
-        "batch": pl.String(),
-        "pair_id": pl.String(),
-        "question": pl.String(),
-        "answer": pl.String(),
-        "language": pl.String(),
-        "question_type": pl.String(),
-        "verdict": pl.String(),
-        "reason": pl.String(),
-        "claims": pl.Int32(),
-        "supported_claims": pl.Int32(),
+        **dict.fromkeys(("batch", "pair_id", "question", "answer", "language"), pl.String()),
+        **dict.fromkeys(("question_type", "verdict", "reason"), pl.String()),
+        **dict.fromkeys(("claims", "supported_claims"), pl.Int32()),
         "expected_verdict": pl.String(),
         "documents": pl.List(pl.String()),
         "turn": pl.UInt32(),
@@ -168,7 +161,7 @@ class Queue:
         row_of_pair = rows.select(is_pair.arg_true()).to_series()
         if not len(row_of_pair):
             return Position(None, len(listed), 1, None, None)
-        index = int(listed.search_sorted(row_of_pair[0]))
+        index = int(listed.search_sorted(row_of_pair[0]))  # in the list, where the pair is or would be
         is_listed = index < len(listed) and listed[index] == row_of_pair[0]
 
         def address(neighbour: int) -> str | None:
@@ -202,11 +195,11 @@ class Queue:
             pairs[batch] = self._current(self._pairs, batch, files, read_pairs)
             files.append(layout.decisions(batch))
             decisions[batch] = self._current(self._decisions, batch, files, _read_decisions)
-        if pairs != self._pairs:
+        if pairs != self._pairs:  # tables of a batch have changed
             self._sorted = _in_order(
                 pl.concat([PAIR_COLUMNS.to_frame(), *(batch_rows.rows for batch_rows in pairs.values())])
             )
-        elif decisions == self._decisions:
+        elif decisions == self._decisions:  # nothing has changed
             return
         self._pairs, self._decisions = pairs, decisions
         key = ("batch", "pair_id")

@@ -141,7 +141,9 @@ class SourceView:
 
     def other_page(self, step: int) -> int | None:
         """Return the page this many steps away, if there is one."""
-        index = self.pages.index(self.page) + step if self.page in self.pages else -1
+        if self.page not in self.pages:
+            return None
+        index = self.pages.index(self.page) + step
         return self.pages[index] if 0 <= index < len(self.pages) else None
 
 
@@ -172,6 +174,7 @@ def source_view(
     numbers = [page["number"] for page in pages]
     number, picture, problem = None, None, None  # of the page on the screen
     if pages and query.get("view") != "text":
+        # index of the last page that starts at or before the evidence, or -1 if all start after it
         page_of_evidence = bisect_right([page["start"] for page in pages], first) - 1
         number = number_in(query, "page") or numbers[max(page_of_evidence, 0)]
         try:
@@ -183,8 +186,8 @@ def source_view(
             span = {"start": first, "end": last} if evidence else {}
             picture = f"{path}?{urlencode({'of': document['content_sha256'] or '', **span})}"
     starts = list(range(0, max(1, len(text)), LONGEST_PART))
-    part = min(number_in(query, "part") or bisect_right(starts, first), len(starts))
-    start, end = starts[part - 1], [*starts, len(text)][part]
+    part = min(number_in(query, "part") or bisect_right(starts, first), len(starts))  # from 1
+    start, end = starts[part - 1], [*starts, len(text)][part]  # a part ends at the start of the next
     marked_start, marked_end = (min(max(offset, start), end) for offset in (first, last))  # in this part
     spans = [
         (text[start:marked_start], False),

@@ -53,7 +53,7 @@ def find_relevance(rows: list[Row], setup: Setup) -> list[float | None]:
 
     Without a judge, to the sentences of the answer. A noncommittal answer has 0.
     """
-    texts: list[list[str] | None] = []
+    texts: list[list[str] | None] = []  # of each row; without texts its mean is 0, and None is unknown
     if setup.judge is None:
         for row in rows:
             answer = "" if row["refused"] else without_marks(row["answer"])
@@ -63,7 +63,7 @@ def find_relevance(rows: list[Row], setup: Setup) -> list[float | None]:
         for reply in ask(requests, setup):
             questions = [question for question in reply.questions if question.strip()] if reply else []
             is_noncommittal = reply is not None and reply.noncommittal
-            texts.append([] if is_noncommittal else questions[:QUESTIONS] or None)  # None is unknown
+            texts.append([] if is_noncommittal else questions[:QUESTIONS] or None)
     vectors = TextVectors(
         chain((row["query"] for row in rows), *filter(None, texts)), setup.resources.embedder
     )
@@ -102,7 +102,7 @@ def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[i
         cosines = vectors.cosines(sample, samples)
         meaning = index  # unless an earlier sample means the same
         for other in sorted({*first_of_meaning}):
-            denial = one_slot_denial(readings[index], readings[other], frozenset())
+            denial = one_slot_denial(readings[index], readings[other], stated=frozenset())
             if cosines[other] >= SAME_MEANING and denial is None:
                 meaning = other
                 break
@@ -127,7 +127,7 @@ def _conflicts(row: Row) -> list[bool]:
     conflicts = []
     # each sentence of a context with each of another context
     for first, second in chain(*(product(*pair) for pair in combinations(units, 2))):
-        denial = one_slot_denial(first.reading, second.reading, frozenset())
+        denial = one_slot_denial(first.reading, second.reading, stated=frozenset())
         if denial is not None and not first.is_row and not second.is_row:
             # the words in which the sentences differ; a side without its negation is empty
             sides = {denial.claimed, denial.stated} - {""}

@@ -91,7 +91,7 @@ class Metric:
         return [name for name in self.needs if row.get(name) is None]
 
     def deciders(self, row: Row) -> list[str]:
-        """Return the decider of each signal of a row, or of each element of a signal that is a list."""
+        """Return the decider of each signal of a row; of a signal that is a list, those of its elements."""
         steps: list[Any] = [] if self.without is None else self.without(row)  # such as "without recency"
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
             name, _, field = path.partition(".")  # such as "statements.scored_by"
@@ -211,6 +211,7 @@ def judge_request(
     texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
     texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
     values = {label: delimit(text, label) for label, text in texts.items()}
+    # the request keeps the injections that the prompt withholds, so that `ask` finds them
     passages = [
         Passage(f"context-{index}", context["document"] or "", (), context["text"] or "", language)
         for index, context in enumerate(contexts)

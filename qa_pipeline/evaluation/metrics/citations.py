@@ -10,13 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import islice
 
-from qa_pipeline.curation.measures import (
-    HIGH,
-    MIDDLE,
-    WEIGHT_ACCURACY,
-    WEIGHT_EXISTENCE,
-    WEIGHT_GROUNDING,
-)
+from qa_pipeline.curation.measures import HIGH, MIDDLE, WEIGHT_ACCURACY, WEIGHT_EXISTENCE, WEIGHT_GROUNDING
 from qa_pipeline.evaluation.metrics.base import RULES, STATEMENTS_VERSION, Row, Setup, metric, share, signal
 from qa_pipeline.evaluation.metrics.grounding import (
     SCORES_DECIDE,
@@ -85,7 +79,7 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Return a citation with the document and contexts that it names."""
+    """Return a citation with the document and contexts that it names; `find_cited` has the fields."""
     documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
@@ -93,12 +87,13 @@ def _looked_up(citation: Row, row: Row) -> Row:
         contexts, exists = [*range(len(texts))], quote is not None
     elif numbers := _numbers(reference):  # such as [3], the third context
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
-        reference, exists = None, len(contexts) == len(numbers)
+        reference, exists = None, len(contexts) == len(numbers)  # a number is no name of a document
     else:
         sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
         true_documents = (row["relevant_documents"] or []) + sources
         annotated = [name for name in true_documents if references.is_same_path(reference, name)]
         contexts = [index for index, name in enumerate(documents) if references.is_same_path(reference, name)]
+        # a mark may shorten the path of its document
         reference = annotated[0] if annotated else reference
         exists = bool(contexts or annotated)
     quote_found = None
@@ -165,7 +160,7 @@ def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) 
     for statement, verified in zip(statements, verified_alone, strict=True):
         if statement["verdict"] == "undecided" or not verified:
             continue
-        alone = verified[0]
+        alone = verified[0]  # a statement is a single claim
         is_supported = statement["verdict"] == "supported"
         has_evidence = is_supported and statement["context"] in cited["contexts"]
         is_denied = not is_supported and statement["decided_by"] not in SCORES_DECIDE

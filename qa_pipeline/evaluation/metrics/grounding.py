@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
+from typing import NamedTuple
 
 import polars as pl
 
@@ -105,7 +106,7 @@ def _find_claims(rows: list[Row], texts: list[list[Statement | None]], setup: Se
     for row, row_texts in zip(rows, texts, strict=True):
         claims = [statements or [] for statements in islice(verified, len(row_texts))]
         if row["true_claims"] is None:
-            claims = [[statement] for statement in claims[0]]
+            claims = [[statement] for statement in claims[0]]  # of the reference, the only text
         # a row without claims is known; claims of which none gave a statement are not
         is_known = any(claims) or not row_texts
         claims_of_rows.append([_as_one(claim) for claim in claims] if is_known else None)
@@ -161,25 +162,12 @@ def verify(
 def _scored(claim: Row, text: Statement, setup: Setup, compare_figures: bool) -> Row:
     """Return a claim with its scores, and with the verdict of its score if the steps did not decide it.
 
-    The score is the probability of entailment, or else likeness: the mean of the cosine and the share of
-    words. Only the cosine decides a fragment, whose words occur in many texts. The score is 1 for a claim
-    that a step proved, and 0 for a claim that a step denied.
+    The score is 1 for a claim that a step proved, and 0 for a claim that a step denied.
     """
     stated, evidence = (read(words or "", text.language) for words in (claim["claim"], claim["quote"]))
     # completes the evidence for the score of a pair of contexts
     second = _second_evidence(stated, evidence, claim, text)
-    cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
-    if setup.resources.entailment is not None:
-        scored_by = ENTAILMENT
-        score = pair_score = claim["entailment"] or 0.0
-        is_alike = score >= ENTAILED
-    else:
-        scored_by = SIMILARITY
-        score = (cosine + (claim["token_recall"] or 0.0)) / 2
-        in_pair = recall(stated.stem_set, evidence.stem_set | second.stem_set) or 0.0
-        pair_score = max(score, (cosine + in_pair) / 2)
-        similarity_pass = setup.resources.settings.verification.similarity_pass
-        is_alike = cosine >= similarity_pass if claim["fragment"] else score >= STATED
+    scored_by, score, pair_score, is_alike = _scores(claim, stated, evidence, second, setup)
     # a score hardly moves with yes and no, figures and negations
     is_polar = without_polar_word(claim["text"], text.language)[1] is not None
     stays_open = setup.verifier is not None or setup.undecided == "unknown" or is_polar
@@ -198,6 +186,29 @@ def _scored(claim: Row, text: Statement, setup: Setup, compare_figures: bool) ->
         score = pair_score = float(verdict == "supported")
     decision = {"verdict": verdict, "decided_by": decided_by, "reason": reason}
     return claim | decision | {"score": score, "pair_score": pair_score, "scored_by": scored_by}
+
+
+class _Scores(NamedTuple):
+    scored_by: str
+    score: float
+    pair_score: float
+    is_alike: bool  # True if the score supports the claim
+
+
+def _scores(claim: Row, stated: Reading, evidence: Reading, second: Reading, setup: Setup) -> _Scores:
+    """Return the probability of entailment, or else likeness: the mean of cosine and share of words.
+
+    Only the cosine decides a fragment, whose words occur in many texts. `second` completes the evidence.
+    """
+    if setup.resources.entailment is not None:
+        score = claim["entailment"] or 0.0
+        return _Scores(ENTAILMENT, score, pair_score=score, is_alike=score >= ENTAILED)
+    cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
+    score = (cosine + (claim["token_recall"] or 0.0)) / 2
+    in_pair = recall(stated.stem_set, evidence.stem_set | second.stem_set) or 0.0
+    similarity_pass = setup.resources.settings.verification.similarity_pass
+    is_alike = cosine >= similarity_pass if claim["fragment"] else score >= STATED
+    return _Scores(SIMILARITY, score, pair_score=max(score, (cosine + in_pair) / 2), is_alike=is_alike)
 
 
 def _difference(claim: Row, stated: Reading, evidence: Reading, second: Reading) -> str | None:

@@ -139,7 +139,7 @@ def _similar(contexts: Contexts, setup: Setup) -> Iterator[list[bool | None]]:
 
 
 def _judged(contexts: Contexts, setup: Setup) -> Iterator[list[bool | None]]:
-    """Yield for each context if the judge finds each of its sentences relevant; None is unknown."""
+    """Yield for each context flags of its sentences: True if relevant to the judge, None if unknown."""
     requests = [
         judge_request(row, "relevant_sentences", RelevanceReply, setup, sentences=sentences)
         for row, sentences in contexts
@@ -152,7 +152,7 @@ def _judged(contexts: Contexts, setup: Setup) -> Iterator[list[bool | None]]:
             continue
         numbers = range(1, len(sentences) + 1)
         reply = next(replies) if sentences else None
-        if reply is None or not {*reply.relevant} <= {*numbers}:
+        if reply is None or not {*reply.relevant} <= {*numbers}:  # it names sentences that do not exist
             yield [None] * len(sentences)
         else:
             yield [number in reply.relevant for number in numbers]
