@@ -100,6 +100,7 @@ def _run_trial(
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.storage.tables import VERDICTS
 
+    # an arbitrary choice, but the same for each trial
     drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]
     outcomes = []
     for number, batch in enumerate(drawn):
@@ -194,4 +195,4 @@ def estimate(
         "cost": None if made.cost is None else float(made.cost),
     }
     screen = document if made.stages else {"estimate": "llm.provider names no hosted model: it costs nothing"}
-    console.show(document, as_json=as_json, screen=screen, every=True)
+    console.show(document, as_json=as_json, screen=screen, all_rows=True)
