@@ -14,13 +14,7 @@ from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.storage.table_schema import DraftedPairRow, typed_rows
-from qa_pipeline.storage.tables import (
-    EVIDENCE,
-    MESSAGES,
-    PROVENANCE,
-    STRINGS,
-    TRAINING_EXAMPLES,
-)
+from qa_pipeline.storage.tables import EVIDENCE, MESSAGES, PROVENANCE, STRINGS, TRAINING_EXAMPLES
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages, join_by_pair
 
@@ -220,8 +214,8 @@ def _message_columns(
         and length <= settings.max_tokens
         for row, chunk_ids, length in zip(rows, shown, tokens, strict=True)
     ]
-    columns = zip(conversations, tokens, shown, is_kept, strict=True)
-    values = [cells if kept else (None, None, None) for *cells, kept in columns]
+    cells = zip(conversations, tokens, shown, strict=True)
+    values = [row if kept else (None, None, None) for row, kept in zip(cells, is_kept, strict=True)]
     schema = {"messages": MESSAGES, "tokens": pl.Int32(), "passages": STRINGS}
     yield from pl.DataFrame(values, schema=schema, orient="row")  # a frame yields its columns
 

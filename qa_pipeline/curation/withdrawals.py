@@ -171,7 +171,8 @@ def _read(path: Path) -> Tombstone:
 _ID_LENGTH = 32  # hex digits: a document id is a prefix of the content hash
 _FULL_PATH = pl.concat_str("batch", pl.lit("/"), "path")
 _KEYS = {"chunks": "chunk_id", "questions": "question_id", "pairs": "pair_id", "claims": "pair_id"}
-"""Tables with rows that may mention a document, and the column by which later tables refer to these rows."""
+"""Tables whose rows may mention a document, in their order, and the column by which later tables refer to
+the rows: a forgotten document makes its chunks forgotten, these their questions, and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,9 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     is_called = pl.any_horizontal(pl.col("path", "document_id", "content_sha256") == name)
     named = documents.filter(is_called | (name == _FULL_PATH))
     named_paths = sorted(set(named.select(_FULL_PATH).to_series()))
-    if named["content_sha256"].n_unique() > 1 and len(named_paths) > 1:
+    # copies are not ambiguous: they have several paths, but a single content
+    is_ambiguous = named["content_sha256"].n_unique() > 1 and len(named_paths) > 1
+    if is_ambiguous:
         raise InputError(f"several documents match {name!r}: {first_names(named_paths)}; give batch and path")
     ids: set[str] = set()
     if database is not None:
@@ -227,8 +230,7 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
     Raises:
         TableError: a table or the decisions cannot be read. The files of its batch are not deleted.
         InputError: the list of forgotten documents is damaged.
-        StorageError: the store cannot be used.
-        StorageError: a file cannot be written or deleted.
+        StorageError: the store cannot be used, or a file cannot be written or deleted.
     """
     hashes = sorted({*forgotten_documents(layout), *occurrences.contents})
     lines = (f"{json.dumps({'content_sha256': content_hash})}\n" for content_hash in hashes)
@@ -258,7 +260,7 @@ def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> N
     pairs = layout.table(tables.PAIRS.name, batch)
     if not pairs.is_file():  # an interrupted command has deleted the decisions
         return
-    forgotten = {*occurrences.contents, *occurrences.ids}
+    forgotten = {*occurrences.contents, *occurrences.ids}  # hashes and ids; each table adds its own
     for name, key in _KEYS.items():
         path = layout.table(name, batch)
         if path.is_file():
@@ -266,9 +268,9 @@ def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> N
             # a row may mention a forgotten id in any column
             lines = pl.Series(rows.write_ndjson().splitlines(), dtype=pl.String())
             forgotten.update(rows.filter(lines.str.contains_any(sorted(forgotten)))[key])
-    pair_ids = set(read_table(pairs, tables.PAIRS, ["pair_id"])["pair_id"]) - forgotten
+    kept_pairs = set(read_table(pairs, tables.PAIRS, ["pair_id"])["pair_id"]) - forgotten
     decisions = read_decisions(layout.decisions(batch))
-    remaining = decisions.filter(pl.col("pair_id").is_in(pair_ids))
+    remaining = decisions.filter(pl.col("pair_id").is_in(kept_pairs))
     if remaining.height < decisions.height:
         write_bytes(layout.decisions(batch), remaining.write_ndjson().encode())
 
