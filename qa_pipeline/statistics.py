@@ -49,6 +49,7 @@ def wilson_bounds(successes: int, trials: int) -> tuple[float, float]:
 def _score_terms(
     share: Operand, trials: Operand, quantile: Floats | float
 ) -> tuple[Operand, Operand, Operand]:
+    """Return centre, variance and scale: the bounds are (centre ± quantile · √variance) / scale."""
     square = quantile**2
     return (
         share + square / (2 * trials),

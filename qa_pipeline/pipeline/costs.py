@@ -195,8 +195,8 @@ def _calls(
     planned = sum(request.limit for request in requests)
     questions = SHARE_KEPT * planned
     pairs = questions * generation.drafts_per_question
-    # if the last run did not finish, the questions and pairs that it kept cost calls too
-    if read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None:
+    is_unfinished = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None
+    if is_unfinished:  # the questions and pairs that the last run kept cost calls too
         questions += len(kept_questions)
         pairs = questions * generation.drafts_per_question + len(existing_pairs)
     counts = _call_counts(settings, questions, pairs)
@@ -205,9 +205,9 @@ def _calls(
     for role, model in models.items():
         passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # in a prompt
         input_tokens = (PROMPT_TOKENS + passages * passage_tokens) * counts[role]
-        if role == "questions":
-            input_tokens = sum(map(request_tokens, requests))
-        replies = planned if role == "questions" else counts[role]
+        replies = counts[role]
+        if role == "questions":  # the requests are known, and each has a reply part per question
+            input_tokens, replies = sum(map(request_tokens, requests)), planned
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
         output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * counts[role]
         yield role, counts[role], input_tokens, output_tokens

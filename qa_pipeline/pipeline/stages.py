@@ -250,7 +250,7 @@ def _verified_claims(
     chunks: pl.DataFrame,
 ) -> pl.DataFrame:
     """Verify claims by the local steps, and the claims that these leave open by the model, if any."""
-    sources = {} if model is None else sources_of(documents, chunks)
+    sources = {} if model is None else sources_of(documents, chunks)  # only a model reads them
     verification, llm = run.settings.verification, run.settings.llm
     return verify_claims(claims, pairs, sources, verification, model=model, llm=llm, notify=run.notify)
 
