@@ -171,8 +171,8 @@ def verify(
     if not any(text.strip() for text in texts):
         raise InputError("contexts are missing or empty; give the passages that should support the answer")
     headings = tuple(tuple(context["headings"] or ()) for context in given)
-    headings = headings if any(headings) else ()
-    statement = verification.Statement(row["answer"], texts, row["language"], row["query"], headings)
+    known_headings = headings if any(headings) else ()
+    statement = verification.Statement(row["answer"], texts, row["language"], row["query"], known_headings)
     return _verified(statement, language_model(model))
 
 

@@ -185,6 +185,6 @@ def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
     adjusted: dict[str, float | None] = dict.fromkeys(p_values)
     least = 0.0
     for index, (p, name) in enumerate(ranked):
-        least = max(least, min(1.0, p * (len(ranked) - index)))
+        least = max(least, min(1.0, p * (len(ranked) - index)))  # at least that of a smaller p value
         adjusted[name] = least
     return adjusted

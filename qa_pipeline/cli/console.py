@@ -127,6 +127,7 @@ def watching(*, quiet: bool) -> "Iterator[StageObserver]":
                 return no_progress
             for finished in progress.task_ids:
                 progress.remove_task(finished)
+            # escaped, since brackets in a name would be a style; the total is not known yet
             task = progress.add_task(Text(text).markup, total=None)
             return lambda done, total: progress.update(task, completed=done, total=total)
 

@@ -138,7 +138,8 @@ def choose_batches(
 ) -> tuple[list[str], FoundBatches]:
     """Return the chosen batches, by default all, and all batches of the corpus.
 
-    If the corpus is a folder of documents instead of batches, `single` is the name of its only batch.
+    If the corpus is a file, or a folder of documents instead of batches, `single` is the name of its only
+    batch. `names` are the values of `--batch`.
     """
     if single is None:
         found = open_corpus(settings.corpus).find_batches()

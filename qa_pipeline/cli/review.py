@@ -87,7 +87,9 @@ def review(
         sys.stderr.write(f"{warning}\n")
     access = Access(name, settings.review.user_header)
     socket = listen(host, port)
-    address = url or f"http://{f'[{host}]' if ':' in host else host}:{socket.getsockname()[1]}"
+    shown_host = f"[{host}]" if ":" in host else host  # IPv6 needs brackets
+    _, actual_port, *_ = socket.getsockname()  # differs from `port` if that is 0
+    address = url or f"http://{shown_host}:{actual_port}"
     if access.user_header is None:
         address += f"/enter?token={access.token}"
     sys.stdout.write(f"Review {out} at {address}\nCtrl-C stops the server.\n")

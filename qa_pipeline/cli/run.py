@@ -52,6 +52,7 @@ def run(
 
     Unchanged batches are skipped. After an interruption, the same command resumes.
     """
+    # a file, or a folder of files alone, is the single batch of the folder around it
     location, single = single_batch(corpus) or (corpus, None)
     given = options.model_options(provider, model, max_calls, max_cost, accept_unjudged)
     settings = options.run_settings(location, out, change, given)

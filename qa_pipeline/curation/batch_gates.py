@@ -133,11 +133,7 @@ def proof_gate(
 
 
 def training_gate(
-    *,
-    training_examples: pl.DataFrame,
-    pairs: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    documents: pl.DataFrame,
+    *, training_examples: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame, documents: pl.DataFrame
 ) -> Gate:
     """Check that training examples are accepted pairs, without known-answer pairs, and their quotes match."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")

@@ -140,7 +140,7 @@ def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) ->
 
 
 def _origins(sources: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return the known addresses and licences of the documents of each pair."""
+    """Return the known addresses and licences of the documents of each pair, a row per pair."""
     documents_with_origin = documents.select("document_id", "source_uri", "licence")
     return (
         sources.join(documents_with_origin, on="document_id", maintain_order="left")
@@ -153,7 +153,7 @@ def _origins(sources: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_passages(chosen: pl.DataFrame, proofs: pl.DataFrame, settings: TrainingSettings) -> pl.DataFrame:
-    """Add the ids of evidence chunks and distractors, and remove source marks from answers."""
+    """Add the ids of evidence chunks and distractors to pairs, and remove source marks from their answers."""
     proved = proofs.group_by("pair_id", maintain_order=True).agg(
         evidence_chunk_ids=pl.col("evidence_chunk_id").unique(maintain_order=True)
     )
@@ -178,7 +178,7 @@ def unmarked_answer() -> pl.Expr:
 
 
 def _distractors(chosen: pl.DataFrame, proofs: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Choose retrieved passages that do not prove a pair.
+    """Choose up to `count` retrieved passages of each pair that do not prove its claims, a row per pair.
 
     Refusals are left out, because an unchecked chunk may contain the answer.
     """

@@ -196,9 +196,7 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     Raises:
         InputError: the name is unknown or ambiguous.
     """
-    columns = ("document_id", "content_sha256", "batch", "path")
-    stored = [read_table(path, tables.DOCUMENTS, columns) for path in layout.tables(tables.DOCUMENTS.name)]
-    documents = pl.concat([tables.DOCUMENTS.empty().select(columns), *stored]).drop_nulls("content_sha256")
+    documents = _all_documents(layout)
     is_called = pl.any_horizontal(pl.col("path", "document_id", "content_sha256") == name)
     named = documents.filter(is_called | (name == _FULL_PATH))
     named_paths = sorted(set(named.select(_FULL_PATH).to_series()))
@@ -206,7 +204,7 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     is_ambiguous = named["content_sha256"].n_unique() > 1 and len(named_paths) > 1
     if is_ambiguous:
         raise InputError(f"several documents match {name!r}: {first_names(named_paths)}; give batch and path")
-    ids: set[str] = set()
+    ids: set[str] = set()  # of earlier versions; those of the documents found are added below
     if database is not None:
         for known_name in {name, *named_paths}:
             ids.update(document_id for document_id, _batch, _path in versions_of(database, known_name))
@@ -220,6 +218,13 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     named_batches = set(named["batch"])
     batches = sorted(set(found["batch"]), key=lambda batch: (batch in named_batches, batch))
     return Occurrences(sorted(found.select(_FULL_PATH).to_series()), contents, sorted(ids), batches)
+
+
+def _all_documents(layout: Layout) -> pl.DataFrame:
+    """Return id, content hash, batch and path of the documents of all batches, without unreadable files."""
+    columns = ("document_id", "content_sha256", "batch", "path")
+    stored = [read_table(path, tables.DOCUMENTS, columns) for path in layout.tables(tables.DOCUMENTS.name)]
+    return pl.concat([tables.DOCUMENTS.empty().select(columns), *stored]).drop_nulls("content_sha256")
 
 
 def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> int:

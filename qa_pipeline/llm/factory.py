@@ -72,7 +72,7 @@ class CachedModel:
         await close_connections(self._model)
 
     async def _find_or_ask(self, request: Request[ReplyT]) -> tuple[Reply[ReplyT], Outcome]:
-        """Find the reply, or ask for it and store it."""
+        """Find the reply, or ask for it and store it; return it with its stored outcome."""
         cached = await self._store.find(self.name, request)
         if cached is not None:
             return self._stored_reply(request, cached), cached

@@ -101,12 +101,13 @@ class OpenAIProvider(provider.Provider):
             error = _object(_object(payload).get("error"))
             if is_success and (not error or _object(payload).get("choices")):
                 return read_reply(payload, self._key.get_secret_value(), self._settings.model)
-            if is_success:
+            if is_success:  # the error has the status of the model's server, or counts as a fault of it
                 status = error["code"] if isinstance(error.get("code"), int) else 500
             code, complaint = read_complaint(payload)
             # a rejected parameter is left out from now on; any other error is raised
             rejected = None
-            if status in _REFUSED_STATUSES or (status in _FAULTS and _JSON_MODE.search(complaint)):
+            is_schema_fault = status in _FAULTS and _JSON_MODE.search(complaint)
+            if status in _REFUSED_STATUSES or is_schema_fault:
                 rejected = rejected_parameter(complaint, left_out, may_change_mode=may_change_mode)
             if rejected is None:
                 raise self._refusal(status, headers, code, complaint)

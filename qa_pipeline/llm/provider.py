@@ -258,6 +258,7 @@ def line_error(error: BaseException, key: str, *, is_local: bool) -> ModelError:
     if isinstance(error, ClientError):
         lost = f"the connection to the server was lost: {one_line(str(error), key)}"
         return TransientModelError(lost, maybe_charged=True, is_away=True)
+    # usually a ValueError from parsing the reply
     return TransientModelError("the server replied with something that is not JSON", maybe_charged=True)
 
 

@@ -94,13 +94,13 @@ def summarise(verdicts: pl.DataFrame) -> dict[str, int | float | None]:
     with a score. Rates and means exclude proved drafts that lost to a better draft of the same question.
     Citation figures are means over accepted pairs with citations. Rates and means without rows are None.
     """
-    generated = verdicts.filter(pl.col("expected_verdict").is_null())
-    counts = dict(generated["verdict"].value_counts().iter_rows())
-    rated = generated.filter(pl.col("reason").ne_missing(ALTERNATIVE))
+    pairs = verdicts.filter(pl.col("expected_verdict").is_null())
+    counts = dict(pairs["verdict"].value_counts().iter_rows())
+    rated = pairs.filter(pl.col("reason").ne_missing(ALTERNATIVE))
     decided = rated.filter(pl.col("verdict").is_in(["accepted", "rejected"]))
-    accepted = generated.filter(pl.col("verdict") == "accepted")
+    accepted = pairs.filter(pl.col("verdict") == "accepted")  # never an alternative, so all are rated
     return {
-        "pairs": generated.height,
+        "pairs": pairs.height,
         **{word: counts.get(word, 0) for word in VERDICT_WORDS},
         "accepted_not_judged": accepted.filter(pl.col("reason") == "unjudged").height,
         "pass_rate": accepted.height / decided.height if decided.height else None,

@@ -47,7 +47,7 @@ _NONCE_LENGTH = 8  # hex digits: one document in four billion contains them, and
 _LONGEST_EXCERPT = 4000  # characters of an unusable reply; its beginning shows the problem
 _OPENING = re.compile(r"<[a-z]+(?:-\d+)?-([0-9a-f]{8})>")  # <passage-2-1f2e3d4c>; the group is the nonce
 _SHIPPED = LLMSettings()
-_BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+_BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())  # not searched for a nonce
 
 
 @dataclass(frozen=True)
