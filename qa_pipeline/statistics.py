@@ -124,7 +124,7 @@ def t_p(sums: Sums) -> Floats:
 
 
 def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float = CONFIDENCE) -> Bounds:
-    """Return intervals of means with a limited range; NaN below two groups.
+    """Return intervals of means of scores from `lowest` to `highest`; NaN below two groups.
 
     Each mean is treated as a share of its range. Its score interval uses the effective number of yes/no rows,
     p(1-p) / error², with Student's t (Korn and Graubard 1998). Where all rows agree, each group counts once.

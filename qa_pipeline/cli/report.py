@@ -59,7 +59,7 @@ def show_outcomes(
 
 
 def _show_samples(summary: Report, layout: Layout, title: str, verdicts: Sequence[str]) -> None:
-    """Print a few pairs that are accepted, or a few other pairs."""
+    """Print a few pairs with these verdicts."""
     counts = {row["batch"]: sum(row[word] for word in verdicts) for row in summary.batches.to_dicts()}
     batches = [batch for batch, count in counts.items() if count]
     if not batches:

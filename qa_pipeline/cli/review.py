@@ -53,8 +53,9 @@ def show(
     if as_json:
         show_result({"document": row, "chunks": chunks}, as_json=True)
         return
-    texts = ("text", "sections", "pages", "declared")
-    show_result({name: value for name, value in row.items() if name not in texts and value}, as_json=False)
+    long_fields = ("text", "sections", "pages", "declared")
+    facts = {name: value for name, value in row.items() if name not in long_fields and value}
+    show_result(facts, as_json=False)
     for kind, text in split_at_borders(row, chunks):
         if text.strip():
             print_line(text.strip("\n") if kind == "text" else f"─── {text}")

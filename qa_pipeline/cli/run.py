@@ -187,6 +187,7 @@ def estimate(
     from qa_pipeline.pipeline.resources import Resources
 
     made = estimate_run(Resources(settings), batches, now=time.time())
+    # a Decimal cannot be written as JSON
     costs = [None if stage.cost is None else float(stage.cost) for stage in made.stages]
     document = {
         "stages": [asdict(stage) | {"cost": cost} for stage, cost in zip(made.stages, costs, strict=True)],

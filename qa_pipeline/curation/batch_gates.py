@@ -138,7 +138,7 @@ def training_gate(
     """Check that training examples are accepted pairs, without known-answer pairs, and their quotes match."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     known_answers = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
-    evidence = (
+    evidence = (  # a row per quote
         training_examples.select("evidence")
         .explode("evidence", empty_as_null=True)
         .drop_nulls("evidence")

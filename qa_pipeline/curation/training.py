@@ -165,10 +165,11 @@ def _with_passages(chosen: pl.DataFrame, proofs: pl.DataFrame, settings: Trainin
 
 def unmarked_answer() -> pl.Expr:
     """Return an expression for the answer in `pairs` without source marks or source numbers."""
-    numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
+    has_number = pl.element().struct.field("number").is_not_null()  # of a citation
+    is_numbered = pl.col("citations").list.eval(has_number).list.any()
     # "[1]" in an answer without numbered citations belongs to its text
     return (
-        pl.when(numbered)
+        pl.when(is_numbered)
         .then(pl.col("answer").str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", ""))
         .otherwise("answer")
         # "(?i)": the pattern attribute of a compiled expression lacks its flags
@@ -208,9 +209,9 @@ def _message_columns(
     # whole texts are counted, because token counts of parts do not add up in every tokenizer
     tokens = count_tokens(["\n".join(message["content"] for message in texts) for texts in conversations])
     is_kept = [
-        bool(row["answer"])
-        and (settings.layout == "closed_book" or bool(chunk_ids))
-        and passages.keys() >= {*chunk_ids}
+        bool(row["answer"])  # it may be empty without source marks
+        and (settings.layout == "closed_book" or bool(chunk_ids))  # the other layouts show passages
+        and passages.keys() >= {*chunk_ids}  # all of them exist
         and length <= settings.max_tokens
         for row, chunk_ids, length in zip(rows, shown, tokens, strict=True)
     ]

@@ -199,7 +199,7 @@ async def _cap_response(response: "Response") -> None:
     from httpx2 import AsyncByteStream, ByteStream
 
     stream = response.stream
-    if not isinstance(stream, AsyncByteStream):
+    if not isinstance(stream, AsyncByteStream):  # not in an asynchronous client
         return
     async with aclosing(stream):
         content = await provider.read_capped(aiter(stream))

@@ -155,7 +155,7 @@ def _objects(text: str) -> list[str]:
 def _repaired(text: str) -> str | None:
     """Return the JSON as repaired by json_repair, if all words are kept and the text was not truncated."""
     start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start or len(text) > LONGEST_MENDED:
+    if start < 0 or end < start or len(text) > LONGEST_MENDED:  # without an object, or too long
         return None
     if any(mark in text[end + 1 :] for mark in '"{['):  # truncated in a later value
         return None

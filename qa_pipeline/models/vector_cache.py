@@ -68,7 +68,7 @@ class VectorCache:
         with self._connected() as connection:
             for start in range(0, len(distinct), _LOOKUP):
                 part = distinct[start : start + _LOOKUP]
-                marks = ", ".join("?" * len(part))
+                marks = ", ".join("?" * len(part))  # such as "?, ?, ?"
                 for key, blob in connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part)):
                     vectors[key] = np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
         return vectors

@@ -278,19 +278,19 @@ def _with_short_paths(sections: Sequence[_Section], limit: int, counter: TokenCo
     A longer path loses its outermost headings, and then halves of the innermost, until it fits.
     """
     shortened = {section.path: section.path for section in sections}  # by the original path
-    tokens: dict[Path, int] = {}
-    waiting = list(shortened)
+    tokens: dict[Path, int] = {}  # of the shortened path, by the original path
+    waiting = list(shortened)  # original paths that may be too long
     while waiting:
         sizes = counter.count([index_text(shortened[path], "") for path in waiting])
         tokens.update(zip(waiting, sizes, strict=True))
         waiting = [path for path in waiting if tokens[path] > limit and shortened[path]]
         for path in waiting:
             *outer, innermost = shortened[path]
-            cut = innermost[: len(innermost) // 2].rstrip()
             if outer:
                 shortened[path] = shortened[path][1:]
             else:
-                shortened[path] = (cut,) if cut else ()
+                half = innermost[: len(innermost) // 2].rstrip()
+                shortened[path] = (half,) if half else ()
     return [
         replace(section, path=shortened[section.path], path_tokens=tokens[section.path])
         for section in sections

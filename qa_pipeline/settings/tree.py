@@ -167,7 +167,7 @@ class Settings(BaseSettings):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Fill in the defaults of both profiles; the values are not validated yet."""
+        """Fill in the defaults of `profile` and `llm.profile`; the values are not validated yet."""
         llm = with_server(values.get("llm"), LLMSettings.model_fields)
         # a caller may pass a validated LLMSettings instead of a mapping
         model_profile = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)

@@ -245,7 +245,7 @@ def _parquet_rows(path: Path, content: bytes, limits: Limits) -> Iterator[FileRo
     import pyarrow.parquet as pq
     from pyarrow import ArrowException
 
-    number, size, most = 0, 0, 4 * limits.max_bytes
+    number, size, most = 0, 0, 4 * limits.max_bytes  # rows are larger than a compressed file
     try:
         for batch in pq.ParquetFile(io.BytesIO(content)).iter_batches(_BLOCK):
             size += batch.nbytes  # the metadata of a file may state a smaller size
