@@ -45,8 +45,8 @@ def show(
 ) -> None:
     """Print a result as a JSON document, or `screen` (by default the document) as tables and lines.
 
-    Values are scalars, lists, mappings, frames or lists of rows. Without
-    `all_rows` a table ends after `MOST_ROWS` rows.
+    Values are scalars, lists, mappings, frames or lists of rows. Without `all_rows` a table ends after
+    `MOST_ROWS` rows.
     """
     if as_json:
         sys.stdout.write(json.dumps(document, indent=2, default=lambda frame: frame.to_dicts()) + "\n")

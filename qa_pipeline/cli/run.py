@@ -79,7 +79,7 @@ def run(
         raise typer.Exit(show_outcomes(trial, outcomes, as_json=as_json, is_trial=True))
     layout = Layout(settings.out, cache=settings.cache)
     with locked(settings.out, shared=True), console.watching(quiet=as_json) as watch:
-        if not batch and single is None:
+        if not batch and single is None:  # the run is for the whole corpus
             withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
         resources = Resources(settings, watch=watch)
         done = {} if force else fingerprint.unchanged_outcomes(resources, batches)

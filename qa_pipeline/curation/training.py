@@ -124,7 +124,7 @@ def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return pair_id and document_id, the main document first.
+    """Return pair_id and document_id, a row per pair and document, the main document first.
 
     The documents are those of the evidence, or for a refusal those of its passages.
     """

@@ -251,6 +251,7 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
     # vectors and logits are keyed by text hashes, so their documents are unknown: delete all
     vectors = layout.vectors
     _delete(vectors.with_name(f"{vectors.name}{end}") for end in ("", "-wal", "-shm"))
+    # abandoned drafts of files may contain its text too; releases never change
     _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
     # the documents tables last: a rerun finds the batches in them
     _delete(layout.table(tables.DOCUMENTS.name, batch) for batch in occurrences.batches)

@@ -206,7 +206,7 @@ def _calls(
         passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # in a prompt
         input_tokens = (PROMPT_TOKENS + passages * passage_tokens) * counts[role]
         replies = counts[role]
-        if role == "questions":  # the requests are known, and each has a reply part per question
+        if role == "questions":  # its requests are known; REPLY_TOKENS counts for each planned question
             input_tokens, replies = sum(map(request_tokens, requests)), planned
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
         output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * counts[role]
