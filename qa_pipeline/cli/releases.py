@@ -153,7 +153,7 @@ def forget(
             stack.enter_context(publisher_lock(layout.releases))
         occurrences = find_documents(layout, document, database)
         manifests = {str(path): read_manifest(path) for path in release_folders(layout.releases)}
-        # the rows of a release from one of these batches may contain a passage of the document
+        # a release with rows of these batches may contain a passage of the document
         batches = set(occurrences.batches)
         releases = [path for path, manifest in manifests.items() if batches & manifest.batches.keys()]
         replies = erase_documents(layout, occurrences, database) if yes else None

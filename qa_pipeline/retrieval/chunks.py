@@ -257,7 +257,7 @@ def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
     """Yield all sections in order, without sections that have only a heading and subsections."""
     for number, row in enumerate(rows):
         levels = [section["level"] for section in row["sections"]]
-        next_levels = [*levels[1:], 0]  # the last section has no subsections
+        next_levels = [*levels[1:], 0]  # the last section lacks subsections
         for section, next_level in zip(row["sections"], next_levels, strict=False):
             has_subsections = next_level > section["level"]
             start, end = section["start"], section["end"]

@@ -131,7 +131,7 @@ def _split_segment(
                 last = number
                 break
         end = segment.start + token_starts[last] if last < len(token_starts) else segment.end
-        stop = begin + len(text[begin:end].rstrip())  # a part has no blanks at its end
+        stop = begin + len(text[begin:end].rstrip())  # without blanks at the end of the part
         if begin < stop:
             yield replace(
                 segment,
@@ -182,7 +182,7 @@ def _best_end(
         met = [*conditions, False].index(False)  # the False at the end stops the count if all are met
         return met, -abs(tokens - aim)
 
-    earliest = first + 1  # a span has at least one segment
+    earliest = first + 1  # a span has at least a segment
     latest = bisect_right(tokens_before, tokens_before[first] + most) - 1
     return max(range(earliest, max(latest, earliest) + 1), key=rank)
 

@@ -202,7 +202,7 @@ def local_folder(value: object) -> object:
 def output_folder(value: object) -> Path:
     """Return a folder for results, on disk or in an object store; refuse other addresses."""
     if not isinstance(value, str):
-        # a path on a store, from `stored_path`, is no `Path`
+        # `stored_path` returns another class than `Path`
         if isinstance(value, Path) or store_of(cast("Path", value)) is not None:
             return cast("Path", local_folder(value))
         raise ValueError("name a folder or an address")
@@ -224,7 +224,7 @@ def is_remote(location: str) -> bool:
 def _check_path(scheme: str, path: str) -> None:
     """Refuse credentials, such as `user:password@host/folder`, and chained addresses."""
     user, at, _ = path.partition("/")[0].rpartition("@")
-    is_secret = ":" in user or scheme in _NO_USERS  # web addresses need no user, so it is a token
+    is_secret = ":" in user or scheme in _NO_USERS  # a user of a web address is a token
     if at and is_secret:
         raise ValueError("it contains a password or token; set it in the environment instead")
     if "?" in path and scheme in _NO_USERS:

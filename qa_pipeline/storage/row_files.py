@@ -117,7 +117,7 @@ def is_too_deep(value: object, levels: int = MOST_LEVELS) -> bool:
     if not isinstance(value, Mapping | list | tuple):
         return False
     items = value.values() if isinstance(value, Mapping) else value
-    return any(levels == 0 or is_too_deep(item, levels - 1) for item in items)  # an empty list adds none
+    return any(levels == 0 or is_too_deep(item, levels - 1) for item in items)  # an empty list adds 0
 
 
 def too_long(limits: Limits) -> Fault:

@@ -70,7 +70,7 @@ class Table:
     def problems(self, frame: pl.DataFrame) -> list[str]:
         """List all problems of `frame` with the schema; an empty list if it conforms."""
         expected, actual = self.schema, frame.schema
-        # names of columns that only one of the schemas has, or has with this type
+        # columns that only a single schema has, or that differ in type
         if differing := sorted(dict(expected.items() ^ actual.items())):
             return [
                 f"column {name} is {actual.get(name, 'missing')}, expected {expected.get(name, 'none')}"
