@@ -171,8 +171,8 @@ def verify(
     if not any(text.strip() for text in texts):
         raise InputError("contexts are missing or empty; give the passages that should support the answer")
     headings = tuple(tuple(context["headings"] or ()) for context in given)
-    headings = headings if any(headings) else ()
-    statement = verification.Statement(row["answer"], texts, row["language"], row["query"], headings)
+    known_headings = headings if any(headings) else ()
+    statement = verification.Statement(row["answer"], texts, row["language"], row["query"], known_headings)
     return _verified(statement, language_model(model))
 
 
@@ -228,8 +228,8 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
 
 
 def _claim(row: labelled_files.Row) -> Claim:
-    passage, *span = (row[f"evidence_{name}"] for name in ("passage", "start", "end", "quote"))
-    evidence = None if passage is None else Evidence(passage, *span)
+    context, *span = (row[f"evidence_{name}"] for name in ("passage", "start", "end", "quote"))
+    evidence = None if context is None else Evidence(context, *span)
     names = ("text", "start", "end", "verdict", "decided_by", "reason", "detail")
     fields = {name: row[name] for name in names}
     return Claim(**fields, differences=tuple(row["unproved"] or ()), evidence=evidence)
@@ -311,12 +311,13 @@ def evaluate(
 
 
 def _answered(data: Any) -> labelled_files.Labelled:
-    """Return the rows of files, of a frame or of mappings."""
+    """Return the rows of files, of a frame or of mappings; see `evaluate`."""
     if isinstance(data, str | Path):
         data = [data]
+    is_paths = isinstance(data, list | tuple) and all(isinstance(path, str | Path) for path in data)
+    if is_paths and data:
+        return read_rag_rows([Path(path) for path in data])
     rows: Iterable[Any] = data.iter_rows(named=True) if isinstance(data, pl.DataFrame) else data
-    if isinstance(rows, list | tuple) and rows and all(isinstance(path, str | Path) for path in rows):
-        return read_rag_rows([Path(path) for path in rows])
     reads = (row_files.FileRow(number, row) for number, row in enumerate(rows, start=1))
     return labelled_files.usable_rows(reads, RagRow, Path("data"))
 

@@ -49,6 +49,7 @@ def wilson_bounds(successes: int, trials: int) -> tuple[float, float]:
 def _score_terms(
     share: Operand, trials: Operand, quantile: Floats | float
 ) -> tuple[Operand, Operand, Operand]:
+    """Return centre, variance and scale: the bounds are (centre ± quantile · √variance) / scale."""
     square = quantile**2
     return (
         share + square / (2 * trials),
@@ -123,7 +124,7 @@ def t_p(sums: Sums) -> Floats:
 
 
 def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float = CONFIDENCE) -> Bounds:
-    """Return intervals of means with a limited range; NaN below two groups.
+    """Return intervals of means of scores from `lowest` to `highest`; NaN below two groups.
 
     Each mean is treated as a share of its range. Its score interval uses the effective number of yes/no rows,
     p(1-p) / error², with Student's t (Korn and Graubard 1998). Where all rows agree, each group counts once.
@@ -184,6 +185,6 @@ def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
     adjusted: dict[str, float | None] = dict.fromkeys(p_values)
     least = 0.0
     for index, (p, name) in enumerate(ranked):
-        least = max(least, min(1.0, p * (len(ranked) - index)))
+        least = max(least, min(1.0, p * (len(ranked) - index)))  # at least that of a smaller p value
         adjusted[name] = least
     return adjusted

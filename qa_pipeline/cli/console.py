@@ -29,7 +29,7 @@ LONGEST_TEXT = 800
 MOST_ROWS = 20
 """Rows of a table on the screen; --json has all."""
 _NUMBER = re.compile(r"|–|[-+]?[\d.,]{1,40}(?: ?[^\W\d]\w{0,20}| ?%)?")
-"""A cell that is empty, unknown, or a number with or without a unit."""
+"""A cell that is empty, a dash for an unknown value, or a number, such as `-1.5`, `12 ms` or `3 %`."""
 _CONTROLS = dict.fromkeys(
     [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd"
 )
@@ -41,31 +41,39 @@ def show(
     *,
     as_json: bool,
     screen: Mapping[str, Any] | None = None,
-    every: bool = False,
+    all_rows: bool = False,
 ) -> None:
     """Print a result as a JSON document, or `screen` (by default the document) as tables and lines.
 
-    Values are scalars, lists, mappings, frames or lists of rows. `every` shows all rows of long tables.
+    Values are scalars, lists, mappings, frames or lists of rows. Without `all_rows` a table ends after
+    `MOST_ROWS` rows.
     """
     if as_json:
         sys.stdout.write(json.dumps(document, indent=2, default=lambda frame: frame.to_dicts()) + "\n")
         return
     for name, value in (document if screen is None else screen).items():
-        title = words(name)
-        rows = value.to_dicts() if hasattr(value, "to_dicts") else value
-        if isinstance(rows, Mapping):
-            rows = [{"name": name, "value": entry} for name, entry in rows.items()]
-        if rows is None:
+        title, content = words(name), _as_rows(value)
+        if content is None:
             continue
-        if not isinstance(rows, list | tuple):
-            print_line(f"{title}: {_cell(rows)}")
-        elif rows and isinstance(rows[0], Mapping):
-            show_table(title, rows if every else rows[:MOST_ROWS])
-            if len(rows) > MOST_ROWS and not every:
-                print_line(f"and {len(rows) - MOST_ROWS} more; --json has all of them")
+        if not isinstance(content, list | tuple):
+            print_line(f"{title}: {_cell(content)}")
+        elif content and isinstance(content[0], Mapping):  # rows of a table
+            shown = content if all_rows else content[:MOST_ROWS]
+            show_table(title, shown)
+            if len(shown) < len(content):
+                print_line(f"and {len(content) - len(shown)} more; --json has all of them")
         else:
-            for row in rows:
-                print_line(f"{title}: {row}")
+            for line in content:
+                print_line(f"{title}: {line}")
+
+
+def _as_rows(value: Any) -> Any:
+    """Return the rows of a frame, a row for each entry of a mapping, or another value unchanged."""
+    if hasattr(value, "to_dicts"):
+        return value.to_dicts()
+    if isinstance(value, Mapping):
+        return [{"name": name, "value": entry} for name, entry in value.items()]
+    return value
 
 
 def show_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
@@ -119,6 +127,7 @@ def watching(*, quiet: bool) -> "Iterator[StageObserver]":
                 return no_progress
             for finished in progress.task_ids:
                 progress.remove_task(finished)
+            # escaped, since brackets in a name would be a style; the total is not known yet
             task = progress.add_task(Text(text).markup, total=None)
             return lambda done, total: progress.update(task, completed=done, total=total)
 

@@ -76,7 +76,7 @@ def run(
         )
         about.settings.update(limit=limit, unsplit=running.count_unsplit(rows, setup) or None)
         document = report_folder.write_report(folder, metrics, counts, about)
-    _show(document, out, every=bool(metric), as_json=as_json)
+    _show(document, out, all_metrics=bool(metric), as_json=as_json)  # chosen metrics are all shown
 
 
 def _settings_of(data: Path, change: list[str] | None, given: dict[str, Any], scorer: Scorer) -> Settings:
@@ -129,13 +129,13 @@ def _without_folder(model: str | None) -> str | None:
     return Path(model).name if model is not None and Path(model).is_dir() else model
 
 
-def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) -> None:
+def _show(document: dict[str, Any], out: Path, *, all_metrics: bool, as_json: bool) -> None:
     """Print a report: all metrics, or the metrics of the summary."""
     from qa_pipeline.evaluation import report
     from qa_pipeline.evaluation.metrics.registry import SUMMARY
     from qa_pipeline.evaluation.summaries import describe_deciders
 
-    metrics = {name: metric for name, metric in document["metrics"].items() if every or name in SUMMARY}
+    metrics = {name: metric for name, metric in document["metrics"].items() if all_metrics or name in SUMMARY}
     rows = [
         {
             "metric": name,
@@ -153,7 +153,7 @@ def _show(document: dict[str, Any], out: Path, *, every: bool, as_json: bool) ->
         "note": report.cautions(document),
         "report": str(out / "report.html"),
     }
-    console.show({"report": str(out), **document}, as_json=as_json, screen=screen, every=True)
+    console.show({"report": str(out), **document}, as_json=as_json, screen=screen, all_rows=True)
 
 
 def compare(
@@ -186,7 +186,7 @@ def compare(
         decision = comparison.ab_decision(document["metrics"][decide])
         document["decision"] = {"metric": decide, **decision}
     screen = comparison.comparison_screen(document)
-    console.show(summaries.rounded(document), as_json=as_json, screen=screen, every=True)
+    console.show(summaries.rounded(document), as_json=as_json, screen=screen, all_rows=True)
 
 
 def gate(
@@ -214,7 +214,9 @@ def gate(
     earlier = report_folder.read_report(baseline) if baseline else None
     golden_rows = gates.read_golden(golden) if golden else None
     document = gates.gate(report_folder.read_report(current), earlier, limits, golden_rows)
-    console.show(summaries.rounded(document), as_json=as_json, screen=gates.gate_screen(document), every=True)
+    console.show(
+        summaries.rounded(document), as_json=as_json, screen=gates.gate_screen(document), all_rows=True
+    )
     codes = {"passed": exit_codes.OK, "failed": exit_codes.FAILED}
     raise typer.Exit(codes.get(document["outcome"], exit_codes.BAD_INPUT))  # 2: undecided
 

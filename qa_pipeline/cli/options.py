@@ -86,9 +86,10 @@ def model_options(
 def read_changes(
     change: list[str] | None, options: dict[str, Any] | None = None, *arguments: str
 ) -> dict[str, Any]:
-    """Return the tree of settings that `--set` and options change; options win.
+    """Return the tree of settings that `--set` and options change, such as {llm: {workers: 20}}.
 
-    `--set` must not change `arguments`, the settings that the command takes as arguments.
+    `change` has the texts of `--set`, and `options` values by path, which take precedence. `--set` must not
+    change `arguments`, the settings that the command takes as arguments.
     """
     tree = read_assignments(change or [], options)
     for name in arguments:
@@ -103,7 +104,7 @@ def settings_at(out: Path, change: list[str] | None, options: dict[str, Any] | N
 
 
 def run_settings(corpus: str, out: Path, change: list[str] | None, options: dict[str, Any]) -> Settings:
-    """Load the settings of a run, which must name the model of a server of its own."""
+    """Load the settings of a run; refuse an openai server without a model, and a model that is not used."""
     settings = load_settings(**read_changes(change, options, "corpus", "out"), corpus=corpus, out=out)
     if settings.llm.provider == "openai" and "model" not in settings.llm.model_fields_set:
         raise SettingsError("the model is missing; add --model NAME (or set llm.model)")
@@ -137,7 +138,8 @@ def choose_batches(
 ) -> tuple[list[str], FoundBatches]:
     """Return the chosen batches, by default all, and all batches of the corpus.
 
-    If the corpus is a folder of documents instead of batches, `single` is the name of its only batch.
+    If the corpus is a file, or a folder of documents instead of batches, `single` is the name of its only
+    batch. `names` are the values of `--batch`.
     """
     if single is None:
         found = open_corpus(settings.corpus).find_batches()
@@ -167,8 +169,9 @@ def show_settings(
     rows = [
         row
         for row in settings_in_force(read_changes(change))
+        # with the dots, `llm` chooses llm and llm.model, and `ll` nothing
         if prefix is None or f"{row['path']}.".startswith(f"{prefix}.")
     ]
     if not rows:
         raise SettingsError(f"{prefix} is not a setting; run qa-pipeline settings to list all settings")
-    show({"settings": rows}, as_json=as_json, every=True)
+    show({"settings": rows}, as_json=as_json, all_rows=True)

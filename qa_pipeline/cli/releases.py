@@ -78,7 +78,7 @@ def verify(folder: Release, as_json: Json = False) -> None:
     screen: dict[str, Any] = {"checks": results, "problem": problems, "release": outcome}
     document: dict[str, Any] = {"folder": str(checked_folder), "holds": is_valid}
     document["checks"] = [asdict(check) for check in checks]
-    show(document, as_json=as_json, screen=screen, every=True)
+    show(document, as_json=as_json, screen=screen, all_rows=True)
     if not is_valid:
         raise typer.Exit(FAILED)
 
@@ -153,7 +153,8 @@ def forget(
             stack.enter_context(publisher_lock(layout.releases))
         occurrences = find_documents(layout, document, database)
         manifests = {str(path): read_manifest(path) for path in release_folders(layout.releases)}
-        batches = set(occurrences.batches)  # their rows may contain a passage of the document
+        # a release with rows of these batches may contain a passage of the document
+        batches = set(occurrences.batches)
         releases = [path for path, manifest in manifests.items() if batches & manifest.batches.keys()]
         replies = erase_documents(layout, occurrences, database) if yes else None
     result = {

@@ -34,13 +34,14 @@ def show_outcomes(
     A run whose pairs wait for people has succeeded.
     """
     summary = report(layout, [outcome.batch for outcome in outcomes])
-    # an unchanged batch has an error, too, if its pairs still wait for people
+    # an unchanged batch keeps the error of its run: NO_ROWS, or that its pairs wait for people
     is_waiting = any(
         outcome.outcome in ("waiting", "unchanged") and outcome.error not in (None, NO_ROWS)
         for outcome in outcomes
     )
     has_passed = all(outcome.passed for outcome in outcomes)
-    code = OK if has_passed and (_sum(summary, "examples") or is_waiting) else FAILED
+    has_rows = _sum(summary, "examples") > 0
+    code = OK if has_passed and (has_rows or is_waiting) else FAILED
     if as_json:
         results = [asdict(outcome) for outcome in outcomes]
         show(_document(summary, layout) | {"outcomes": results}, as_json=True)
@@ -58,7 +59,7 @@ def show_outcomes(
 
 
 def _show_samples(summary: Report, layout: Layout, title: str, verdicts: Sequence[str]) -> None:
-    """Print a few pairs that are accepted, or a few other pairs."""
+    """Print a few pairs with these verdicts."""
     counts = {row["batch"]: sum(row[word] for word in verdicts) for row in summary.batches.to_dicts()}
     batches = [batch for batch, count in counts.items() if count]
     if not batches:
@@ -98,7 +99,7 @@ def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:
         "Personal data found": summary.masked,
         "Files that were not read": summary.unread,
     }
-    show(tables, as_json=False, every=True)
+    show(tables, as_json=False, all_rows=True)
 
 
 def show_coverage(outcomes: pl.DataFrame, *, as_json: bool) -> None:
@@ -121,7 +122,8 @@ def _show_pair(view: PairView) -> None:
     print_block(view.pair["answer"] or "(no answer)")
     if verdict["verdict"] != "accepted":
         print_block(f"{words(verdict['verdict'])}: {view.reason}", "yellow")
-    for quote in filter(None, (claim.evidence for claim in view.claims)):
+    quotes = [claim.evidence for claim in view.claims if claim.evidence]
+    for quote in quotes:
         print_block(f"“{quote.text}”", "cyan")
         page = f", page {quote.page}" if quote.page else ""
         source = " › ".join(filter(None, [f"{verdict['batch']}/{quote.path}", quote.section]))
@@ -162,7 +164,10 @@ def _show_sentences(summary: Report, outcomes: Sequence[BatchOutcome] = ()) -> N
 
 
 def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[tuple[str, str]]:
-    """Return state and result of each batch, of a run or as stored. Batches that need a person come first."""
+    """Return state and text of each batch, of a run or, without `outcomes`, as stored.
+
+    Batches that need a person come first. A state is a key of `STYLES`, and a text may have several lines.
+    """
     rows = {row["batch"]: row for row in summary.batches.iter_rows(named=True)}
     sentences: list[tuple[str, str]] = []
     for outcome in outcomes:
@@ -180,7 +185,7 @@ def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[
             if batch not in summary.withdrawn:
                 sentences.append(("succeeded" if row["examples"] else "empty", f"{batch}: {_describe(row)}"))
     urgency = {state: index for index, state in enumerate(STYLES)}  # failed batches first
-    return sorted(sentences, key=lambda sentence: urgency[sentence[0]])
+    return sorted(sentences, key=lambda state_and_text: urgency[state_and_text[0]])
 
 
 def _describe(row: Mapping[str, Any]) -> str:
@@ -229,9 +234,10 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
         advice = "name a model with --provider, which asks more than rules"
         if _sum(summary, "pairs"):
             advice = f"decide the pairs with qa-pipeline review {out}, or use a larger model"
-        lost = summary.steps.drop_nulls("reason")
-        latest = lost.filter(pl.col("stage") == pl.col("stage").last()).head(3)  # latest stage with a loss
-        reasons = [f"{in_words(row['reason'])} ({row['count']})" for row in latest.to_dicts()]
+        losses = summary.steps.drop_nulls("reason")  # a row per stage, state and reason
+        is_latest_stage = pl.col("stage") == pl.col("stage").last()
+        latest_losses = losses.filter(is_latest_stage).head(3)
+        reasons = [f"{in_words(row['reason'])} ({row['count']})" for row in latest_losses.to_dicts()]
         why = f"{'; '.join(reasons) or 'the documents have no text to ask about'}. {advice}"
     print_line(f"\n0 rows: {why}", "yellow")
 

@@ -53,8 +53,9 @@ def show(
     if as_json:
         show_result({"document": row, "chunks": chunks}, as_json=True)
         return
-    texts = ("text", "sections", "pages", "declared")
-    show_result({name: value for name, value in row.items() if name not in texts and value}, as_json=False)
+    long_fields = ("text", "sections", "pages", "declared")
+    facts = {name: value for name, value in row.items() if name not in long_fields and value}
+    show_result(facts, as_json=False)
     for kind, text in split_at_borders(row, chunks):
         if text.strip():
             print_line(text.strip("\n") if kind == "text" else f"─── {text}")
@@ -87,7 +88,9 @@ def review(
         sys.stderr.write(f"{warning}\n")
     access = Access(name, settings.review.user_header)
     socket = listen(host, port)
-    address = url or f"http://{f'[{host}]' if ':' in host else host}:{socket.getsockname()[1]}"
+    shown_host = f"[{host}]" if ":" in host else host  # IPv6 needs brackets
+    _, actual_port, *_ = socket.getsockname()  # differs from `port` if that is 0
+    address = url or f"http://{shown_host}:{actual_port}"
     if access.user_header is None:
         address += f"/enter?token={access.token}"
     sys.stdout.write(f"Review {out} at {address}\nCtrl-C stops the server.\n")

@@ -52,6 +52,7 @@ def run(
 
     Unchanged batches are skipped. After an interruption, the same command resumes.
     """
+    # a file, or a folder of files alone, is the single batch of the folder around it
     location, single = single_batch(corpus) or (corpus, None)
     given = options.model_options(provider, model, max_calls, max_cost, accept_unjudged)
     settings = options.run_settings(location, out, change, given)
@@ -78,7 +79,7 @@ def run(
         raise typer.Exit(show_outcomes(trial, outcomes, as_json=as_json, is_trial=True))
     layout = Layout(settings.out, cache=settings.cache)
     with locked(settings.out, shared=True), console.watching(quiet=as_json) as watch:
-        if not batch and single is None:
+        if not batch and single is None:  # the run is for the whole corpus
             withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
         resources = Resources(settings, watch=watch)
         done = {} if force else fingerprint.unchanged_outcomes(resources, batches)
@@ -100,6 +101,7 @@ def _run_trial(
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.storage.tables import VERDICTS
 
+    # an arbitrary choice, but the same for each trial
     drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]
     outcomes = []
     for number, batch in enumerate(drawn):
@@ -185,6 +187,7 @@ def estimate(
     from qa_pipeline.pipeline.resources import Resources
 
     made = estimate_run(Resources(settings), batches, now=time.time())
+    # a Decimal cannot be written as JSON
     costs = [None if stage.cost is None else float(stage.cost) for stage in made.stages]
     document = {
         "stages": [asdict(stage) | {"cost": cost} for stage, cost in zip(made.stages, costs, strict=True)],
@@ -194,4 +197,4 @@ def estimate(
         "cost": None if made.cost is None else float(made.cost),
     }
     screen = document if made.stages else {"estimate": "llm.provider names no hosted model: it costs nothing"}
-    console.show(document, as_json=as_json, screen=screen, every=True)
+    console.show(document, as_json=as_json, screen=screen, all_rows=True)

@@ -133,6 +133,7 @@ def monitor(
     lines = alerts_of(levels, drift, first)
     if alerts is not None:
         write_bytes(alerts, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    # `levels` has a row per limit of a metric, and day or hour; `hour` is null in the row of a day
     document: dict[str, Any] = {
         "days": rows["day"].n_unique(),
         "rows": rows.height,

@@ -133,16 +133,12 @@ def proof_gate(
 
 
 def training_gate(
-    *,
-    training_examples: pl.DataFrame,
-    pairs: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    documents: pl.DataFrame,
+    *, training_examples: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame, documents: pl.DataFrame
 ) -> Gate:
     """Check that training examples are accepted pairs, without known-answer pairs, and their quotes match."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     known_answers = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
-    evidence = (
+    evidence = (  # a row per quote
         training_examples.select("evidence")
         .explode("evidence", empty_as_null=True)
         .drop_nulls("evidence")
@@ -175,10 +171,12 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
         detail = f"none of {rated.height} pairs was accepted or proved wrong: {_reasons(rated)}"
         if rated.is_empty():
             detail = "the batch has no pairs"
-        return Gate("pass_rate", False, False, None, limit, 0, detail + advice, counts)  # it only warns
+        passed, blocking, rate = False, False, None  # it only warns
+        return Gate("pass_rate", passed, blocking, rate, limit, 0, detail + advice, counts)
     low, high = wilson_bounds(accepted, decided)
-    highest = max(high, wilson_bounds(accepted + unjudged, decided + unjudged)[1])  # if a judge accepts all
-    highest = round(highest, 9)  # 34 of 34 gave 0.9999999999999999, below a limit of 1
+    _, high_if_judge_accepts = wilson_bounds(accepted + unjudged, decided + unjudged)
+    # rounded, since 34 of 34 gave 0.9999999999999999, below a limit of 1
+    highest = round(max(high, high_if_judge_accepts), 9)
     undecided = rated.height - decided - not_wrong
     detail = (
         f"{accepted} of {decided} accepted ({not_wrong} not proved wrong, {undecided} undecided left out)"
@@ -238,11 +236,11 @@ def _verdict_counts(verdicts: pl.DataFrame) -> dict[str, int]:
 
 
 def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[str, int]:
-    """Count evidence of unknown documents and changed documents, and quotes that differ from the text."""
+    """Count quotes, the rows of `evidence`, of unknown or changed documents, or that differ from the text."""
     sources = documents.select("document_id", found_sha256="content_sha256", found_text="text")
     joined = evidence.join(sources, on="document_id", how="left")
     start, length = pl.col("start"), pl.col("end") - pl.col("start")
-    in_place = (
+    is_in_place = (
         (start >= 0)
         & (length > 0)
         & (length == pl.col("quote").str.len_chars())  # a slice past the end of the text is shorter
@@ -253,7 +251,7 @@ def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[
     return joined.select(
         unknown_document=(~is_located).sum(),
         changed_document=(is_located & ~is_unchanged).sum(),
-        misplaced_quote=(is_located & ~in_place.fill_null(value=False)).sum(),
+        misplaced_quote=(is_located & ~is_in_place.fill_null(value=False)).sum(),
     ).row(0, named=True)
 
 
@@ -298,9 +296,9 @@ def _rate_gate(
 ) -> Gate:
     """Return a gate that fails if the whole 95 % interval of a share is beyond the threshold.
 
-    `at_least` makes the threshold a lower limit. For an upper limit, a single canary never fails the gate,
-    because a few falsehoods happen to be true. With the policy `similarity_only` the gate only warns,
-    because that policy accepts falsehoods by design.
+    The share is that of canaries with the verdict `outcome`. `at_least` makes the threshold a lower limit.
+    For an upper limit, a single canary never fails the gate, because a few falsehoods happen to be true. With
+    the policy `similarity_only` the gate only warns, because that policy accepts falsehoods by design.
     """
     rates = _rates(canaries)
     if rates is None:
@@ -308,7 +306,8 @@ def _rate_gate(
         return Gate(name, True, blocking=may_block, value=None, threshold=threshold, n=0, detail=nothing)
     blocking = may_block and canaries.filter(pl.col("decided_by") == "similarity_only").is_empty()
     low, high, share = (float(rates[f"{outcome}_{part}"]) for part in ("low", "high", "share"))
-    passed = high >= threshold if at_least else (low <= threshold or rates[outcome] <= 1)
+    is_at_most_one = rates[outcome] <= 1
+    passed = high >= threshold if at_least else (low <= threshold or is_at_most_one)
     count = int(rates["canaries"])
     counts_by_kind = canary_rates(canaries, ("kind",)).select("kind", outcome, "canaries").iter_rows()
     kinds = ", ".join(f"{kind} {matching} of {total}" for kind, matching, total in counts_by_kind)
@@ -317,7 +316,7 @@ def _rate_gate(
 
 
 def _rates(canaries: pl.DataFrame) -> dict[str, float] | None:
-    """Return counts, shares and bounds over all these canaries; None if all of them failed."""
+    """Return the columns of `canary_rates` over all these canaries; None if all of them failed."""
     one_group = canaries.with_columns(expected=pl.lit("all"))  # a single group gives a single row
     rates = canary_rates(one_group, ("expected",)).drop("expected")
     return rates.row(0, named=True) if rates.height else None

@@ -157,16 +157,15 @@ def overrule_claims(
     """
     current = applied(decisions, pairs, claims)
     is_about_claim, is_accepted = pl.col("claim_id").is_not_null(), pl.col("decision") == "accepted"
-    # select first: filtering the whole claims table would copy it
+    # a row per claim with evidence; select first, since filtering the whole claims table would copy it
     proved = claims.select("claim_id", "pair_id", "evidence_quote").drop_nulls("evidence_quote")
-    claim_decisions = current.filter(is_about_claim).join(
-        claims.select("claim_id"), on="claim_id", how="semi"
-    )
+    about_claims = current.filter(is_about_claim).join(claims.select("claim_id"), on="claim_id", how="semi")
     accepted_pairs = current.filter(~is_about_claim, is_accepted).drop("claim_id")
-    pair_decisions = accepted_pairs.join(proved, on="pair_id")  # a row for each claim
+    about_pairs = accepted_pairs.join(proved, on="pair_id")  # a row for each claim
+    has_evidence = pl.col("claim_id").is_in(proved["claim_id"].to_list())
     last_decisions = (
-        pl.concat([claim_decisions, pair_decisions.select(claim_decisions.columns)])
-        .filter((pl.col("decision") == "rejected") | pl.col("claim_id").is_in(proved["claim_id"].to_list()))
+        pl.concat([about_claims, about_pairs.select(about_claims.columns)])
+        .filter((pl.col("decision") == "rejected") | has_evidence)
         .sort("sequence")
         .unique("claim_id", keep="last", maintain_order=True)
         .select("claim_id", "decision", "explanation")

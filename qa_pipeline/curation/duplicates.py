@@ -55,7 +55,10 @@ def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
 def _repeats(
     candidates: pl.DataFrame, key: list[str], reason: pl.Expr, *tie_breakers: str, keep: int = 1
 ) -> pl.DataFrame:
-    """Return all but the best `keep` rows of each key. The result does not depend on the row order."""
+    """Return all but the best `keep` rows with equal values in `key`, with the columns of `find_duplicates`.
+
+    The result does not depend on the row order; `reason` is evaluated over rows with the best first.
+    """
     order = ["composite", *tie_breakers, "pair_id"]  # the highest composite, then the lowest of the others
     best_first = candidates.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
     best_pair_id = pl.col("pair_id").first().over(key)

@@ -99,7 +99,7 @@ def write_validated(layout: Layout, batch: str, pair_rows: Iterable[FileRow]) ->
 
     A row that is not a JSON object has only the field `validation`.
     """
-    validations = {}
+    validations = {}  # the ledger's fields by line of the pairs file
     for name in LEDGER_FILES:
         for line in layout.export(name, batch).read_bytes().splitlines():
             ledger_row = json.loads(line)

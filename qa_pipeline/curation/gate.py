@@ -78,11 +78,7 @@ class GateSpec:
 
 
 def release_floor(
-    *,
-    claims: pl.DataFrame,
-    claim_verdicts: pl.DataFrame,
-    verdicts: pl.DataFrame,
-    settings: ReleaseSettings,
+    *, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, verdicts: pl.DataFrame, settings: ReleaseSettings
 ) -> list[Gate]:
     """Return blocking gates over the accepted pairs of a batch. A measure without rows passes.
 
@@ -92,6 +88,7 @@ def release_floor(
     # a pair with an expected verdict tests the pipeline and is never released
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     decided = decided_claims(claims, claim_verdicts).join(accepted, on="pair_id", how="semi")
+    # by measure: a value per claim or pair, and the lower limit of their mean
     measured = {
         "faithfulness": ((decided["verdict"] == SUPPORTED).cast(pl.Float64), settings.min_faithfulness),
         "grounding": (accepted["grounding"], settings.min_grounding),

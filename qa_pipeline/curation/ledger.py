@@ -196,7 +196,7 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
 
     trip_failed = pl.col("trip_status") == "failed"
     trip_reason, trip_detail = pl.col("trip_reason"), pl.col("trip_detail")
-    is_hop = is_generated & question_type.is_in(list(HOP_SCOPES))  # it should need several chunks
+    is_hop = is_generated & question_type.is_in(list(HOP_SCOPES))  # its question should need several chunks
     needs_fewer = pl.col("fewer_chunks_answer")
     unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
     disagrees, solved_answer = ~pl.col("agrees"), pl.col("solved_answer")
@@ -243,7 +243,7 @@ def _scoring(judging: JudgingSettings, detail: pl.Expr) -> list[Rule]:
 
 
 def judged_verdicts(assessments: pl.DataFrame, judging: JudgingSettings) -> pl.DataFrame:
-    """Add verdict and thresholds_id to assessments, as if all claims were supported."""
+    """Add verdict and thresholds_id to assessments, by the scores alone, as if all claims were supported."""
     facts = assessments.with_columns(pl.col(SCORES).fill_nan(None), grounding=1.0).with_columns(
         _composite(judging)
     )
@@ -278,7 +278,8 @@ def _apply(rules: Sequence[Rule], facts: pl.DataFrame) -> pl.DataFrame:
 def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     """Keep the best of accepted duplicates, and send different answers to a question to a person.
 
-    Known-answer pairs are left out: they never train, and half of them repeat a question on purpose.
+    `decided` has a row per pair, and `twins` is the result of `find_twins`. Known-answer pairs are left out:
+    they never train, and half of them repeat a question on purpose.
     """
     candidates = decided.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     alternatives = duplicates.find_alternatives(candidates)

@@ -14,13 +14,7 @@ from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.storage.table_schema import DraftedPairRow, typed_rows
-from qa_pipeline.storage.tables import (
-    EVIDENCE,
-    MESSAGES,
-    PROVENANCE,
-    STRINGS,
-    TRAINING_EXAMPLES,
-)
+from qa_pipeline.storage.tables import EVIDENCE, MESSAGES, PROVENANCE, STRINGS, TRAINING_EXAMPLES
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages, join_by_pair
 
@@ -130,7 +124,7 @@ def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return pair_id and document_id, the main document first.
+    """Return pair_id and document_id, a row per pair and document, the main document first.
 
     The documents are those of the evidence, or for a refusal those of its passages.
     """
@@ -146,7 +140,7 @@ def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) ->
 
 
 def _origins(sources: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return the known addresses and licences of the documents of each pair."""
+    """Return the known addresses and licences of the documents of each pair, a row per pair."""
     documents_with_origin = documents.select("document_id", "source_uri", "licence")
     return (
         sources.join(documents_with_origin, on="document_id", maintain_order="left")
@@ -159,7 +153,7 @@ def _origins(sources: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_passages(chosen: pl.DataFrame, proofs: pl.DataFrame, settings: TrainingSettings) -> pl.DataFrame:
-    """Add the ids of evidence chunks and distractors, and remove source marks from answers."""
+    """Add the ids of evidence chunks and distractors to pairs, and remove source marks from their answers."""
     proved = proofs.group_by("pair_id", maintain_order=True).agg(
         evidence_chunk_ids=pl.col("evidence_chunk_id").unique(maintain_order=True)
     )
@@ -171,10 +165,11 @@ def _with_passages(chosen: pl.DataFrame, proofs: pl.DataFrame, settings: Trainin
 
 def unmarked_answer() -> pl.Expr:
     """Return an expression for the answer in `pairs` without source marks or source numbers."""
-    numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
+    has_number = pl.element().struct.field("number").is_not_null()  # of a citation
+    is_numbered = pl.col("citations").list.eval(has_number).list.any()
     # "[1]" in an answer without numbered citations belongs to its text
     return (
-        pl.when(numbered)
+        pl.when(is_numbered)
         .then(pl.col("answer").str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", ""))
         .otherwise("answer")
         # "(?i)": the pattern attribute of a compiled expression lacks its flags
@@ -184,7 +179,7 @@ def unmarked_answer() -> pl.Expr:
 
 
 def _distractors(chosen: pl.DataFrame, proofs: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Choose retrieved passages that do not prove a pair.
+    """Choose up to `count` retrieved passages of each pair that do not prove its claims, a row per pair.
 
     Refusals are left out, because an unchecked chunk may contain the answer.
     """
@@ -214,14 +209,14 @@ def _message_columns(
     # whole texts are counted, because token counts of parts do not add up in every tokenizer
     tokens = count_tokens(["\n".join(message["content"] for message in texts) for texts in conversations])
     is_kept = [
-        bool(row["answer"])
-        and (settings.layout == "closed_book" or bool(chunk_ids))
-        and passages.keys() >= {*chunk_ids}
+        bool(row["answer"])  # it may be empty without source marks
+        and (settings.layout == "closed_book" or bool(chunk_ids))  # the other layouts show passages
+        and passages.keys() >= {*chunk_ids}  # all of them exist
         and length <= settings.max_tokens
         for row, chunk_ids, length in zip(rows, shown, tokens, strict=True)
     ]
-    columns = zip(conversations, tokens, shown, is_kept, strict=True)
-    values = [cells if kept else (None, None, None) for *cells, kept in columns]
+    cells = zip(conversations, tokens, shown, strict=True)
+    values = [row if kept else (None, None, None) for row, kept in zip(cells, is_kept, strict=True)]
     schema = {"messages": MESSAGES, "tokens": pl.Int32(), "passages": STRINGS}
     yield from pl.DataFrame(values, schema=schema, orient="row")  # a frame yields its columns
 

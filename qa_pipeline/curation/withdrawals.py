@@ -171,7 +171,8 @@ def _read(path: Path) -> Tombstone:
 _ID_LENGTH = 32  # hex digits: a document id is a prefix of the content hash
 _FULL_PATH = pl.concat_str("batch", pl.lit("/"), "path")
 _KEYS = {"chunks": "chunk_id", "questions": "question_id", "pairs": "pair_id", "claims": "pair_id"}
-"""Tables with rows that may mention a document, and the column by which later tables refer to these rows."""
+"""Tables whose rows may mention a document, in their order, and the column by which later tables refer to
+the rows: a forgotten document makes its chunks forgotten, these their questions, and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +196,15 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     Raises:
         InputError: the name is unknown or ambiguous.
     """
-    columns = ("document_id", "content_sha256", "batch", "path")
-    stored = [read_table(path, tables.DOCUMENTS, columns) for path in layout.tables(tables.DOCUMENTS.name)]
-    documents = pl.concat([tables.DOCUMENTS.empty().select(columns), *stored]).drop_nulls("content_sha256")
+    documents = _all_documents(layout)
     is_called = pl.any_horizontal(pl.col("path", "document_id", "content_sha256") == name)
     named = documents.filter(is_called | (name == _FULL_PATH))
     named_paths = sorted(set(named.select(_FULL_PATH).to_series()))
-    if named["content_sha256"].n_unique() > 1 and len(named_paths) > 1:
+    # copies are not ambiguous: they have several paths, but a single content
+    is_ambiguous = named["content_sha256"].n_unique() > 1 and len(named_paths) > 1
+    if is_ambiguous:
         raise InputError(f"several documents match {name!r}: {first_names(named_paths)}; give batch and path")
-    ids: set[str] = set()
+    ids: set[str] = set()  # of earlier versions; those of the documents found are added below
     if database is not None:
         for known_name in {name, *named_paths}:
             ids.update(document_id for document_id, _batch, _path in versions_of(database, known_name))
@@ -219,6 +220,13 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     return Occurrences(sorted(found.select(_FULL_PATH).to_series()), contents, sorted(ids), batches)
 
 
+def _all_documents(layout: Layout) -> pl.DataFrame:
+    """Return id, content hash, batch and path of the documents of all batches, without unreadable files."""
+    columns = ("document_id", "content_sha256", "batch", "path")
+    stored = [read_table(path, tables.DOCUMENTS, columns) for path in layout.tables(tables.DOCUMENTS.name)]
+    return pl.concat([tables.DOCUMENTS.empty().select(columns), *stored]).drop_nulls("content_sha256")
+
+
 def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> int:
     """Delete the documents and everything made from them, and return the number of erased replies.
 
@@ -227,8 +235,7 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
     Raises:
         TableError: a table or the decisions cannot be read. The files of its batch are not deleted.
         InputError: the list of forgotten documents is damaged.
-        StorageError: the store cannot be used.
-        StorageError: a file cannot be written or deleted.
+        StorageError: the store cannot be used, or a file cannot be written or deleted.
     """
     hashes = sorted({*forgotten_documents(layout), *occurrences.contents})
     lines = (f"{json.dumps({'content_sha256': content_hash})}\n" for content_hash in hashes)
@@ -244,6 +251,7 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
     # vectors and logits are keyed by text hashes, so their documents are unknown: delete all
     vectors = layout.vectors
     _delete(vectors.with_name(f"{vectors.name}{end}") for end in ("", "-wal", "-shm"))
+    # abandoned drafts of files may contain its text too; releases never change
     _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
     # the documents tables last: a rerun finds the batches in them
     _delete(layout.table(tables.DOCUMENTS.name, batch) for batch in occurrences.batches)
@@ -258,7 +266,7 @@ def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> N
     pairs = layout.table(tables.PAIRS.name, batch)
     if not pairs.is_file():  # an interrupted command has deleted the decisions
         return
-    forgotten = {*occurrences.contents, *occurrences.ids}
+    forgotten = {*occurrences.contents, *occurrences.ids}  # hashes and ids; each table adds its own
     for name, key in _KEYS.items():
         path = layout.table(name, batch)
         if path.is_file():
@@ -266,9 +274,9 @@ def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> N
             # a row may mention a forgotten id in any column
             lines = pl.Series(rows.write_ndjson().splitlines(), dtype=pl.String())
             forgotten.update(rows.filter(lines.str.contains_any(sorted(forgotten)))[key])
-    pair_ids = set(read_table(pairs, tables.PAIRS, ["pair_id"])["pair_id"]) - forgotten
+    kept_pairs = set(read_table(pairs, tables.PAIRS, ["pair_id"])["pair_id"]) - forgotten
     decisions = read_decisions(layout.decisions(batch))
-    remaining = decisions.filter(pl.col("pair_id").is_in(pair_ids))
+    remaining = decisions.filter(pl.col("pair_id").is_in(kept_pairs))
     if remaining.height < decisions.height:
         write_bytes(layout.decisions(batch), remaining.write_ndjson().encode())
 

@@ -22,8 +22,6 @@ BATCHES_A_QUERY = 500
 """Records per query, to bound memory and SQLite's variables."""
 VANISHED = "gone"
 """The version of a batch whose folder was removed."""
-NO_REPORT = ("", 0)
-"""Version and number of the last report of a batch without reports."""
 DATA_VERSION = "dagster/data_version"
 UNENDED = [status for status in dg.DagsterRunStatus if status not in ENDED]
 UNENDED_BACKFILLS = ("REQUESTED", "CANCELING", "FAILING")
@@ -72,11 +70,12 @@ def corpus_sensor(
     withdrawn = withdrawn_batches(layout)
     vanished = {name for name, tombstone in withdrawn.items() if tombstone.reason == "batch_gone"}
 
-    reported = last_reports(instance)
+    reports = last_reports(instance)
+    reported_versions = {batch: version for batch, (version, _) in reports.items()}
     changed = {
         batch: version
         for batch, version in batch_versions(corpus, layout, batches.names).items()
-        if version != reported.get(batch, NO_REPORT)[0]  # of version and number of the report
+        if version != reported_versions.get(batch, "")
     }
     last_tick = json.loads(context.cursor or "{}")
     settled = [batch for batch, version in changed.items() if version == last_tick.get(batch)]
@@ -84,12 +83,13 @@ def corpus_sensor(
     for batch in settled[:BATCHES_A_TICK]:
         version = changed.pop(batch)  # the cursor keeps the others
         events += report(batch, version)
-        # the number of the previous report makes restored content run again
-        run_key = f"{batch}:{version}:{reported.get(batch, NO_REPORT)[1]}"
+        # the id of the previous report makes restored content run again
+        _, report_id = reports.get(batch, ("", 0))
+        run_key = f"{batch}:{version}:{report_id}"
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
     # a version of its own, so that a folder that comes back counts as changed
     for batch in sorted(vanished - present):
-        if reported.get(batch, NO_REPORT)[0] not in ("", VANISHED):
+        if reported_versions.get(batch, "") not in ("", VANISHED):  # "": it was never reported
             events += report(batch, VANISHED)
 
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
@@ -125,7 +125,7 @@ def batch_versions(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> di
 
 
 def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
-    """Return the version of each batch in its last report, and the id of that report."""
+    """Return the version of each reported batch in its last report, and the id of that report."""
     latest = instance.get_latest_storage_id_by_partition(
         corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
@@ -134,8 +134,8 @@ def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
         wanted = dg.AssetRecordsFilter(corpus.key, storage_ids=ids)
         for record in instance.fetch_materializations(wanted, limit=len(ids)).records:
             if record.asset_materialization is not None:
-                tags = record.asset_materialization.tags or {}
-                reports[str(record.partition_key)] = tags.get(DATA_VERSION, ""), record.storage_id
+                version = (record.asset_materialization.tags or {}).get(DATA_VERSION, "")
+                reports[str(record.partition_key)] = version, record.storage_id
     return reports
 
 
@@ -167,7 +167,8 @@ def _removable(
         return []
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
     never_read = {name for name in missing if not layout.origin(name).is_file()}
-    return sorted(set(missing) & (never_read | set(vanished)) - running)
+    may_be_removed = never_read | set(vanished)
+    return sorted((set(missing) & may_be_removed) - running)
 
 
 @dg.schedule(

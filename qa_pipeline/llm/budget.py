@@ -51,16 +51,16 @@ class Price:
         """Return the maximum cost of a call, without cached tokens and with a reply of full length."""
         return self._cost(tokens_in, 0, most_tokens_out, now)
 
-    def _cost(self, read: int, cached: int, written: int, now: float) -> Decimal:
-        """Return the cost of a call; the tokens read include the cached tokens."""
+    def _cost(self, tokens_in: int, cached: int, tokens_out: int, now: float) -> Decimal:
+        """Return the cost of a call; `cached` of the input tokens were read from the provider's cache."""
         from genai_prices import Usage as Counts
 
         prices = self.terms.get_prices(datetime.fromtimestamp(now, UTC))
-        # replies do not report tokens written to the cache, so all tokens not read from it count
+        counts = [Counts(input_tokens=tokens_in, cache_read_tokens=cached, output_tokens=tokens_out)]
+        # replies do not report tokens written to the cache, so all input tokens not read from it count
         # as written if that costs more
-        counts = [Counts(input_tokens=read, cache_read_tokens=cached, output_tokens=written)]
         if prices.cache_write_mtok is not None:
-            counts.append(counts[0] + Counts(cache_write_tokens=read - cached))
+            counts.append(counts[0] + Counts(cache_write_tokens=tokens_in - cached))
         return max(prices.calc_price(count)["total_price"] for count in counts)
 
 
@@ -207,9 +207,9 @@ class Budget:
                 if self._cap_exceeded_by(self.spent + self._reserved + want) is None:
                     self._reserved += want
                     return Reservation(self, price, want)
-                cap = self._cap_exceeded_by(self.spent + want)  # even if calls in flight are free
-            if cap is not None:
-                raise self._refusal(cap, want, f"{request.role}, {asked_model}")
+                unit = self._cap_exceeded_by(self.spent + want)  # even if calls in flight are free
+            if unit is not None:
+                raise self._refusal(unit, want, f"{request.role}, {asked_model}")
             await self._sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
@@ -220,7 +220,7 @@ class Budget:
             self.spent += used
 
     def _cap_exceeded_by(self, amount: Amount) -> str | None:
-        """Return the unit of the first cap that an amount exceeds, if any."""
+        """Return the unit of the first cap that an amount exceeds: calls, tokens or cost; None if it fits."""
         for unit, cap in self._caps.items():
             if cap is not None and getattr(amount, unit) > cap:
                 return unit

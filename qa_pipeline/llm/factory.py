@@ -10,12 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from qa_pipeline.errors import (
-    ModelError,
-    OversizedRequestError,
-    StorageError,
-    UnreadableReplyError,
-)
+from qa_pipeline.errors import ModelError, OversizedRequestError, StorageError, UnreadableReplyError
 from qa_pipeline.llm.base import (
     LanguageModel,
     Reply,
@@ -77,7 +72,7 @@ class CachedModel:
         await close_connections(self._model)
 
     async def _find_or_ask(self, request: Request[ReplyT]) -> tuple[Reply[ReplyT], Outcome]:
-        """Find the reply, or ask for it and store it."""
+        """Find the reply, or ask for it and store it; return it with its stored outcome."""
         cached = await self._store.find(self.name, request)
         if cached is not None:
             return self._stored_reply(request, cached), cached
@@ -244,32 +239,32 @@ class FunctionModel:
         schema = json.dumps(json_schema(request.reply_model))
         prompt = f"{request.system}\n\n{request.prompt}\n\nReply with JSON of this schema:\n{schema}"
         try:
-            raw = await asyncio.wait_for(self._call(prompt), PATIENCE)
+            result = await asyncio.wait_for(self._call(prompt), PATIENCE)
         except TimeoutError:
-            raw = TimeoutError(f"no reply in {PATIENCE:g} s")
-        if isinstance(raw, Exception):
-            raise self._failure(f"raised {type(raw).__name__}: {raw}")
-        if not isinstance(raw, str):
-            raise self._failure(f"returned {raw!r:.80}")
-        value, repair = read_reply(raw, request.reply_model)
-        return Reply(value, raw, self.name, repair=repair)
+            result = TimeoutError(f"no reply in {PATIENCE:g} s")
+        if isinstance(result, Exception):
+            raise self._failure(f"raised {type(result).__name__}: {result}")
+        if not isinstance(result, str):
+            raise self._failure(f"returned {result!r:.80}")
+        value, repair = read_reply(result, request.reply_model)
+        return Reply(value, result, self.name, repair=repair)
 
     def _call(self, prompt: str) -> asyncio.Future[object]:
         """Start the function in a thread, and return the future of its result or exception."""
         loop = asyncio.get_running_loop()
         replied: asyncio.Future[object] = loop.create_future()
 
-        def settle(value: object) -> None:
+        def settle(result: object) -> None:
             if not replied.done():  # a timeout has cancelled it
-                replied.set_result(value)
+                replied.set_result(result)
 
         def ask() -> None:
             try:
-                value: object = self.function(prompt)
+                result: object = self.function(prompt)
             except Exception as error:  # noqa: BLE001 a caller's function may raise anything
-                value = error
+                result = error
             if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, value)
+                loop.call_soon_threadsafe(settle, result)
 
         # at exit the interpreter would wait for a pool's thread, even if it hangs
         threading.Thread(target=ask, daemon=True).start()

@@ -207,8 +207,9 @@ class HostedModel:
     def _wait(self, asking: _Asking, error: Exception) -> float | bool:
         """Return the seconds that the server asks to wait, True for the usual backoff, or False to stop.
 
-        A fault counts against the `max_tries` of the request. If the server is away for all requests, it is
-        waited for instead.
+        It is called after each failed try; the retry loop raises `error` if it returns False. A fault counts
+        against the `max_tries` of the request. If the server is away for all requests, it is waited for
+        instead.
 
         Raises:
             TransientModelError: tries or time ran out.
@@ -240,9 +241,12 @@ class HostedModel:
     def _count_fault(
         self, asking: _Asking, error: TransientModelError, now: float, server_failing_since: float
     ) -> bool:
-        """Count a fault, and return True if the request is given up after too many."""
+        """Count a fault, and return True if the request is given up after too many.
+
+        Times are monotonic; `server_failing_since` is that of the first failure since the last answer.
+        """
         max_tries, patience = self._settings.max_tries, self._settings.wait_minutes
-        # the server answered another request since the last fault of this request
+        # the server began to fail after the last fault of this request, so it answered another in between
         has_replied = asking.failed_at is not None and server_failing_since > asking.failed_at
         asking.failed_at = now
         asking.faults += 1
@@ -252,7 +256,7 @@ class HostedModel:
             return True
         waited = now - server_failing_since
         if error.is_away and asking.faults >= max_tries and waited > patience * 60:
-            # the request itself may crash the server
+            # calls that broke off after they were sent: the request itself may crash the server
             interrupted = [call for call in asking.calls if call.outcome == TransientModelError.reason]
             if len(interrupted) >= max_tries:
                 return True

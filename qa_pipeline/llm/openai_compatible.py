@@ -101,12 +101,13 @@ class OpenAIProvider(provider.Provider):
             error = _object(_object(payload).get("error"))
             if is_success and (not error or _object(payload).get("choices")):
                 return read_reply(payload, self._key.get_secret_value(), self._settings.model)
-            if is_success:
+            if is_success:  # the error has the status of the model's server, or counts as a fault of it
                 status = error["code"] if isinstance(error.get("code"), int) else 500
             code, complaint = read_complaint(payload)
             # a rejected parameter is left out from now on; any other error is raised
             rejected = None
-            if status in _REFUSED_STATUSES or (status in _FAULTS and _JSON_MODE.search(complaint)):
+            is_schema_fault = status in _FAULTS and _JSON_MODE.search(complaint)
+            if status in _REFUSED_STATUSES or is_schema_fault:
                 rejected = rejected_parameter(complaint, left_out, may_change_mode=may_change_mode)
             if rejected is None:
                 raise self._refusal(status, headers, code, complaint)
@@ -198,7 +199,7 @@ async def _cap_response(response: "Response") -> None:
     from httpx2 import AsyncByteStream, ByteStream
 
     stream = response.stream
-    if not isinstance(stream, AsyncByteStream):
+    if not isinstance(stream, AsyncByteStream):  # not in an asynchronous client
         return
     async with aclosing(stream):
         content = await provider.read_capped(aiter(stream))
@@ -227,7 +228,7 @@ def _checked(url: str) -> str:
 
 
 def parameters(request: Request[Any], settings: ModelSettings, left_out: Collection[str]) -> dict[str, Any]:
-    """Return the body of a call."""
+    """Return the body of a call, without the parameters in `left_out`."""
     reply_model: type[ReplyModel] = request.reply_model
     schema = sent_schema(reply_model)
     mode, system = json_mode(left_out), request.system
@@ -263,22 +264,26 @@ def json_mode(left_out: Collection[str]) -> str:
 
 
 def rejected_parameter(complaint: str, left_out: Collection[str], *, may_change_mode: bool) -> str | None:
-    """Return the parameter that a complaint is about, if it can still be left out."""
+    """Return the parameter that a complaint is about, if it can still be left out.
+
+    Without `may_change_mode` the settings fix the way to request JSON, so `schema` and `object` are kept.
+    """
     for name, pattern in _DISPENSABLE.items():
-        is_kept = pattern is _JSON_MODE and not may_change_mode
-        if name not in left_out and not is_kept and pattern.search(complaint):
+        is_fixed = pattern is _JSON_MODE and not may_change_mode
+        if name not in left_out and not is_fixed and pattern.search(complaint):
             return name
     return None
 
 
 def read_complaint(body: object) -> tuple[str, str]:
-    """Return the code and message of an error's body, after the name of a rejected parameter.
+    """Return the code and message of an error's body; a parameter precedes the message: `'seed': unknown`.
 
     Formats are `{"error": {"message": …, "code": …, "type": …, "param": …}}` of OpenAI, the same without
     `error`, `{"detail": …}` of FastAPI, `{"error": "…"}` of Ollama, and plain text of proxies.
     """
     payload = _object(body)
     error = _object(payload.get("error")) or payload
+    # a code that is a number only repeats the status
     code = error.get("code") if isinstance(error.get("code"), str) else error.get("type")
     plain = next((text for text in (body, payload.get("error")) if isinstance(text, str)), "")
     message = str(error.get("message") or error.get("detail") or plain)

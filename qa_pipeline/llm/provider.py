@@ -210,7 +210,7 @@ _SHORTEST_MASKED = 12
 def server_error(
     status: int, message: str, *, code: str, wait_seconds: float, model: str, key: str, key_advice: str
 ) -> ModelError:
-    """Return the error for a server's refusal. `code` is the server's name for the reason, if any."""
+    """Return the error for a server's refusal. `code` is the server's name for the reason, or ""."""
     summary = f"{status}: {one_line(message or 'no message', key)}"
     if status in (401, 403) or code.startswith("API_KEY_"):
         return KeyRejectedError(f"the server rejects the key ({summary}); {key_advice}")
@@ -258,6 +258,7 @@ def line_error(error: BaseException, key: str, *, is_local: bool) -> ModelError:
     if isinstance(error, ClientError):
         lost = f"the connection to the server was lost: {one_line(str(error), key)}"
         return TransientModelError(lost, maybe_charged=True, is_away=True)
+    # usually a ValueError from parsing the reply
     return TransientModelError("the server replied with something that is not JSON", maybe_charged=True)
 
 

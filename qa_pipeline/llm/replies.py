@@ -46,6 +46,7 @@ def keep_backslashes(raw: str) -> str:
 
 
 def _with_backslashes(string: str) -> str:
+    r"""Double backslashes outside escapes: `C:\new` to `C:\\new`, `\alpha` to `\\alpha`; `\'` gives `'`."""
     string = _PATH.sub(lambda path: _NO_CODE.sub(r"\\\\", path[0]), string)
     return _ESCAPE_OR_BACKSLASH.sub(
         lambda match: r"\\" if match["backslash"] else match["quote"] or match[0], string
@@ -154,7 +155,7 @@ def _objects(text: str) -> list[str]:
 def _repaired(text: str) -> str | None:
     """Return the JSON as repaired by json_repair, if all words are kept and the text was not truncated."""
     start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start or len(text) > LONGEST_MENDED:
+    if start < 0 or end < start or len(text) > LONGEST_MENDED:  # without an object, or too long
         return None
     if any(mark in text[end + 1 :] for mark in '"{['):  # truncated in a later value
         return None
@@ -188,7 +189,7 @@ def sent_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
             return [simplify(item) for item in node]
         if not isinstance(node, dict):
             return node
-        if "$ref" in node:
+        if "$ref" in node:  # such as "#/$defs/DraftQuestion"; its own fields override the definition's
             node = schema["$defs"][node["$ref"].rpartition("/")[2]] | node
         fields = {name: simplify(value) for name, value in node.items() if name not in _UNREAD}
         if "properties" in fields:

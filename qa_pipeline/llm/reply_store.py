@@ -186,7 +186,7 @@ def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
 def _look_up(
     connection: sa.Connection, jobs: Sequence[_Job]
 ) -> tuple[dict[RequestId, Outcome], set[ReplyDocument]]:
-    """Return the stored outcomes, and the documents not yet recorded with them."""
+    """Return the stored outcomes of the jobs, and documents that they show but the store does not list."""
     keys = list({job.request.key for job in jobs})
     outcomes: dict[RequestId, Outcome] = {}
     for row in connection.execute(_FIND, {"keys": keys}).mappings():

@@ -111,7 +111,7 @@ class EntailmentModel(ModelFolder):
 
         model = self._model
         tokens = model.tokenizer(*zip(*pairs, strict=True), truncation=True, max_length=self.most_tokens)
-        lengths = np.array([len(ids) for ids in tokens["input_ids"]])
+        lengths = np.array([len(token_ids) for token_ids in tokens["input_ids"]])
         logits = np.zeros((len(pairs), len(self.labels)), dtype=np.float32)
         for rows in batches_of_one_length(lengths, batch_size=lambda length: _BATCH_TOKENS // length):
             batch = [pairs[row] for row in rows]
@@ -163,6 +163,7 @@ class EntailmentModel(ModelFolder):
         offsets = self.tokenizer.encode(passage, add_special_tokens=False).offsets  # (start, end) of tokens
         if len(offsets) <= most:
             return [passage] if offsets else []
+        # a start needs more tokens after it than the overlap, which the window before it contains
         starts = range(0, len(offsets) - overlap, max(1, most - overlap))
         parts = [offsets[start : start + most] for start in starts]
         return [passage[part[0][0] : part[-1][1]] for part in parts]
@@ -182,7 +183,7 @@ class EntailmentModel(ModelFolder):
         logits[~np.isfinite(logits).all(axis=1)] = np.nan
         shares = softmax(logits, axis=1)
         probabilities = np.full((len(pairs), 3), np.nan)
-        for column, name in enumerate(MEANINGS[:3]):
+        for column, name in enumerate(MEANINGS[:3]):  # without not_entailment
             if name in self.labels:
                 probabilities[:, column] = shares[:, self.labels.index(name)]
         return probabilities

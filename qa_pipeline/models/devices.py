@@ -42,8 +42,10 @@ def choose_precision(
     if precision != "auto":
         return precision
     lines = CPUINFO.read_text(errors="replace").splitlines() if CPUINFO.is_file() else []
+    # a line per core, such as "flags : fpu avx512_bf16" or, on ARM, "Features : bf16"
     cores = [line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Features"))]
-    return "bfloat16" if cores and all(map(_BFLOAT16_FLAGS.intersection, cores)) else "float32"
+    is_native = bool(cores) and all(_BFLOAT16_FLAGS.intersection(flags) for flags in cores)
+    return "bfloat16" if is_native else "float32"
 
 
 def device_of(precision: str) -> Device:
@@ -88,8 +90,9 @@ def batches_of_one_length(lengths: Rows, batch_size: Callable[[int], int]) -> It
     """
     order = np.argsort(lengths, kind="stable")
     edges = np.flatnonzero(np.diff(lengths[order])) + 1  # where the next length begins
-    for group in np.split(order, edges):
-        size = max(1, batch_size(int(lengths[group[0]]))) if len(group) else 1
+    groups = np.split(order, edges) if len(order) else []  # rows of equal length
+    for group in groups:
+        size = max(1, batch_size(int(lengths[group[0]])))
         for start in range(0, len(group), size):
             yield group[start : start + size]
 
@@ -103,11 +106,11 @@ def compute_by_length(
     """Return the results of inputs in order; a worker computes each batch of equal length.
 
     Without padding a result does not depend on the other inputs. With padding, bfloat16 vectors moved by up
-    to 1e-3.
+    to 1e-3. `compute` takes the row numbers of a batch, whose maximum size is `batch_size` of its length.
     """
     batches = list(batches_of_one_length(np.array(lengths, dtype=np.int64), batch_size))
-    batches.sort(key=lambda rows: len(rows) * lengths[rows[0]], reverse=True)  # workers end together
-    results: dict[int, Numbers] = {}
+    batches.sort(key=lambda rows: len(rows) * lengths[rows[0]], reverse=True)  # so workers end together
+    results: dict[int, Numbers] = {}  # by row
     for rows, part in zip(batches, workers.map(compute, batches), strict=True):
         results.update(zip(rows.tolist(), part, strict=True))
     return [results[row] for row in range(len(lengths))]

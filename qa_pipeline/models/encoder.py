@@ -107,9 +107,9 @@ class SentenceEncoder(FileTokenCounter):
         """
         if not texts:
             return NO_VECTORS
-        index_of = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+        index_of = {text: index for index, text in enumerate(dict.fromkeys(texts))}  # equal texts share a row
         inputs = self._tokenize(list(index_of))
-        lengths = [len(row) for row in inputs["input_ids"]]
+        lengths = [len(token_ids) for token_ids in inputs["input_ids"]]
         on_gpu = device_of(self.precision) == "cuda"
         vectors = compute_by_length(
             lengths,
@@ -141,8 +141,7 @@ class SentenceEncoder(FileTokenCounter):
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
-        on_gpu = device_of(self.precision) == "cuda"
-        return ThreadPoolExecutor(1) if on_gpu else single_threaded_workers()
+        return ThreadPoolExecutor(1) if device_of(self.precision) == "cuda" else single_threaded_workers()
 
     def _tokenize(self, texts: list[str]) -> dict[str, list[list[int]]]:
         """Return token ids and masks of each text with the model's prompt, truncated to the window."""

@@ -149,6 +149,7 @@ class ModelFiles(ModelFolder):
     def check(self) -> None:
         """Raise a SettingsError for pickled weights, custom code and altered packaged files."""
         modules = self.read_json("modules.json") or []  # by default a single transformer
+        # an entry is normally {"type": "sentence_transformers.models.Pooling"} with other fields
         for kind in (module["type"] if isinstance(module, dict) else module for module in modules):
             if not str(kind).startswith("sentence_transformers."):
                 raise SettingsError(f"embedding model {self.name}: modules.json names other code: {kind!r}")

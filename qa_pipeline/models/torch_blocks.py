@@ -17,12 +17,7 @@ import torch
 from torch.nn.functional import gelu, linear, pad
 from torch.overrides import TorchFunctionMode
 
-BLOCK_SIZES = (
-    *range(16, 128, 16),
-    *range(128, 256, 32),
-    *range(256, 512, 64),
-    *range(512, 1025, 128),
-)
+BLOCK_SIZES = (*range(16, 128, 16), *range(128, 256, 32), *range(256, 512, 64), *range(512, 1025, 128))
 """Rows of a block, spaced so that only about a tenth of the rows is padding."""
 
 Layer = Callable[..., torch.Tensor]
@@ -50,7 +45,7 @@ def in_blocks(layer: Layer, values: torch.Tensor, *args: Any, **kwargs: Any) -> 
     `layer` is called with a block of rows, `args` and `kwargs`. All axes of `values` but the last are rows.
     """
     rows = values.reshape(-1, values.shape[-1])
-    done = [layer(block, *args, **kwargs)[:height] for block, height in _blocks(rows)]
+    done = [layer(block, *args, **kwargs)[:height] for block, height in _blocks(rows)]  # without padding
     result = done[0] if len(done) == 1 else torch.cat(done)
     return result.view(*values.shape[:-1], result.shape[-1])
 
@@ -60,5 +55,6 @@ def _blocks(rows: torch.Tensor) -> Iterator[tuple[torch.Tensor, int]]:
     for start in range(0, len(rows), BLOCK_SIZES[-1]):
         block = rows[start : start + BLOCK_SIZES[-1]]
         height = len(block)
-        size = BLOCK_SIZES[bisect_left(BLOCK_SIZES, height)]
+        size = BLOCK_SIZES[bisect_left(BLOCK_SIZES, height)]  # the smallest that is large enough
+        # (0, 0) is the padding of the last axis, and the other numbers that of the rows
         yield (block if size == height else pad(block, (0, 0, 0, size - height))), height

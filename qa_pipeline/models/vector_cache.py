@@ -68,16 +68,16 @@ class VectorCache:
         with self._connected() as connection:
             for start in range(0, len(distinct), _LOOKUP):
                 part = distinct[start : start + _LOOKUP]
-                marks = ", ".join("?" * len(part))
+                marks = ", ".join("?" * len(part))  # such as "?, ?, ?"
                 for key, blob in connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part)):
                     vectors[key] = np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
         return vectors
 
     def put_many(self, space: VectorSpace, vectors: Mapping[str, Vectors]) -> None:
-        """Store vectors in a single transaction and keep existing vectors; raises a StorageError."""
+        """Store vectors by hash and keep existing vectors; raises a StorageError."""
         key = astuple(space)
         rows = [(*key, name, vector.astype(_LITTLE_ENDIAN).tobytes()) for name, vector in vectors.items()]
-        with self._connected() as connection, connection:
+        with self._connected() as connection, connection:  # the second begins and ends a transaction
             connection.executemany(_INSERT, rows)
 
     @contextlib.contextmanager
@@ -118,8 +118,8 @@ def compute_cached(
 ) -> dict[str, Vectors]:
     """Return the vectors of inputs by key; each input is computed at most once.
 
-    New vectors are read back from the cache. So two processes that compute the same input at the same time
-    return the same vector.
+    `compute` returns a vector per input, and `length` the size of an input. New vectors are read back from
+    the cache, so that two processes that compute the same input at once return the same vector.
     """
     cached = cache.get_many(space, list(inputs))
     missing = [key for key in inputs if key not in cached]
@@ -173,7 +173,7 @@ class TextVectors:
 
 
 class ChunkVectors:
-    """Vectors of chunks, from the embeddings table or computed by `load`."""
+    """Vectors of chunks, from the embeddings table or computed by `load` from `texts`, by chunk id."""
 
     def __init__(self, embeddings: pl.DataFrame | None, texts: Mapping[str, str], encoder: Encoder) -> None:
         self._texts, self._encoder = texts, encoder
@@ -184,10 +184,10 @@ class ChunkVectors:
 
     def load(self, chunk_ids: Iterable[str]) -> None:
         """Embed the chunks without a vector, in a single call."""
-        missing = [i for i in dict.fromkeys(chunk_ids) if i not in self._vectors]
+        missing = {i: self._texts[i] for i in chunk_ids if i not in self._vectors}  # texts by chunk id
         if missing:
-            texts = TextVectors([self._texts[i] for i in missing], self._encoder)
-            self._vectors.update((i, texts.of(self._texts[i])) for i in missing)
+            vectors = TextVectors(missing.values(), self._encoder)
+            self._vectors.update((chunk_id, vectors.of(text)) for chunk_id, text in missing.items())
 
     def cosines(self, vector: Vectors, chunk_ids: Sequence[str]) -> list[float]:
         """Return the cosine between a vector and each chunk."""

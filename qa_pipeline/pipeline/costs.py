@@ -68,7 +68,7 @@ class CostSummary:
 def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
     """Sum the tokens and cost of calls; test pairs with an expected verdict are not counted as accepted."""
     currencies = calls["currency"].drop_nulls().unique()
-    currency = currencies.item() if currencies.len() == 1 else None
+    currency = currencies.item() if currencies.len() == 1 else None  # several cannot be summed
     costs = calls["cost"].drop_nulls()
     cost = float(costs.sum()) if costs.len() and currency is not None else None
     accepted = verdicts.filter(pl.col("expected_verdict").is_null(), pl.col("verdict") == "accepted").height
@@ -166,7 +166,7 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
     """Return the hosted model of each role, in the order of stages."""
     llm, generation, verification = settings.llm, settings.generation, settings.verification
     round_trip = verification.round_trip or generation.hop_share > 0
-    is_asked: dict[Role, bool] = {
+    verifier_roles: dict[Role, bool] = {  # True if a run asks it
         "validate": generation.enable_reference_validation,
         "guard": generation.guard.asks_a_model,
         "split": verification.split_claims != "rules",
@@ -174,7 +174,7 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
         **dict.fromkeys(("solve", "compare"), round_trip),
     }
     models: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
-    models |= {role: llm.reviewer("verifier") for role, is_on in is_asked.items() if is_on}
+    models |= {role: llm.reviewer("verifier") for role, is_asked in verifier_roles.items() if is_asked}
     if settings.judging.enabled:
         models["judge"] = llm.reviewer("judge")
     return {role: models[role] for role in STAGES if role in models and models[role].provider in HOSTED}
@@ -195,8 +195,8 @@ def _calls(
     planned = sum(request.limit for request in requests)
     questions = SHARE_KEPT * planned
     pairs = questions * generation.drafts_per_question
-    # if the last run did not finish, the questions and pairs that it kept cost calls too
-    if read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None:
+    is_unfinished = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None
+    if is_unfinished:  # the questions and pairs that the last run kept cost calls too
         questions += len(kept_questions)
         pairs = questions * generation.drafts_per_question + len(existing_pairs)
     counts = _call_counts(settings, questions, pairs)
@@ -205,9 +205,9 @@ def _calls(
     for role, model in models.items():
         passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # in a prompt
         input_tokens = (PROMPT_TOKENS + passages * passage_tokens) * counts[role]
-        if role == "questions":
-            input_tokens = sum(map(request_tokens, requests))
-        replies = planned if role == "questions" else counts[role]
+        replies = counts[role]
+        if role == "questions":  # its requests are known; REPLY_TOKENS counts for each planned question
+            input_tokens, replies = sum(map(request_tokens, requests)), planned
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
         output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * counts[role]
         yield role, counts[role], input_tokens, output_tokens

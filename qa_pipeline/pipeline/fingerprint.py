@@ -74,7 +74,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
 
 def code_version(asset: str, settings: Settings) -> str:
     """Return the package version and a hash of the settings and prompts that an asset depends on."""
-    resources = {
+    inputs = {
         "settings": {group: _group(settings, group) for group in SETTINGS[asset]},
         "prompts": {
             f"{language}/{name}": _wording(language, name, settings)
@@ -86,7 +86,7 @@ def code_version(asset: str, settings: Settings) -> str:
         version = metadata.version("qa-pipeline")
     except metadata.PackageNotFoundError:  # run from a checkout that is not installed
         version = "checkout"
-    return f"{version}-{hash_json(resources)[:12]}"
+    return f"{version}-{hash_json(inputs)[:12]}"
 
 
 def _wording(language: str, name: str, settings: Settings) -> str:

@@ -94,13 +94,13 @@ def summarise(verdicts: pl.DataFrame) -> dict[str, int | float | None]:
     with a score. Rates and means exclude proved drafts that lost to a better draft of the same question.
     Citation figures are means over accepted pairs with citations. Rates and means without rows are None.
     """
-    generated = verdicts.filter(pl.col("expected_verdict").is_null())
-    counts = dict(generated["verdict"].value_counts().iter_rows())
-    rated = generated.filter(pl.col("reason").ne_missing(ALTERNATIVE))
+    pairs = verdicts.filter(pl.col("expected_verdict").is_null())
+    counts = dict(pairs["verdict"].value_counts().iter_rows())
+    rated = pairs.filter(pl.col("reason").ne_missing(ALTERNATIVE))
     decided = rated.filter(pl.col("verdict").is_in(["accepted", "rejected"]))
-    accepted = generated.filter(pl.col("verdict") == "accepted")
+    accepted = pairs.filter(pl.col("verdict") == "accepted")  # never an alternative, so all are rated
     return {
-        "pairs": generated.height,
+        "pairs": pairs.height,
         **{word: counts.get(word, 0) for word in VERDICT_WORDS},
         "accepted_not_judged": accepted.filter(pl.col("reason") == "unjudged").height,
         "pass_rate": accepted.height / decided.height if decided.height else None,
@@ -129,11 +129,15 @@ def masked_counts(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parts_of_documents(documents: pl.DataFrame, column: str, schema: pl.Schema) -> pl.DataFrame:
-    """Sum the items of a list column by kind, the first field of the schema; largest sums first."""
+    """Sum the items of a list column by kind, the first field of the schema; largest sums first.
+
+    A document's list has an item per kind. The schema has the kind, `documents` and the counts of an item.
+    """
     kind, _documents, *counts = schema.names()
-    parts = documents.select(column).explode(column).drop_nulls().unnest(column)
-    sums = parts.group_by(kind).agg(pl.len().alias("documents"), pl.col(counts).sum())  # an item per kind
-    ordered = sums.sort([*reversed(counts), kind], descending=[*(True for _ in counts), False])
+    items = documents.select(column).explode(column).drop_nulls().unnest(column)
+    sums = items.group_by(kind).agg(pl.len().alias("documents"), pl.col(counts).sum())
+    largest_first = [*reversed(counts), kind]  # the last count decides first, and the name last
+    ordered = sums.sort(largest_first, descending=[*(True for _ in counts), False])
     return ordered.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
@@ -201,8 +205,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         withdrawn=withdrawn_batches(layout),
         decisions={state: count for state, count in decisions.items() if count},
         cost=cost_summary(
-            pl.concat([LLM_CALLS.empty(), *parts["calls"]]),
-            pl.concat([VERDICTS.empty(), *parts["verdicts"]]),
+            pl.concat([LLM_CALLS.empty(), *parts["calls"]]), pl.concat([VERDICTS.empty(), *parts["verdicts"]])
         ),
     )
 

@@ -167,8 +167,8 @@ class Resources:
 
     def calls(self, batch: str) -> pl.DataFrame:
         """Return the records of all calls for a batch, by any run with the same reply store."""
-        store, calls = self.settings.llm.store, []
-        if store.url is not None or self.layout.replies.is_file():
+        calls = []
+        if self.settings.llm.store.url is not None or self.layout.replies.is_file():
             from qa_pipeline.llm.reply_store import read_calls
 
             calls = read_calls(self.models.replies.database, batch)

@@ -251,7 +251,7 @@ def _verified_claims(
     chunks: pl.DataFrame,
 ) -> pl.DataFrame:
     """Verify claims by the local steps, and the claims that these leave open by the model, if any."""
-    sources = {} if model is None else sources_of(documents, chunks)
+    sources = {} if model is None else sources_of(documents, chunks)  # only a model reads them
     verification, llm = run.settings.verification, run.settings.llm
     return verify_claims(claims, pairs, sources, verification, model=model, llm=llm, notify=run.notify)
 
@@ -311,7 +311,7 @@ def _judged_canaries(
     # canaries that should pass need all claims supported, even if accept_grounding is lower
     grounded = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=1.0)
     drawn = canaries.draw_judge_pairs(judging.with_evidence(grounded, claims, claim_verdicts), chunks)
-    pairs_to_judge = [canary.pair for canary in drawn if canary.pair]  # only a verifier's canaries lack it
+    pairs_to_judge = [canary.pair for canary in drawn if canary.pair]  # only canaries of claims lack it
     passages = records.passages_by_id(chunks)
     assessed = judging.judge_rows(
         pairs_to_judge, passages, judge, settings.judging, llm=settings.llm, notify=run.notify

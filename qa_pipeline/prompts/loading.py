@@ -45,9 +45,9 @@ _SEPARATOR = "---"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 _NONCE_LENGTH = 8  # hex digits: one document in four billion contains them, and then gets another nonce
 _LONGEST_EXCERPT = 4000  # characters of an unusable reply; its beginning shows the problem
-_OPENING = re.compile(r"<[a-z]+(?:-\d+)?-([0-9a-f]{8})>")
+_OPENING = re.compile(r"<[a-z]+(?:-\d+)?-([0-9a-f]{8})>")  # <passage-2-1f2e3d4c>; the group is the nonce
 _SHIPPED = LLMSettings()
-_BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+_BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())  # not searched for a nonce
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,14 @@ class Prompt:
             missing = sorted(self.placeholders - values.keys())
             unknown = sorted(values.keys() - self.placeholders)
             raise ValueError(f"prompt placeholders without a value: {missing}; unknown: {unknown}")
-        parts = {
+        untrusted = {
             name: [text for _, text in value.parts]
             for name, value in sorted(values.items())
             if isinstance(value, Delimited)
         }
         # hash the first value, so that prompts about the same passages have the same prefix
-        first = next((name for name in _PLACEHOLDER.findall(self.template) if name in parts), None)
-        nonce = _nonce([text for texts in parts.values() for text in texts], parts.get(first or "", []))
+        first = next((name for name in _PLACEHOLDER.findall(self.template) if name in untrusted), "")
+        nonce = _nonce([text for texts in untrusted.values() for text in texts], untrusted.get(first, []))
         ready = {
             name: value.between(nonce) if isinstance(value, Delimited) else value
             for name, value in values.items()
@@ -161,8 +161,8 @@ def ask_again(prompt: str, language: str, problem: str, reply: str) -> str:
     data, between delimiters that do not occur in it or in the prompt.
     """
     excerpt = reply[:_LONGEST_EXCERPT]
-    for opening in _OPENING.findall(prompt):  # so that a reply cannot close a tag of the prompt
-        excerpt = excerpt.replace(opening, "")
+    for nonce in _OPENING.findall(prompt):  # so that a reply cannot close a tag of the prompt
+        excerpt = excerpt.replace(nonce, "")
     between = delimit(excerpt, "reply").between(_nonce([prompt, excerpt]))
     again = part_text(language, "again")
     return f"{prompt}\n\n{again.replace('{problem}', problem).replace('{reply}', between)}"
@@ -175,7 +175,7 @@ def part_text(language: str, name: str) -> str:
 
 @cache
 def _parts(language: str) -> dict[str, str]:
-    texts = re.split(r"(?m)^## ([a-z_]+)$", _read(language, "parts"))
+    texts = re.split(r"(?m)^## ([a-z_]+)$", _read(language, "parts"))  # preface, name, text, name, text, …
     return dict(zip(texts[1::2], map(str.strip, texts[2::2]), strict=True))
 
 

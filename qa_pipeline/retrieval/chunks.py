@@ -136,7 +136,8 @@ def _with_batch_language(documents: pl.DataFrame) -> pl.DataFrame:
     """Replace an undetermined language by the language of most characters in the batch, if known."""
     identified = documents.filter(pl.col("language") != UNDETERMINED)
     lengths = identified.group_by("language").agg(length=pl.col("text").str.len_chars().sum())
-    main = lengths.sort("length", "language", descending=[True, False])["language"].first()
+    longest_first = lengths.sort("length", "language", descending=[True, False])
+    main = longest_first["language"].first()  # None if every document is undetermined
     return documents.with_columns(pl.col("language").replace(UNDETERMINED, main or UNDETERMINED))
 
 
@@ -155,14 +156,15 @@ def _groups(documents: pl.DataFrame) -> Iterator[list[ParsedDocumentRow]]:
 
 
 def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[_Draft], seen: Counter[str]) -> Iterator[ChunkRow]:
-    """Yield the chunks of a document; `seen` counts the chunks of the batch by id."""
+    """Yield the chunks of a document; `seen` counts the chunks of the batch with equal path and text."""
     for position, draft in enumerate(drafts):
         path, text, section = draft.section.path, draft.text, draft.section
         start, end = section.start + draft.start, section.start + draft.end
-        chunk_id = chunk_hash(path, text, 0)
-        seen[chunk_id] += 1
+        first_id = chunk_hash(path, text, 0)
+        repeat = seen[first_id]
+        seen[first_id] += 1
         yield {
-            "chunk_id": chunk_id if seen[chunk_id] == 1 else chunk_hash(path, text, seen[chunk_id] - 1),
+            "chunk_id": chunk_hash(path, text, repeat),
             "batch": row["batch"],
             "document_id": row["document_id"],
             "position": position,
@@ -188,10 +190,11 @@ def chunk_hash(path: Sequence[str], text: str, repeat: int) -> str:
 
 
 def _page(pages: Sequence[PageStruct], offset: int) -> int | None:
-    """Return the page at a character offset."""
+    """Return the page at a character offset; None for a document without pages."""
     if not pages:
         return None
-    return pages[max(bisect_right(pages, offset, key=lambda page: page["start"]) - 1, 0)]["number"]
+    last_started = bisect_right(pages, offset, key=lambda page: page["start"]) - 1
+    return pages[max(last_started, 0)]["number"]  # 0: the offset is before the first page
 
 
 def _cut(rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int) -> list[list[_Draft]]:
@@ -235,7 +238,10 @@ def _counted(spans: Sequence[_SectionSpan], counter: TokenCounter) -> list[_Draf
 
 
 def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[_SectionSpan]:
-    """Split a draft that has more tokens than its segments counted apart."""
+    """Split a draft that has more tokens than its segments counted apart.
+
+    `bound` is the maximum number of tokens of path and text together.
+    """
     section, text = draft.section, draft.text
     text_bound = bound - section.path_tokens
     text_tokens = max(draft.tokens - section.path_tokens, 1)
@@ -250,13 +256,16 @@ def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[
 def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
     """Yield all sections in order, without sections that have only a heading and subsections."""
     for number, row in enumerate(rows):
-        next_levels = [section["level"] for section in row["sections"][1:]]
-        for section, next_level in zip(row["sections"], [*next_levels, 0], strict=False):
+        levels = [section["level"] for section in row["sections"]]
+        next_levels = [*levels[1:], 0]  # the last section lacks subsections
+        for section, next_level in zip(row["sections"], next_levels, strict=False):
             has_subsections = next_level > section["level"]
             start, end = section["start"], section["end"]
             text = row["text"][start:end]
-            line_end = text.find("\n") if section["level"] else 0  # level 0 is text before any heading
-            is_only_heading = line_end == -1 or not text[line_end:].strip()
+            # level 0 is text before any heading; otherwise the first line is the heading
+            line_end = text.find("\n") if section["level"] else 0
+            is_single_line = line_end == -1
+            is_only_heading = is_single_line or not text[line_end:].strip()
             if text.strip() and not (is_only_heading and has_subsections):
                 heading_end = 0 if is_only_heading else line_end  # 0: the heading is the text itself
                 path = tuple(section["heading_path"])
@@ -269,19 +278,19 @@ def _with_short_paths(sections: Sequence[_Section], limit: int, counter: TokenCo
     A longer path loses its outermost headings, and then halves of the innermost, until it fits.
     """
     shortened = {section.path: section.path for section in sections}  # by the original path
-    tokens: dict[Path, int] = {}
-    waiting = list(shortened)
+    tokens: dict[Path, int] = {}  # of the shortened path, by the original path
+    waiting = list(shortened)  # original paths that may be too long
     while waiting:
         sizes = counter.count([index_text(shortened[path], "") for path in waiting])
         tokens.update(zip(waiting, sizes, strict=True))
         waiting = [path for path in waiting if tokens[path] > limit and shortened[path]]
         for path in waiting:
             *outer, innermost = shortened[path]
-            cut = innermost[: len(innermost) // 2].rstrip()
             if outer:
                 shortened[path] = shortened[path][1:]
             else:
-                shortened[path] = (cut,) if cut else ()
+                half = innermost[: len(innermost) // 2].rstrip()
+                shortened[path] = (half,) if half else ()
     return [
         replace(section, path=shortened[section.path], path_tokens=tokens[section.path])
         for section in sections

@@ -64,19 +64,11 @@ def pack_section(text: str, heading_end: int, language: str, tokenizer: Tokenize
 def _find_segments(text: str, heading_end: int, language: str) -> Iterator[_Segment]:
     """Yield the sentences, lines, rows and items of a section, without token counts."""
     for start, end, is_code in blocks(text):
-        # (start, end, is_whole): only a unit that is not whole has sentences
-        if is_code:
-            units = [(start + low, start + high, True) for low, high in line_spans(text[start:end])]
-        else:
-            units = list(joined_lines(text, start, end))
-        spans: list[Span] = []
-        for low, high, is_whole in units:
-            cuts = [] if is_whole else sentence_cuts(text, low, high, language)
-            parts = (_stripped(text, *pair, is_code) for pair in pairwise([low, *cuts, high]))
-            spans += [span for span in parts if span[0] < span[1]]
+        spans = list(_block_spans(text, start, end, language, is_code=is_code))
+        second_last = len(spans) - 2
         for number, (low, high) in enumerate(spans):
             # keep the opening fence with the first line of code, and the last line with the closing fence
-            is_fence = is_code and number in (0, len(spans) - 2)
+            is_fence = is_code and number in (0, second_last)
             yield _Segment(
                 low,
                 high,
@@ -86,7 +78,21 @@ def _find_segments(text: str, heading_end: int, language: str) -> Iterator[_Segm
             )
 
 
-def _stripped(text: str, start: int, end: int, is_code: bool) -> Span:
+def _block_spans(text: str, start: int, end: int, language: str, *, is_code: bool) -> Iterator[Span]:
+    """Yield the spans of a block that are not blank: its lines if it is code, otherwise its sentences."""
+    if is_code:
+        lines = [(start + low, start + high) for low, high in line_spans(text[start:end])]
+        spans = [_stripped(text, low, high, is_code=True) for low, high in lines]
+    else:
+        spans = []
+        for low, high, is_single_sentence in joined_lines(text, start, end):
+            cuts = [] if is_single_sentence else sentence_cuts(text, low, high, language)
+            borders = [low, *cuts, high]
+            spans += [_stripped(text, *sentence, is_code=False) for sentence in pairwise(borders)]
+    yield from (span for span in spans if span[0] < span[1])
+
+
+def _stripped(text: str, start: int, end: int, *, is_code: bool) -> Span:
     """Return the span without surrounding white space; code keeps its indentation."""
     part = text[start:end]
     indentation = 0 if is_code else len(part) - len(part.lstrip())
@@ -111,18 +117,21 @@ def _split_segment(
 
     `token_starts` are the offsets of its tokens, relative to its start.
     """
-    # first and last count tokens; begin, end and stop are offsets of characters in the text
+    # a part has the tokens from number `first` up to `last`, and the characters from `begin` up to `end`
     first, begin = 0, segment.start
     while begin < segment.end:
         remaining = len(token_starts) - first
-        last = first + ceil(remaining / ceil(remaining / room))
-        # move the cut back to a blank, but leave at least half of the part
-        for near in range(last, first + (last - first) // 2, -1):
-            if near == len(token_starts) or text[segment.start + token_starts[near] - 1].isspace():
-                last = near
+        parts = ceil(remaining / room)
+        last = first + ceil(remaining / parts)
+        # move the cut back to a token after a blank, but leave at least half of the part
+        half = first + (last - first) // 2
+        for number in range(last, half, -1):
+            is_end = number == len(token_starts)
+            if is_end or text[segment.start + token_starts[number] - 1].isspace():
+                last = number
                 break
         end = segment.start + token_starts[last] if last < len(token_starts) else segment.end
-        stop = begin + len(text[begin:end].rstrip())
+        stop = begin + len(text[begin:end].rstrip())  # without blanks at the end of the part
         if begin < stop:
             yield replace(
                 segment,
@@ -137,7 +146,8 @@ def _split_segment(
 
 
 def _pack(segments: Sequence[_Segment], room: int) -> Iterator[Span]:
-    """Yield spans of consecutive segments, of about equal length."""
+    """Yield spans of consecutive segments, of about equal length and at most `room` tokens."""
+    # tokens_before[n]: the tokens of the first n segments
     tokens_before = list(accumulate((segment.tokens for segment in segments), initial=0))
     first = 0
     while first < len(segments):
@@ -153,23 +163,28 @@ def _pack(segments: Sequence[_Segment], room: int) -> Iterator[Span]:
 def _best_end(
     segments: Sequence[_Segment], tokens_before: Sequence[int], first: int, *, most: int, aim: float
 ) -> int:
-    """Return the end of a span of segments from `first`, with at most `most` and nearly `aim` tokens."""
+    """Return the end of a span of segments from `first`, with at most `most` and nearly `aim` tokens.
+
+    The end is the number of the segment after the span. `tokens_before` has the tokens before each segment.
+    """
 
     def rank(end: int) -> tuple[int, float]:
         """Return how many conditions a cut meets before the first unmet, and minus its distance to `aim`."""
         previous, following = segments[end - 1], segments[end]
         tokens = tokens_before[end] - tokens_before[first]
-        conditions = [
+        conditions = [  # the most important first
             not previous.is_heading,
             not following.is_inside,
             not previous.announces,
             tokens >= aim / 2,
             following.opens_block,
         ]
-        return [*conditions, False].index(False), -abs(tokens - aim)
+        met = [*conditions, False].index(False)  # the False at the end stops the count if all are met
+        return met, -abs(tokens - aim)
 
-    last = bisect_right(tokens_before, tokens_before[first] + most) - 1
-    return max(range(first + 1, max(last, first + 1) + 1), key=rank)
+    earliest = first + 1  # a span has at least a segment
+    latest = bisect_right(tokens_before, tokens_before[first] + most) - 1
+    return max(range(earliest, max(latest, earliest) + 1), key=rank)
 
 
 NEAR_DUPLICATE = "near_duplicate"
@@ -208,6 +223,7 @@ def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.Da
 
 def _repeated_chunks(chunks: pl.DataFrame) -> pl.Series:
     """Return ids of chunks that consist mostly of repeated blocks from earlier documents."""
+    # expressions over rows of `_blocks`, a row per block of a chunk
     size = pl.col("block").str.len_chars()
     document_count = pl.col("document_id").n_unique().over("block")
     is_first = pl.col("document_number") == pl.col("document_number").min().over("block")
@@ -216,9 +232,10 @@ def _repeated_chunks(chunks: pl.DataFrame) -> pl.Series:
         _blocks(chunks)
         .with_columns(is_repeated=is_repeated)
         .group_by("chunk_id", maintain_order=True)
-        .agg(all=size.sum(), repeated=size.filter(pl.col("is_repeated")).sum())
+        .agg(all=size.sum(), repeated=size.filter(pl.col("is_repeated")).sum())  # characters of a chunk
     )
-    return sizes.filter(pl.col("repeated") >= _SHARE * pl.col("all"), pl.col("all") > 0)["chunk_id"]
+    is_mostly_repeated = pl.col("repeated") >= _SHARE * pl.col("all")
+    return sizes.filter(is_mostly_repeated, pl.col("all") > 0)["chunk_id"]
 
 
 def _blocks(chunks: pl.DataFrame) -> pl.DataFrame:

@@ -47,7 +47,9 @@ SNOWBALL = {
 """Stemmer by language; words of other languages are compared unstemmed."""
 
 _TERM = re.compile(r"\w+(?:[.:/@'’-]\w+)*")
+"""A word or identifier, such as `valves`, `don't`, `well-known` or `conf.d/ssl.conf`."""
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+"""A word in a term: `mod_alias` has `mod` and `alias`, and `don't` is a single word."""
 _JOINT = re.compile(r"[\d_.:/@]")  # of identifiers; hyphen and apostrophe join plain words
 _TOGETHER = 16
 """Queries per faiss call. From 20 queries on faiss multiplies matrices, and the last bits of a score depend
@@ -119,23 +121,24 @@ class Shard:
         # of them, so these few queries rank every chunk.
         positions, scores = self._ranked(queries, min(k + 1, count))
         if k < count:
-            tied = np.flatnonzero(scores[:, k - 1] == scores[:, k])
+            last_kept, first_dropped = scores[:, k - 1], scores[:, k]  # of each query
+            tied_rows = np.flatnonzero(last_kept == first_dropped)
             positions, scores = positions[:, :k], scores[:, :k]
-            for row in tied:
+            for row in tied_rows:
                 all_positions, all_scores = self._ranked(queries[row : row + 1], count)
                 positions[row], scores[row] = all_positions[0, :k], all_scores[0, :k]
         return positions, scores
 
     def _ranked(self, queries: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
-        """Search a few queries at a time, and sort each row by score and position."""
+        """Search a few queries at a time; return positions and cosines, sorted by cosine and position."""
         with faiss_threads(1 if len(self.chunk_ids) < _WORTH_SHARING else None):
             parts = [
                 self.index.search(queries[start : start + _TOGETHER], k)
                 for start in range(0, len(queries), _TOGETHER)
             ]
-        scores = np.concatenate([part[0] for part in parts])
-        positions = np.concatenate([part[1] for part in parts])
-        order = np.lexsort((positions, -scores), axis=1)
+        scores = np.concatenate([part_scores for part_scores, _ in parts])
+        positions = np.concatenate([part_positions for _, part_positions in parts])
+        order = np.lexsort((positions, -scores), axis=1)  # the last key, the score, is compared first
         return np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
 
@@ -161,15 +164,17 @@ def build_index(embeddings: pl.DataFrame) -> Shard:
     import faiss
 
     origins = embeddings.select("model", "model_revision", "precision").unique(maintain_order=True)
+    # an empty index needs a vector length too, and any will do
     lengths = embeddings["vector"].list.len().unique(maintain_order=True).to_list() or [1]
     if origins.height > 1 or len(lengths) > 1:
         raise StorageError(
             f"vectors of a shard must come from a single model, but these come from {origins.rows()} "
             f"with lengths {lengths}; compute the embeddings of the batch again"
         )
-    vectors = np.array(embeddings["vector"].list.to_array(lengths[0]).to_numpy(), dtype=np.float32)
-    vectors = vectors.reshape(embeddings.height, lengths[0])
-    index: Any = faiss.IndexFlatIP(lengths[0])
+    length = lengths[0]
+    vectors = np.array(embeddings["vector"].list.to_array(length).to_numpy(), dtype=np.float32)
+    vectors = vectors.reshape(embeddings.height, length)
+    index: Any = faiss.IndexFlatIP(length)
     index.add(vectors)
     model = origins["model"][0] if origins.height else ""
     return Shard(tuple(embeddings["chunk_id"]), vectors, index, model)
@@ -201,8 +206,9 @@ def load_index(content: bytes, embeddings: pl.DataFrame, embedder: Embedder, sou
     origins = embeddings.select("model", "model_revision", "precision").unique()
     for model, revision, precision in origins.iter_rows():
         precisions = {precision, embedder.precision}
-        fits = len(precisions) == 1 or precisions <= _INTERCHANGEABLE
-        if (model, revision) != (embedder.model, embedder.revision) or not fits:
+        is_same_model = (model, revision) == (embedder.model, embedder.revision)
+        has_fitting_precision = len(precisions) == 1 or precisions <= _INTERCHANGEABLE
+        if not (is_same_model and has_fitting_precision):
             raise StorageError(
                 f"{source} was built with {model} at {revision} ({precision}), but the settings ask for "
                 f"{embedder.model} at {embedder.revision} ({embedder.precision}); compute embeddings and "
@@ -278,7 +284,8 @@ def terms(text: str, language: str) -> list[str]:
     """Return the terms for BM25: stems of the words, and identifiers as written.
 
     An identifier (`mod_alias`, `2.4.58`, `conf.d/ssl.conf`) is indexed whole and by its parts, so that a
-    question may use either.
+    question may use either: `The valves of mod_alias` gives `valv`, `mod_alias`, `mod` and `alia`.
+    Stop words of the language are left out.
     """
     parts: list[str] = []
     for term in _TERM.findall(text.lower()):

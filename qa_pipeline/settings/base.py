@@ -113,7 +113,7 @@ def check_environment(environ: Iterable[str], names: Collection[str]) -> None:
             raise SettingsError(
                 f"environment variable {name} is ignored; set {PREFIX}{FOREIGN_NAMES[upper]} instead"
             )
-        group = upper.removeprefix(PREFIX).split("__")[0].lower()
+        group = upper.removeprefix(PREFIX).split("__")[0].lower()  # llm of QA_PIPELINE_LLM__WORKERS
         if upper.startswith(PREFIX) and group not in names:
             raise SettingsError(
                 f"environment variable {name} is not a setting; known settings: {', '.join(names)}"
@@ -202,6 +202,7 @@ def local_folder(value: object) -> object:
 def output_folder(value: object) -> Path:
     """Return a folder for results, on disk or in an object store; refuse other addresses."""
     if not isinstance(value, str):
+        # `stored_path` returns another class than `Path`
         if isinstance(value, Path) or store_of(cast("Path", value)) is not None:
             return cast("Path", local_folder(value))
         raise ValueError("name a folder or an address")
@@ -221,9 +222,10 @@ def is_remote(location: str) -> bool:
 
 
 def _check_path(scheme: str, path: str) -> None:
-    """Refuse credentials and chained addresses."""
+    """Refuse credentials, such as `user:password@host/folder`, and chained addresses."""
     user, at, _ = path.partition("/")[0].rpartition("@")
-    if at and (":" in user or scheme in _NO_USERS):
+    is_secret = ":" in user or scheme in _NO_USERS  # a user of a web address is a token
+    if at and is_secret:
         raise ValueError("it contains a password or token; set it in the environment instead")
     if "?" in path and scheme in _NO_USERS:
         raise ValueError(
@@ -238,7 +240,7 @@ def _check_scheme(scheme: str) -> None:
     from fsspec import get_filesystem_class
 
     try:
-        get_filesystem_class(scheme or "no scheme")
+        get_filesystem_class(scheme or "no scheme")  # fsspec takes "" for a local file
     except ImportError as error:
         raise ValueError(f"{scheme}:// needs a package that is not installed: {error}") from error
     except ValueError as error:

@@ -28,7 +28,7 @@ HOSTED_SECONDS, LOCAL_SECONDS = 120.0, 600.0
 
 
 def with_server(values: Any, fields: Collection[str]) -> Any:
-    """Return settings with the defaults of a named server, for a group with `fields`."""
+    """Return settings with the defaults of a named server, such as ollama, for a group with `fields`."""
     if not isinstance(values, dict):  # validation reports it
         return values
     is_main = "profile" in fields  # llm itself, not a role below it

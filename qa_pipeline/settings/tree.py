@@ -71,7 +71,7 @@ class MonitoringSettings(base.Group):
 def _address_of_a_server(address: str) -> str:
     """Return an address without a trailing slash; a path is refused, since it would break the app's links."""
     parts = urlsplit(address)
-    has_path = address.rstrip("/").count("/") != 2
+    has_path = address.rstrip("/").count("/") != 2  # the slashes of ://
     if parts.scheme not in ("http", "https") or not parts.hostname or has_path:
         raise ValueError("write only scheme and host, such as https://review.example.org")
     return address.rstrip("/")
@@ -167,8 +167,9 @@ class Settings(BaseSettings):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Fill in the defaults of both profiles; the values are not validated yet."""
+        """Fill in the defaults of `profile` and `llm.profile`; the values are not validated yet."""
         llm = with_server(values.get("llm"), LLMSettings.model_fields)
+        # a caller may pass a validated LLMSettings instead of a mapping
         model_profile = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
         model_defaults = MODEL_PROFILES.get(str(model_profile), {})
         defaults = PROFILES.get(str(values.get("profile", "embedded")), {})
@@ -259,6 +260,7 @@ def load_settings(**overrides: Any) -> Settings:
 MASK = "********"
 """Replaces every secret, with a fixed length that does not reveal theirs."""
 _PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
+"""User and password of an address, such as `user:password@`; the group is the user, who is not masked."""
 
 
 def settings_in_force(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -267,7 +269,7 @@ def settings_in_force(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
     values = settings.model_dump(mode="json")
     rows = []
     for path, field in setting_fields(Settings):
-        parts = path.split(".")
+        parts = path.split(".")  # such as llm, budget, max_calls
         value: Any = reduce(dict.__getitem__, parts, values)
         if isinstance(reduce(getattr, parts, settings), pydantic.SecretStr):
             value = MASK

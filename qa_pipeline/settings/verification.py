@@ -102,7 +102,8 @@ def check_fitted(thresholds: Thresholds, entailment: str | None) -> None:
         return
     folder = Path(entailment or "").expanduser()
     name = folder.resolve().name if entailment and folder.is_dir() else entailment  # the name in scores
-    if name != (thresholds.model.rpartition("@")[0] or thresholds.model):  # MODEL@REVISION
+    fitted_name = thresholds.model.rpartition("@")[0] or thresholds.model  # MODEL@REVISION, or a name alone
+    if name != fitted_name:
         raise SettingsError(
             f"verification.thresholds was fitted for the entailment model {thresholds.model}, and "
             f"verification.entailment.model is {name}; run qa-pipeline calibrate with this model, or "

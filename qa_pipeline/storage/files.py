@@ -54,7 +54,7 @@ def prepare_folder(folder: Path) -> None:
         store, name = remote
         store.put_if(name, b"", None)
         try:
-            store.ls(name.rpartition("/")[0])
+            store.ls(name.rpartition("/")[0])  # listing needs a right of its own
             store.put_if(name, b"again", None)  # must be refused
         except ChangedMeanwhileError:
             return

@@ -30,7 +30,7 @@ def table_bytes(frame: pl.DataFrame, table: Table) -> bytes:
 
 
 def read_table(path: Path, table: Table, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read a table and check its schema, except for given `columns`.
+    """Read a table and check its schema; with `columns` read only these, without checking their schema.
 
     Raises a TableError if the file is missing, damaged, of another table or version, or of a wrong schema.
     """

@@ -116,8 +116,8 @@ def is_too_deep(value: object, levels: int = MOST_LEVELS) -> bool:
     """Return True if mappings and lists are nested more than `levels` deep."""
     if not isinstance(value, Mapping | list | tuple):
         return False
-    inner = value.values() if isinstance(value, Mapping) else value
-    return any(levels == 0 or is_too_deep(item, levels - 1) for item in inner)
+    items = value.values() if isinstance(value, Mapping) else value
+    return any(levels == 0 or is_too_deep(item, levels - 1) for item in items)  # an empty list adds 0
 
 
 def too_long(limits: Limits) -> Fault:
@@ -159,7 +159,7 @@ def _limited(path: Path, rows: Iterator[FileRow], limits: Limits) -> Iterator[Fi
 
 
 def _with_fields(rows: Iterator[FileRow]) -> RowFile:
-    """Read the first row, whose fields are the columns."""
+    """Return the rows with their columns, the fields of the first row."""
     first = list(islice(rows, 1))
     return RowFile(tuple(first[0].value) if first else (), chain(first, rows))
 
@@ -207,7 +207,7 @@ def _open_csv(path: Path, text: str, known_columns: Collection[str]) -> RowFile:
     first_line = text.lstrip().partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first_line.count)
     records = _csv_records(path, text, delimiter)
-    _, cells = next(records, (1, []))
+    _, cells = next(records, (1, []))  # the header, without its row number
     names = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, start=1)]
     header = [name.casefold() if name.casefold() in known_columns else name for name in names]
     return RowFile(header, _csv_rows(records, header))
@@ -245,7 +245,7 @@ def _parquet_rows(path: Path, content: bytes, limits: Limits) -> Iterator[FileRo
     import pyarrow.parquet as pq
     from pyarrow import ArrowException
 
-    number, size, most = 0, 0, 4 * limits.max_bytes
+    number, size, most = 0, 0, 4 * limits.max_bytes  # rows are larger than a compressed file
     try:
         for batch in pq.ParquetFile(io.BytesIO(content)).iter_batches(_BLOCK):
             size += batch.nbytes  # the metadata of a file may state a smaller size

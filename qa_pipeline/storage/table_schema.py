@@ -70,6 +70,7 @@ class Table:
     def problems(self, frame: pl.DataFrame) -> list[str]:
         """List all problems of `frame` with the schema; an empty list if it conforms."""
         expected, actual = self.schema, frame.schema
+        # columns that only a single schema has, or that differ in type
         if differing := sorted(dict(expected.items() ^ actual.items())):
             return [
                 f"column {name} is {actual.get(name, 'missing')}, expected {expected.get(name, 'none')}"
@@ -88,14 +89,14 @@ Row = TypeVar("Row")
 
 
 def typed_rows(frame: pl.DataFrame, row_type: type[Row]) -> Iterator[Row]:
-    """Return the rows of a frame as dictionaries of a type below, or a subclass.
+    """Return the rows of a frame as dictionaries of a TypedDict, such as `DocumentRow`.
 
     Raises a TableError if a column is missing, or has nulls that the type does not allow.
     """
     types = get_type_hints(row_type)
     if missing := sorted(types.keys() - set(frame.columns)):
         raise TableError(f"rows for {row_type.__name__} lack the columns {', '.join(missing)}")
-    required = [name for name, annotation in types.items() if NoneType not in get_args(annotation)]
+    required = [name for name, kind in types.items() if NoneType not in get_args(kind)]  # not `X | None`
     if empty := [name for name in required if frame[name].null_count()]:
         raise TableError(f"rows for {row_type.__name__} have nulls in {', '.join(empty)}")
     return cast("Iterator[Row]", frame.iter_rows(named=True))
