@@ -158,8 +158,8 @@ def remove_running_lines(
     keys_of_pages: Counter[str] = Counter()
     for lines, height in zip(pages, heights, strict=True):
         near_edge = [line for line in lines if _is_near_edge(line, height)]
-        keys_of_page: set[str] = set().union(*map(_keys_of, rows_of(near_edge)))
-        keys_of_pages.update(keys_of_page)  # so each key is counted once a page
+        keys_of_page = set(chain.from_iterable(map(_keys_of, rows_of(near_edge))))
+        keys_of_pages.update(keys_of_page)  # each key counts once a page
     least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
     returning = {key for key, count in keys_of_pages.items() if count >= least_pages}
     texts: list[list[Line]] = []

@@ -87,19 +87,16 @@ class Glyphs:
         self._sides = raw.FS_RECTF()
         self.turn = turn  # quarter turns, clockwise, that the page was given
         self._sheet = paper_of(page)
-        # the visible part of the page, its lower left corner in the origin
-        self.paper = turn_box(self._sheet, turn, self._sheet)
+        self.paper = turn_box(self._sheet, turn, self._sheet)  # the visible part, its corner in the origin
         self._is_moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
-        # PDFium's index of each character of the text
-        self.text, self._indexes, missing = _read_characters(textpage)
+        self.text, self._indexes, missing = _read_characters(textpage)  # PDFium's index of each character
         self.hidden: list[str] = []  # stretches of invisible text
         if hidden:
             self.text, self._indexes, self.hidden = _remove_hidden(self.text, self._indexes, hidden)
         self.note_marks: list[str] = []  # raised marks of notes, which are removed from the text
         self._write_raised()
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
-        # the number of characters without a Unicode value
-        self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
+        self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))  # without a Unicode value
 
     def _write_raised(self) -> None:
         """Write powers as `10^6`, and take marks of notes out of the text; `_indexes` are kept in step."""

@@ -30,13 +30,10 @@ class GridCell:
 
 @dataclass(slots=True)
 class Grid:
-    """A drawn table with cells row by row.
+    """A drawn table with cells row by row."""
 
-    `heights` are those of the lines across, from the top; `sides` the positions of the upright lines.
-    """
-
-    heights: list[float]
-    sides: list[float]
+    heights: list[float]  # of the lines across, from the top
+    sides: list[float]  # the positions of the upright lines, from the left
     cells: list[GridCell]
 
     def rows(self) -> list[list[GridCell]]:
@@ -97,18 +94,15 @@ def _do_cross(across: Box, upright: Box) -> bool:
 
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     """Return the grid of crossing lines; None if it has no fields, too many, or no lines at its sides."""
-    if len(across) < 2 or len(upright) < 2:
-        return None
     heights, across_at = _group_by_centre(across, axis=1)
-    sides, upright_at = _group_by_centre(upright, axis=0)
-    across_box, upright_box = enclose(across), enclose(upright)
-    if _overhangs(across_box, upright_box, axis=0) or _overhangs(upright_box, across_box, axis=1):
-        return None  # the fields at an end are open
     heights, across_at = heights[::-1], across_at[::-1]  # from the top
+    sides, upright_at = _group_by_centre(upright, axis=0)
     row_count, column_count = len(heights) - 1, len(sides) - 1
     if row_count < 1 or column_count < 1 or row_count * column_count > _MOST_FIELDS:
         return None
-    # For each row and column, True if a line is below the field, and True if a line is at its right.
+    across_box, upright_box = enclose(across), enclose(upright)
+    if _overhangs(across_box, upright_box, axis=0) or _overhangs(upright_box, across_box, axis=1):
+        return None  # the fields at an end are open
     line_below = [
         [_is_drawn(rules, left, right, axis=0) for left, right in pairwise(sides)] for rules in across_at[1:]
     ]
@@ -132,8 +126,7 @@ def _overhangs(lines: Box, others: Box, axis: int) -> bool:
 
 
 def _fields_of(cell: GridCell) -> Iterator[tuple[int, int]]:
-    rows = range(cell.row, cell.row + cell.rows)
-    return product(rows, range(cell.column, cell.column + cell.columns))
+    return product(range(cell.row, cell.row + cell.rows), range(cell.column, cell.column + cell.columns))
 
 
 def _build_cell(
@@ -224,7 +217,7 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
             gaps[-1] = (gaps[-1][0], next_position)
         else:
             gaps.append((position, next_position))
-    left_edge, right_edge = edges[0][0], edges[-1][0]  # of the text; a gap there is a margin
+    left_edge, right_edge = edges[0][0], edges[-1][0]  # a gap there is a margin that a few lines reach into
     inner_gaps = [(start, end) for start, end in gaps if left_edge < start and end < right_edge]
     return [(start, end) for start, end in inner_gaps if end - start >= least_width]
 

@@ -33,15 +33,14 @@ def locate(text: str, start: int, end: int, page: str) -> list[int]:
     """
     letters, offsets = _letters_of(page)
     quote, _ = _letters_of(text[start:end])
-    if quote in letters:
-        position = letters.index(quote)
-        return offsets[position : position + len(quote)]
+    parts = [quote]
+    if quote not in letters:
+        cells = (_letters_of(cell)[0] for cell in _SEPARATOR.split(text[start:end]))
+        parts = [cell for cell in cells if cell and letters.count(cell) == 1]
     located: list[int] = []
-    for cell in _SEPARATOR.split(text[start:end]):
-        part, _ = _letters_of(cell)
-        if part and letters.count(part) == 1:
-            position = letters.index(part)
-            located += offsets[position : position + len(part)]
+    for part in parts:
+        position = letters.index(part)
+        located += offsets[position : position + len(part)]
     return located
 
 
@@ -97,10 +96,7 @@ _MOST_LISTED = 20  # pages named in a note, which is one line of a table
 
 
 def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count pages that are pictures; returns a note that names them.
-
-    Raises a DocumentFailure (`scanned`) if the other pages are empty.
-    """
+    """Count pages that are pictures; returns a note that names them, raises `scanned` if others are empty."""
     scans = [page.number for page in pages if page.scanned]
     if not scans:
         return []
@@ -191,10 +187,7 @@ def _recognise(
 
 
 def _gather_lines(table: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
-    """Return the lines of Tesseract's table of words.
-
-    `table` has a list of values by column name, such as `left`; boxes are in pixels from the top left.
-    """
+    """Return the lines of Tesseract's words, by column (`left`) in pixels from the top left of the page."""
     rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
     readable = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
