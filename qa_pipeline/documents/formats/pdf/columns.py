@@ -19,7 +19,7 @@ _GUTTER = 0.8  # of the type size: the narrowest white between columns, wider th
 _DEEPEST = 2  # partings, which make four columns: a table has more
 _PROSE = 30  # characters of a line of text on average: cells of a table are shorter
 _SLACK = 1.0  # points by which the box of a letter may reach over a gutter
-_MOST_TRIED = 4  # positions of a gutter on a page, since each is compared with all lines
+_MOST_TRIED = 4  # positions of a gutter, since each is compared with all lines
 _MOST_CHANGES = 0.2  # of the lines: changes are more frequent in the rows of a table
 
 
@@ -128,8 +128,8 @@ def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Li
 
 
 _EDGE = 0.12  # of the height of a page: heads and feet are in its upper and lower margin
-_LEAST_PAGES = 3  # a line returns on; on 2 of them in a file of few
-_FEW_PAGES = 5  # a shorter file has room for no third
+_LEAST_PAGES = 3  # with the same line make it a head or foot; 2 do in a file of few pages
+_FEW_PAGES = 5  # so short a file may print a head on two pages alone
 _LARGE = 1.1  # of the usual type size: larger text is a heading
 _WIDE_GAP = 1.2  # of the type size: the parts of a head are set to its two ends
 _APART = 1.2  # of the step of the lines beside it: a head of a table is as close to its rows as they are
@@ -228,6 +228,7 @@ def _is_near_edge(line: Line, height: float) -> bool:
 
 
 def _keys_of(row: Sequence[Line]) -> set[str]:
+    """Return the texts of a row's lines and of their parts, without page numbers."""
     parts = (part for line in row for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
     return {_fold_number(part.text, part.page) for part in parts}
 

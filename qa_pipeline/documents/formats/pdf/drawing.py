@@ -186,6 +186,7 @@ def _read_field(widget: Any, left_out: Omissions) -> str:
 
 
 def _read_string(annotation: Any, key: bytes) -> str:
+    """Return a text of an annotation, or "" if it is missing or too long."""
     from pypdfium2 import raw
 
     # PDFium is asked for the length first, then for the text

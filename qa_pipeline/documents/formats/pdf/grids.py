@@ -208,10 +208,11 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     # From left to right, 1 where a word begins and -1 where it ends; their sum is the number of words there.
     edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
     gaps: list[Gap] = []
+    most_covering = int(_CROSSING * len(rows))
     covering = 0  # words over the stretch from `position` to `next_position`
     for (position, change), (next_position, _) in pairwise(edges):
         covering += change
-        if covering > int(_CROSSING * len(rows)) or next_position <= position:
+        if covering > most_covering or next_position <= position:
             continue
         if gaps and gaps[-1][1] == position:
             gaps[-1] = (gaps[-1][0], next_position)

@@ -77,7 +77,9 @@ class Group:
 def shape_of(lines: Sequence[Line], size: float) -> Shape:
     """Return the column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
-    letters_at = _sum_weights((round(line.left), len(line.text)) for line in body)  # by left edge of lines
+    letters_at: Counter[float] = Counter()  # by the left edge of their lines
+    for line in body:
+        letters_at[round(line.left)] += len(line.text)
     total = sum(letters_at.values())
     columns = tuple(sorted(left for left, letters in letters_at.items() if letters >= _COLUMN * total))
     rights = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
@@ -101,15 +103,10 @@ def usual_size(lines: Iterable[Line]) -> float:
     """Return the type size of most characters, listings aside if possible."""
     all_lines = list(lines)
     text = [line for line in all_lines if not line.fixed]
-    sizes = _sum_weights(sorted((line.size, len(line.text)) for line in text or all_lines))
-    return max(sizes, key=sizes.__getitem__, default=0.0)
-
-
-def _sum_weights(values: Iterable[tuple[float, int]]) -> Counter[float]:
-    weights: Counter[float] = Counter()
-    for value, weight in values:
-        weights[value] += weight
-    return weights
+    letters_in: Counter[float] = Counter()  # by type size
+    for line in text or all_lines:
+        letters_in[line.size] += len(line.text)
+    return max(sorted(letters_in), key=letters_in.__getitem__, default=0.0)
 
 
 def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> list[Group]:

@@ -19,6 +19,7 @@ _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
 """Leading dots of a table of contents, a form or a list of prices."""
+_BLANK = 0.15  # of the type size: narrower white is between letters of a word
 _TURN_TOLERANCE = 0.05  # quarter turns, about 5 degrees, as uneven as scanned pages are
 
 
@@ -149,7 +150,7 @@ def _is_same_line(before: Line, after: Line) -> bool:
 
 def _join_runs(before: Line, after: Line) -> Line:
     """Return a run with the next run of its line, in the size of the longer; a gap becomes a blank."""
-    is_same_word = -1 < after.left - before.right < 0.15 * before.size or after.text[:1] in ",.;:)"
+    is_same_word = -1 < after.left - before.right < _BLANK * before.size or after.text[:1] in ",.;:)"
     longer = before if len(before.text) >= len(after.text) else after
     return before._replace(
         text=before.text + ("" if is_same_word else " ") + after.text,

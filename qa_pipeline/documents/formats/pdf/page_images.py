@@ -73,7 +73,7 @@ def draw_page(
             picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
             with closing(opened.get_textpage()) as textpage:
                 glyphs, _ = read_upright(opened, textpage, number)
-                start, end = (max(offset, 0) for offset in evidence or (0, 0))
+                start, end = (max(offset, 0) for offset in evidence or (0, 0))  # below 0 on a page before
                 boxes = [glyphs.box(offset) for offset in locate(text, start, end, glyphs.text)]
             # quarter turns, clockwise, from upright text to the page as it is shown
             turn = (opened.get_rotation() // 90 - glyphs.turn) % 4

@@ -277,7 +277,7 @@ class _Stack:
             bands = [*bands, below]
         if above:
             return above, bands
-        return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)
+        return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)  # without a header
 
     def _rows_beyond(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
         """Return the rows beyond the first or last line that go on in a table's columns, nearest first.

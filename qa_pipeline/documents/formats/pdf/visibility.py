@@ -47,7 +47,7 @@ def find_hidden(
     pictures: Sequence[Box],
     annotations: Annotations,
 ) -> set[int]:
-    """Return PDFium's indexes of the characters that do not show.
+    """Return PDFium's indexes of the characters that do not show, or are marked for redaction.
 
     Text that OCR laid over a picture shows where the picture has ink.
     """
@@ -205,7 +205,7 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
 
 
 def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -> defaultdict[int, int]:
-    """Return the level of each text object by its address: 0, or one above the objects that it is over."""
+    """Return the level of each text object by its address: above those it is written over, else 0."""
     import numpy as np
 
     levels: defaultdict[int, int] = defaultdict(int)
@@ -229,7 +229,7 @@ def _read_by_ocr(
     """Yield the numbers of letters whose word lies over ink: OCR does not position single letters."""
     import numpy as np
 
-    # The letters of a word have numbers in a row, which are as far from their positions in the list.
+    # The letters of a word have numbers in a row, so that their distance to the list's positions is the same.
     for _, group in groupby(enumerate(letters), lambda numbered: numbered[1].number - numbered[0]):
         word = [letter for _, letter in group]
         box = enclose(letter.box for letter in word)
