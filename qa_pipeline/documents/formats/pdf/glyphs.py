@@ -160,7 +160,7 @@ class Glyphs:
         # Neighbouring offsets have the same distance to their numbers in the list.
         for _, group in groupby(enumerate(raised), key=lambda numbered: numbered[1] - numbered[0]):
             stretch = [offset for _, offset in group]
-            # Sizes of mirrored type are negative, by which a whole run may seem raised above itself.
+            # PDFium gives mirrored type a negative size, by which even a whole run may seem raised.
             is_whole_run = stretch[0] == start and stretch[-1] + 1 == end
             if not is_whole_run:
                 yield stretch[0], stretch[-1] + 1
