@@ -18,6 +18,8 @@ _STEP = 4.0  # points: the beginnings of the lines of a column differ by less
 _GUTTER = 0.8  # of the type size: the narrowest white between columns, wider than blanks of most text
 _DEEPEST = 2  # partings, which make four columns: a table has more
 _PROSE = 30  # characters of a line of text on average: cells of a table are shorter
+_SLACK = 1.0  # points by which the box of a letter may reach over a gutter
+_MOST_TRIED = 4  # positions of a gutter, since each is compared with all lines
 _MOST_CHANGES = 0.2  # of the lines: changes are more frequent in the rows of a table
 
 
@@ -28,7 +30,7 @@ def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     """
     gutter = _find_gutter(lines) if depth < _DEEPEST else None
     if gutter is None:
-        return [[part for row in rows_of(lines) for part in row]]
+        return [list(chain.from_iterable(rows_of(lines)))]  # a single stretch, row by row
     stretches: list[list[Line]] = []
     for left_column, right_column, across in _split_bands(_cut(lines, gutter), gutter):
         for column in (left_column, right_column):
@@ -52,8 +54,8 @@ def _find_gutter(lines: Sequence[Line]) -> float | None:
     if gutter is None or text_across(gutter) > _MOST_ACROSS * total:
         return None
     parts = [line for line in _cut(lines, gutter) if not _crosses(line, gutter)]
-    left_side = [line for line in parts if line.right <= gutter + 1]
-    right_side = [line for line in parts if line.right > gutter + 1]
+    left_side = [line for line in parts if line.right <= gutter + _SLACK]
+    right_side = [line for line in parts if line.right > gutter + _SLACK]
     return gutter if _are_columns(left_side, right_side, total) else None
 
 
@@ -66,19 +68,19 @@ def _possible_gutters(lines: Sequence[Line]) -> list[float]:
         for piece in pieces_of(line, _GUTTER * line.size):
             if _MIDDLE[0] * width < piece.left - left_edge < _MIDDLE[1] * width:
                 counts[round(piece.left / _STEP) * _STEP] += 1
-    # each of the most frequent is compared with all lines
-    common = sorted(counts, key=lambda start: (-counts[start], start))[: _DEEPEST + 2]
-    return [start - _STEP for start in common if counts[start] >= _LEAST_LINES]
+    most_common = sorted(counts, key=lambda start: (-counts[start], start))[:_MOST_TRIED]
+    return [start - _STEP for start in most_common if counts[start] >= _LEAST_LINES]
 
 
 def _crosses(line: Line, gutter: float) -> bool:
-    return line.left < gutter - 1 and line.right > gutter + 1 and not _splits(line, gutter)
+    is_on_both_sides = line.left < gutter - _SLACK and line.right > gutter + _SLACK
+    return is_on_both_sides and not _splits(line, gutter)
 
 
 def _splits(line: Line, gutter: float) -> bool:
     """Return True if two words of a line are on both sides of a gutter, with white between them."""
     for before, after in pairwise(line.words):
-        is_between = before.right <= gutter + 1 and after.left >= gutter - 1
+        is_between = before.right <= gutter + _SLACK and after.left >= gutter - _SLACK
         if is_between and after.left - before.right > _GUTTER * line.size:
             return True
     return False
@@ -92,23 +94,24 @@ def _are_columns(left_side: Sequence[Line], right_side: Sequence[Line], total: i
         return False
     # In the file the rows of a table follow each other, and so do the lines of a column.
     in_file_order = sorted((line.start, number) for number, side in enumerate(sides) for line in side)
-    changes = sum(before[1] != after[1] for before, after in pairwise(in_file_order))
+    side_of_each = [number for _, number in in_file_order]  # 0 for the left side, 1 for the right
+    changes = sum(before != after for before, after in pairwise(side_of_each))
     are_prose = all(length >= _PROSE * len(side) for length, side in zip(lengths, sides, strict=True))
-    return changes <= _MOST_CHANGES * len(in_file_order) or are_prose
+    return changes <= _MOST_CHANGES * len(side_of_each) or are_prose
 
 
 def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
-    """Yield the lines, those with white at the gutter as two parts."""
+    """Yield the lines, each with white at the gutter as its left and its right part."""
     for line in lines:
         if line.left < gutter < line.right and _splits(line, gutter):
-            yield part_of(line, [word for word in line.words if word.right <= gutter + 1])
-            yield part_of(line, [word for word in line.words if word.right > gutter + 1])
+            yield part_of(line, [word for word in line.words if word.right <= gutter + _SLACK])
+            yield part_of(line, [word for word in line.words if word.right > gutter + _SLACK])
         else:
             yield line
 
 
 def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
-    """Yield the lines left and right of the gutter, and the lines across it below them, from the top."""
+    """Yield bands from the top: lines left and right of the gutter, and below them lines across it."""
     left: list[Line] = []
     right: list[Line] = []
     across: list[Line] = []
@@ -120,13 +123,13 @@ def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Li
         if is_across:
             across.append(line)
         else:
-            (left if line.right <= gutter + 1 else right).append(line)
+            (left if line.right <= gutter + _SLACK else right).append(line)
     yield left, right, across
 
 
 _EDGE = 0.12  # of the height of a page: heads and feet are in its upper and lower margin
-_LEAST_PAGES = 3  # a line returns on; on 2 of them in a file of few
-_FEW_PAGES = 5  # a shorter file has room for no third
+_LEAST_PAGES = 3  # with the same line make it a head or foot; 2 do in a file of few pages
+_FEW_PAGES = 5  # so short a file may print a head on two pages alone
 _LARGE = 1.1  # of the usual type size: larger text is a heading
 _WIDE_GAP = 1.2  # of the type size: the parts of a head are set to its two ends
 _APART = 1.2  # of the step of the lines beside it: a head of a table is as close to its rows as they are
@@ -155,7 +158,8 @@ def remove_running_lines(
     keys_of_pages: Counter[str] = Counter()
     for lines, height in zip(pages, heights, strict=True):
         near_edge = [line for line in lines if _is_near_edge(line, height)]
-        keys_of_pages.update(set().union(*map(_keys_of, rows_of(near_edge))))
+        keys_of_page = set(chain.from_iterable(map(_keys_of, rows_of(near_edge))))
+        keys_of_pages.update(keys_of_page)  # each key counts once a page
     least_pages = _LEAST_PAGES if len(pages) > _FEW_PAGES else 2
     returning = {key for key, count in keys_of_pages.items() if count >= least_pages}
     texts: list[list[Line]] = []
@@ -165,7 +169,8 @@ def remove_running_lines(
     for lines, height in zip(pages, heights, strict=True):
         rows = list(rows_of(lines))
         heads = _running_rows(rows, height, size, returning)
-        feet = _running_rows(rows[len(heads) :][::-1], height, size, returning)[::-1]
+        from_foot = rows[len(heads) :][::-1]
+        feet = _running_rows(from_foot, height, size, returning)[::-1]
         running = {id(line) for row in (*heads, *feet) for line in row}
         texts.append([line for line in lines if id(line) not in running])
         _keep_first(heads, "running_head", first_heads, seen, left_out)
@@ -176,7 +181,7 @@ def remove_running_lines(
 def _keep_first(
     rows: Sequence[Sequence[Line]], kind: str, first: list[Line], seen: set[str], left_out: Omissions
 ) -> None:
-    """Add the parts of running rows that were not seen before to `first`; the others are counted."""
+    """Add new parts of running rows to `first`; page numbers, and parts with a key in `seen`, are counted."""
     for line in chain.from_iterable(rows):
         for piece in pieces_of(line, _WIDE_GAP * line.size):
             key = _fold_number(piece.text, piece.page)
@@ -211,7 +216,7 @@ def _is_page_number(row: Sequence[Line]) -> bool:
 def _is_apart(rows: Sequence[list[Line]]) -> bool:
     """Return True if the first row is farther from the second than lines of text are from one another."""
     levels = [row[0].bottom for row in rows[:3]]
-    if len(levels) < 2:
+    if len(levels) < 2:  # the page has no other row
         return True
     first_step, *next_steps = [abs(above - below) for above, below in pairwise(levels)]
     widest = _WIDEST_STEP * rows[1][0].size
@@ -223,6 +228,7 @@ def _is_near_edge(line: Line, height: float) -> bool:
 
 
 def _keys_of(row: Sequence[Line]) -> set[str]:
+    """Return the texts of a row's lines and of their parts, without page numbers."""
     parts = (part for line in row for part in {line, *pieces_of(line, _WIDE_GAP * line.size)})
     return {_fold_number(part.text, part.page) for part in parts}
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _THIN = 3.0  # points: a thicker shape is a bar or a box, and no line
 _SHORTEST_RULE = 10.0  # points: shorter strokes are parts of letters, arrows and dashes
+_SHORTEST_UPRIGHT = 5.0  # points: beside a row of a table they are as short as its type
 _MOST_SEGMENTS = 400  # a path of more is a curve drawn in small steps, and no frame of a table
 _MOST_RULES = 5_000  # a page of more is a map or plan, of which no table would be made
 _DEEPEST_FORM = 8  # forms in forms: writers wrap a page once or twice, a hostile file without end
@@ -30,8 +31,6 @@ class Drawing:
 
     def turned(self, turn: int, paper: Box) -> "Drawing":
         """Return the drawing of the page turned clockwise, its lower left corner at the origin."""
-        if not turn and paper.left == paper.bottom == 0:
-            return self
         kinds = (self.across, self.upright, self.pictures)
         across, upright, pictures = ([turn_box(box, turn, paper) for box in boxes] for boxes in kinds)
         if turn % 2:  # a quarter turn sets lines across upright
@@ -83,7 +82,7 @@ def _add_rules(drawing: Drawing, lines: Iterable[Box]) -> None:
         width, height = line.right - line.left, line.top - line.bottom
         if width >= _SHORTEST_RULE and height <= _THIN:
             drawing.across.append(line)
-        elif height >= _SHORTEST_RULE / 2 and width <= _THIN:
+        elif height >= _SHORTEST_UPRIGHT and width <= _THIN:
             drawing.upright.append(line)
 
 
@@ -96,10 +95,10 @@ def _lines_of(path: "PdfObject", box: Box, outer: "PdfMatrix") -> Iterator[Box]:
         yield box
         return
     fill, stroke = ctypes.c_int(), ctypes.c_int()
-    has_mode = raw.FPDFPath_GetDrawMode(path, fill, stroke)
-    is_large = width > _SHORTEST_RULE and height > _SHORTEST_RULE / 2
+    is_stroked = raw.FPDFPath_GetDrawMode(path, fill, stroke) and stroke.value
+    is_large = width > _SHORTEST_RULE and height > _SHORTEST_UPRIGHT
     count = raw.FPDFPath_CountSegments(path)
-    if not (is_large and has_mode and stroke.value) or count > _MOST_SEGMENTS:  # no frame
+    if not (is_large and is_stroked) or count > _MOST_SEGMENTS:  # no frame
         return
     matrix = path.get_matrix().multiply(outer)
     x, y = ctypes.c_float(), ctypes.c_float()
@@ -147,8 +146,8 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
     """Read the annotations of a page; comments and actions are counted, and icons of notes hidden."""
     from pypdfium2 import raw
 
-    links = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK)
-    not_over_text = (*links, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)  # a note's icon, a form field
+    without_comment = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK)
+    not_over_text = (*without_comment, raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_WIDGET)  # note icon, form field
     count = raw.FPDFPage_GetAnnotCount(page.raw)
     annotations, sides = Annotations(), raw.FS_RECTF()
     for number in range(min(count, _MOST_ANNOTATIONS)):
@@ -160,7 +159,7 @@ def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
         if kind == raw.FPDF_ANNOT_WIDGET:
             if value := _read_field(note, left_out):
                 annotations.values.append(value)
-        elif kind not in links:
+        elif kind not in without_comment:
             left_out.add("comment", _read_string(note, b"Contents"))
         if kind == raw.FPDF_ANNOT_TEXT:  # readers move its icon away from the text
             raw.FPDFAnnot_SetFlags(note, raw.FPDF_ANNOT_FLAG_HIDDEN)
@@ -187,6 +186,7 @@ def _read_field(widget: Any, left_out: Omissions) -> str:
 
 
 def _read_string(annotation: Any, key: bytes) -> str:
+    """Return a text of an annotation, or "" if it is missing or too long."""
     from pypdfium2 import raw
 
     # PDFium is asked for the length first, then for the text

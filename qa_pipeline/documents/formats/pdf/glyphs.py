@@ -87,34 +87,31 @@ class Glyphs:
         self._sides = raw.FS_RECTF()
         self.turn = turn  # quarter turns, clockwise, that the page was given
         self._sheet = paper_of(page)
-        # the visible part of the page, its lower left corner in the origin
-        self.paper = turn_box(self._sheet, turn, self._sheet)
+        self.paper = turn_box(self._sheet, turn, self._sheet)  # the visible part, its corner in the origin
         self._is_moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
-        # PDFium's index of each character of the text
-        self.text, self._indexes, missing = _read_characters(textpage)
+        self.text, self._indexes, missing = _read_characters(textpage)  # PDFium's index of each character
         self.hidden: list[str] = []  # stretches of invisible text
         if hidden:
             self.text, self._indexes, self.hidden = _remove_hidden(self.text, self._indexes, hidden)
         self.note_marks: list[str] = []  # raised marks of notes, which are removed from the text
         self._write_raised()
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
-        # the number of characters without a Unicode value
-        self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
+        self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))  # without a Unicode value
 
     def _write_raised(self) -> None:
-        """Write powers as `10^6`, and take marks of notes out of the text."""
+        """Write powers as `10^6`, and take marks of notes out of the text; `_indexes` are kept in step."""
         texts: list[str] = []
         indexes: list[int] = []
         last_end = 0
         for start, end, written in self._raised_edits():
             if not written:
                 self.note_marks.append(self.text[start:end])
-            added = max(len(written) - (end - start), 0)  # such as the caret of `^6`
-            kept = len(written) - added
+            raised_indexes = self._indexes[start:end] if written else ()
+            added = len(written) - len(raised_indexes)  # signs, such as the caret of `^6`
             texts += [self.text[last_end:start], written]
             indexes += self._indexes[last_end:start]
             indexes += [self._indexes[start]] * added  # an added sign lies where the raised text does
-            indexes += self._indexes[end - kept : end]
+            indexes += raised_indexes
             last_end = end
         if last_end:
             self.text = "".join([*texts, self.text[last_end:]])
@@ -151,7 +148,7 @@ class Glyphs:
         # A run may begin with a raised label, which is compared with the first larger letter of its word.
         first_word = letters[: len(self.text[start:end].split(" ", 1)[0])]
         larger = (letter for letter in first_word if letters[0].size < _SMALLER * letter.size)
-        level = next(larger, letters[0])  # the last letter that is neither raised nor lowered
+        level = next(larger, letters[0])  # then the last letter so far that is neither raised nor lowered
         raised: list[int] = []
         for letter in letters:
             is_smaller = letter.size < _SMALLER * level.size
@@ -163,6 +160,7 @@ class Glyphs:
         # Neighbouring offsets have the same distance to their numbers in the list.
         for _, group in groupby(enumerate(raised), key=lambda numbered: numbered[1] - numbered[0]):
             stretch = [offset for _, offset in group]
+            # PDFium gives mirrored type a negative size, by which even a whole run may seem raised.
             is_whole_run = stretch[0] == start and stretch[-1] + 1 == end
             if not is_whole_run:
                 yield stretch[0], stretch[-1] + 1
@@ -193,7 +191,7 @@ class Glyphs:
     def measure(self, first: int, middle: int, last: int) -> tuple[Box, float, bool, bool, bool]:
         """Measure a run by its first, middle and last character.
 
-        Returns its box, its type size in half points, and True if it is bold, of one width and maybe turned.
+        Returns its box, its type size to half a point, and True if it is bold, of one width and maybe turned.
         """
         first_box, last_box = self.box(first), self.box(last)
         box = enclose([first_box, last_box])
@@ -203,11 +201,12 @@ class Glyphs:
             size = first_box.top - first_box.bottom
         size = round(size * 2) / 2
         bold, fixed = self._font(first)
-        if bold or fixed:  # a run is, if all three characters are
+        if bold or fixed:  # a run is bold, or of one width, if all three characters are
             fonts = [self._font(offset) for offset in (middle, last)]
             bold, fixed = bold and all(font[0] for font in fonts), fixed and all(font[1] for font in fonts)
         is_tall = not is_level and box.top - box.bottom > _TALL * size
-        return box, size, bold, fixed, is_tall or last_box.left < first_box.left
+        goes_left = last_box.left < first_box.left
+        return box, size, bold, fixed, is_tall or goes_left
 
     def turns(self, offset: int) -> float:
         """Return the quarter turns, clockwise, that would set a character upright: from 0 to below 4."""

@@ -30,13 +30,10 @@ class GridCell:
 
 @dataclass(slots=True)
 class Grid:
-    """A drawn table with cells row by row.
+    """A drawn table with cells row by row."""
 
-    `heights` are those of the lines across, from the top; `sides` the positions of the upright lines.
-    """
-
-    heights: list[float]
-    sides: list[float]
+    heights: list[float]  # of the lines across, from the top
+    sides: list[float]  # the positions of the upright lines, from the left
     cells: list[GridCell]
 
     def rows(self) -> list[list[GridCell]]:
@@ -71,7 +68,7 @@ def join_rules(rules: Iterable[Box], axis: int) -> list[Box]:
 
 def _group_crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
     """Yield the lines across and upright lines that are connected by crossings."""
-    groups: list[tuple[set[int], set[int]]] = []
+    groups: list[tuple[set[int], set[int]]] = []  # numbers of lines across, and of upright lines
     for number, row in enumerate(across):
         rows = {number}
         columns = {column for column, side in enumerate(upright) if _do_cross(row, side)}
@@ -97,25 +94,23 @@ def _do_cross(across: Box, upright: Box) -> bool:
 
 def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     """Return the grid of crossing lines; None if it has no fields, too many, or no lines at its sides."""
-    if len(across) < 2 or len(upright) < 2:
-        return None
     heights, across_at = _group_by_centre(across, axis=1)
-    sides, upright_at = _group_by_centre(upright, axis=0)
-    across_box, upright_box = enclose(across), enclose(upright)
-    if _overhangs(across_box, upright_box, axis=0) or _overhangs(upright_box, across_box, axis=1):
-        return None
     heights, across_at = heights[::-1], across_at[::-1]  # from the top
+    sides, upright_at = _group_by_centre(upright, axis=0)
     row_count, column_count = len(heights) - 1, len(sides) - 1
     if row_count < 1 or column_count < 1 or row_count * column_count > _MOST_FIELDS:
         return None
-    # For each field, True if a line is below it, and True if a line is at its right.
+    across_box, upright_box = enclose(across), enclose(upright)
+    if _overhangs(across_box, upright_box, axis=0) or _overhangs(upright_box, across_box, axis=1):
+        return None  # the fields at an end are open
     line_below = [
-        [_is_drawn(rules, 0, left, right) for left, right in pairwise(sides)] for rules in across_at[1:]
+        [_is_drawn(rules, left, right, axis=0) for left, right in pairwise(sides)] for rules in across_at[1:]
     ]
     line_right = [
-        [_is_drawn(rules, 1, bottom, top) for rules in upright_at[1:]] for top, bottom in pairwise(heights)
+        [_is_drawn(rules, bottom, top, axis=1) for rules in upright_at[1:]]
+        for top, bottom in pairwise(heights)
     ]
-    taken: set[tuple[int, int]] = set()
+    taken: set[tuple[int, int]] = set()  # the fields of the cells so far, which may span several
     cells = []
     for row, column in product(range(row_count), range(column_count)):
         if (row, column) not in taken:
@@ -131,8 +126,7 @@ def _overhangs(lines: Box, others: Box, axis: int) -> bool:
 
 
 def _fields_of(cell: GridCell) -> Iterator[tuple[int, int]]:
-    rows = range(cell.row, cell.row + cell.rows)
-    return product(rows, range(cell.column, cell.column + cell.columns))
+    return product(range(cell.row, cell.row + cell.rows), range(cell.column, cell.column + cell.columns))
 
 
 def _build_cell(
@@ -140,7 +134,7 @@ def _build_cell(
 ) -> GridCell:
     """Return the cell that begins in a field and ends at the next drawn lines.
 
-    `line_right[row][column]` is True if a line is drawn right of a field, `line_below` if one is below it.
+    `line_right[row][column]` is True if a line is drawn right of a field, `line_below[row][column]` below it.
     """
     cell = GridCell(row, column)
     while column + cell.columns < len(line_right[row]) and not line_right[row][column + cell.columns - 1]:
@@ -168,14 +162,14 @@ def _group_by_centre(ruling_lines: Sequence[Box], axis: int) -> tuple[list[float
     return centres, groups
 
 
-def _is_drawn(rules: Sequence[Box], axis: int, start: float, end: float) -> bool:
+def _is_drawn(rules: Sequence[Box], start: float, end: float, *, axis: int) -> bool:
     """Return True if lines along an axis cover most of the edge from `start` to `end`."""
     covered = sum(max(min(rule[axis + 2], end) - max(rule[axis], start), 0.0) for rule in rules)
     return covered >= _COVERED * (end - start)
 
 
 def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
-    """Put the words of lines into their cells; returns the lines outside."""
+    """Put the words of lines into their cells; returns the lines and parts of lines outside."""
     cells = {row_and_column: cell for cell in grid.cells for row_and_column in _fields_of(cell)}
     depths = [-height for height in grid.heights]  # ascending, for `bisect`
     outside: list[Line] = []
@@ -214,16 +208,17 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     # From left to right, 1 where a word begins and -1 where it ends; their sum is the number of words there.
     edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
     gaps: list[Gap] = []
+    most_covering = int(_CROSSING * len(rows))
     covering = 0  # words over the stretch from `position` to `next_position`
     for (position, change), (next_position, _) in pairwise(edges):
         covering += change
-        if covering > int(_CROSSING * len(rows)) or next_position <= position:
+        if covering > most_covering or next_position <= position:
             continue
         if gaps and gaps[-1][1] == position:
             gaps[-1] = (gaps[-1][0], next_position)
         else:
             gaps.append((position, next_position))
-    left_edge, right_edge = edges[0][0], edges[-1][0]  # a few lines may reach into the margin
+    left_edge, right_edge = edges[0][0], edges[-1][0]  # a gap there is a margin that a few lines reach into
     inner_gaps = [(start, end) for start, end in gaps if left_edge < start and end < right_edge]
     return [(start, end) for start, end in inner_gaps if end - start >= least_width]
 
@@ -246,8 +241,9 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
 
     A row begins where lines are farther apart, or where the line above had room for the next word.
     """
-    if len({tuple(map(bool, strip)) for strip in strips}) < 2:
-        return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
+    filled_patterns = {tuple(map(bool, strip)) for strip in strips}  # for each column, True if it has text
+    if len(filled_patterns) < 2:  # each strip is a row, as wrapped cells of a row are seldom equally long
+        return [[strip] for strip in strips]
     steps = sorted(_base_of(above) - _base_of(below) for above, below in pairwise(strips))
     line_step = steps[len(steps) // 5]  # the 20th percentile ignores a few unusually small steps
     right_edges = [  # infinite for a column of single words, since these never wrap
@@ -275,23 +271,23 @@ def _base_of(strip: Strip) -> float:
 def _begins_row(row: Sequence[Strip], strip: Strip, right_edges: Sequence[float], key_column: int) -> bool:
     """Return True if a strip begins a row, as the cells above would have had room for its words."""
     first, above = row[0], row[-1]
-    filled = [column for column, lines in enumerate(strip) if lines]
-    if len(filled) == len(strip) > 2 and all(first):  # every column has text, as at the start of the row
+    if len(strip) > 2 and all(strip) and all(first):  # every column has text, as at the start of the row
         return True
-    for column in filled:
-        last_line = above[column][-1] if above[column] else None
-        word = words_of(strip[column][0])[0]
-        is_rest_of_cell = last_line is not None and (
-            last_line.broken
-            or last_line.right + _SPACE * last_line.size + word.right - word.left > right_edges[column]
-        )
-        if not is_rest_of_cell:  # the cell above has ended, so this may be the next row
-            return bool(strip[key_column])
-    return False
+    columns = zip(above, strip, right_edges, strict=True)
+    go_on = all(_goes_on(lines, further, edge) for lines, further, edge in columns if further)
+    return not go_on and bool(strip[key_column])
+
+
+def _goes_on(lines: Sequence[Line], further: Sequence[Line], right_edge: float) -> bool:
+    """Return True if lines of a cell end with a broken word, or without room for the next word."""
+    if not lines:
+        return False
+    last, word = lines[-1], words_of(further[0])[0]
+    return last.broken or last.right + _SPACE * last.size + word.right - word.left > right_edge
 
 
 def columns_of(strips: Sequence[Strip]) -> list[list[Line]]:
-    """Return the parts of lines in each column: of the strips of a row the cells, of a table its columns."""
+    """Return the lines in each column of the strips; for the strips of a row, these are its cells."""
     return [[line for part in column for line in part] for column in zip(*strips, strict=True)]
 
 

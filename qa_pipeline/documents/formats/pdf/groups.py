@@ -77,20 +77,22 @@ class Group:
 def shape_of(lines: Sequence[Line], size: float) -> Shape:
     """Return the column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
-    letters_at = _sum_weights((round(line.left), len(line.text)) for line in body)
+    letters_at: Counter[float] = Counter()  # by the left edge of their lines
+    for line in body:
+        letters_at[round(line.left)] += len(line.text)
     total = sum(letters_at.values())
     columns = tuple(sorted(left for left, letters in letters_at.items() if letters >= _COLUMN * total))
     rights = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
-    steps = (
-        (round(above.bottom - below.bottom, 1), 1)
+    steps = sorted(
+        round(above.bottom - below.bottom, 1)
         for above, below in pairwise(body)
         if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
     )
-    ((usual_step, _),) = _sum_weights(sorted(steps)).most_common(1) or [(0.0, 0)]
+    usual_step = Counter(steps).most_common(1)[0][0] if steps else 0.0  # the smallest of the most frequent
     return Shape(
         size,
         left=columns[0] if columns else 0.0,
-        right=rights[0][-1] if columns else 0.0,
+        right=rights[0][-1] if columns else 0.0,  # the farthest end of its lines
         step=usual_step or 1.2 * size,
         columns=columns,
         ends=tuple(ends[int(_USUAL_END * len(ends))] for ends in rights),
@@ -101,15 +103,10 @@ def usual_size(lines: Iterable[Line]) -> float:
     """Return the type size of most characters, listings aside if possible."""
     all_lines = list(lines)
     text = [line for line in all_lines if not line.fixed]
-    sizes = _sum_weights(sorted((line.size, len(line.text)) for line in text or all_lines))
-    return max(sizes, key=sizes.__getitem__, default=0.0)
-
-
-def _sum_weights(values: Iterable[tuple[float, int]]) -> Counter[float]:
-    weights: Counter[float] = Counter()
-    for value, weight in values:
-        weights[value] += weight
-    return weights
+    letters_in: Counter[float] = Counter()  # by type size
+    for line in text or all_lines:
+        letters_in[line.size] += len(line.text)
+    return max(sorted(letters_in), key=letters_in.__getitem__, default=0.0)
 
 
 def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> list[Group]:
@@ -145,25 +142,25 @@ def _continues(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     """Return True if a line belongs to the group before it."""
     last = group.lines[-1]
     is_new_page = last.page != line.page
-    if is_new_page and group.plain:
+    if is_new_page and group.plain:  # margin notes and feet end with their page
         return False
     # The rest of a broken word begins with a small letter, unless the word is a name.
     is_new_word = line.text[:1].isupper() and _SMALL_WORD_AT_END.search(last.text[-_LONGEST_WORD:])
-    if last.broken and not is_new_word:
+    if last.broken and not is_new_word:  # the rest of a word joins its beginning, but no text joins code
         return group.kind != "code" or kind == "code"
     if kind in _ON_ONE_PAGE or group.kind in _ON_ONE_PAGE:
         is_next_line = last.size == line.size and last.bottom - line.bottom < 2 * line.size
         return group.kind == kind and not is_new_page and (kind == "code" or is_next_line)
-    if not _is_alike(group, line, kind, shape) or _is_row(last) or _is_row(line):
+    if not _is_alike(group, line, kind, shape) or _is_row(last) or _is_row(line):  # rows stay apart
         return False
     if is_new_page or line.bottom > last.top:  # on the next page or in the next column
         is_unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
-        # A short line before a capital may end its paragraph, so the next line is not joined to it.
+        # A short line may end its paragraph, so only a line that begins with a small letter is joined to it.
         return is_unfinished and (line.text[:1].islower() or shape.is_full(last))
     usual_step = shape.step * line.size / (shape.size or line.size)
     if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual_step, 0.9 * line.size):
         return False
-    if group.kind == "list_item":
+    if group.kind == "list_item":  # its lines begin below its marker or further in, but for a point
         return line.left >= group.lines[0].left - 1
     return not _begins_statement(group, line, shape)
 
@@ -189,14 +186,16 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     """Return True if a line has the kind, size and weight of a group."""
     last = group.lines[-1]
     is_full = last.right >= shape.right - _NEARLY * line.size
-    if kind == "list_item":  # a dash or number amid a sentence of the paragraph above begins no item
-        is_below = group.kind == "paragraph" and is_full and -2 < line.left - last.left < _INSET
-        if not is_below or last.text[-1:] in ".!?:;" or line.text[:1] not in "-–0123456789":
+    if kind == "list_item":  # which begins a group, unless its dash or number is amid a sentence
+        inset = line.left - last.left  # points, a little below 0 in uneven text
+        is_below_text = group.kind == "paragraph" and is_full and -2 < inset < _INSET
+        is_amid_sentence = last.text[-1:] not in ".!?:;" and line.text[:1] in "-–0123456789"
+        if not (is_below_text and is_amid_sentence):
             return False
-    # bold words may end a full line amid a paragraph
+    # After a full line bold and other words may alternate, as in a paragraph.
     if abs(last.size - line.size) > 1 or (last.bold != line.bold and not is_full):
         return False
-    return not (group.plain and _LABELLED.match(line.text))
+    return not (group.plain and _LABELLED.match(line.text))  # in notes and frames a label begins a text
 
 
 _LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it

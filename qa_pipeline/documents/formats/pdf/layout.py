@@ -14,6 +14,7 @@ from qa_pipeline.documents.formats.pdf.groups import (
     SENTENCE_END,
     Group,
     Item,
+    Shape,
     give_levels,
     group_lines,
     shape_of,
@@ -57,13 +58,11 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     for page in pages:
         drafts.append(_Draft(page, spelling, drafts[-1].last_table if drafts else None))
     size = usual_size(line for draft in drafts for line in draft.lines)
-    heights = [draft.height for draft in drafts]
+    heights = [page.height for page in pages]
     texts, heads, feet = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
     body = list(chain.from_iterable(texts))
     shape = shape_of(body, size)
-    beside = [line for line in body if line.right < shape.left - 1 or line.left > shape.right + 1]
-    lengths = [sum(len(line.text) for line in lines) for lines in (beside, body)]
-    margin = beside if lengths[0] < _MARGIN_SHARE * lengths[1] else []
+    margin = _lines_in_margin(body, shape)
     margin_ids = {id(line) for line in margin}
     items: list[Item] = []
     for draft, lines in zip(drafts, texts, strict=True):
@@ -79,19 +78,22 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
     return blocks
 
 
-class _Draft:
-    """A page whose tables, and texts in frames, were taken out of its lines.
+def _lines_in_margin(body: Sequence[Line], shape: Shape) -> list[Line]:
+    """Return the lines beside the first column of text, or [] if they are columns themselves."""
+    beside = [line for line in body if line.right < shape.left - 1 or line.left > shape.right + 1]
+    letters_beside, letters = (sum(len(line.text) for line in lines) for lines in (beside, body))
+    return beside if letters_beside < _MARGIN_SHARE * letters else []
 
-    `stand_ins` are lines without text at their positions; `set_apart` maps their ids to the tables and texts.
-    """
+
+class _Draft:
+    """A page whose tables, and texts in frames, were taken out of its lines."""
 
     def __init__(self, page: PageContent, spelling: Spelling, previous_table: Table | None) -> None:
         """Read the tables of a page; `previous_table` is at the end of the page before."""
         self.page = page.number
-        self.height = page.height
         self.lines = page.lines
-        self.set_apart: dict[int, Table | list[Line]] = {}
-        self.stand_ins: list[Line] = []
+        self.stand_ins: list[Line] = []  # lines without text where tables and texts were
+        self.set_apart: dict[int, Table | list[Line]] = {}  # these, by the `id` of their stand-in
         self.last_table: Table | None = None
         if len(page.drawing.across) > 1:
             tables, framed, self.lines = ruled_tables(page.lines, page.drawing, spelling, previous_table)
@@ -144,18 +146,19 @@ def _write_text(
 ) -> Iterator[Block]:
     """Yield a group's text on each of its pages, with signs of doubt at its start and end."""
     texts = list(texts_by_page(group.lines, spelling))
-    marker = ""
+    marker: str | None = None
     if group.kind == "list_item" and texts and (match := ITEM.match(texts[0][1])):
+        page, text = texts[0]
+        texts[0] = (page, text[match.end() :])
         marker = match[0].strip()
-        texts[0] = (texts[0][0], texts[0][1][match.end() :])
-    if len(marker) == 1:  # a bullet; numbers and letters stay in the text
-        left_out.add("list_marker", marker)
-        marker = ""
+        if len(marker) == 1:  # a bullet, which is left out, unlike a number or letter such as `(a)`
+            left_out.add("list_marker", marker)
+            marker = None
     for number, (page, text) in enumerate(texts):
         is_first, is_last = number == 0, number == len(texts) - 1
         text = _FORMULA.sub(_doubt_formula, text)  # noqa: PLW2901
         text = (start if is_first else "") + text + (end if is_last else "")  # noqa: PLW2901
-        own_marker = marker if marker and is_first else None
+        own_marker = marker if is_first else None
         yield Block(group.kind, text, group.level, page, continues=not is_first, marker=own_marker)
 
 

@@ -19,7 +19,7 @@ _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
 LEADER = re.compile(r"[.·…](?: ?[.·…]){3,}")
 """Leading dots of a table of contents, a form or a list of prices."""
-_LONE_HYPHEN = "-"
+_BLANK = 0.15  # of the type size: narrower white is between letters of a word
 _TURN_TOLERANCE = 0.05  # quarter turns, about 5 degrees, as uneven as scanned pages are
 
 
@@ -67,7 +67,7 @@ def read_lines(glyphs: Glyphs, number: int) -> list[Line]:
         line = _measure(glyphs, *run.span(), number)
         if line is None:
             continue
-        if line.turned:
+        if line.turned:  # maybe, by its box; the angle of its first letter decides
             line = line._replace(turned=glyphs.turns(line.start) > 0)
         if lines and _is_same_line(lines[-1], line):
             lines[-1] = _join_runs(lines[-1], line)
@@ -112,7 +112,7 @@ def add_words(glyphs: Glyphs, line: Line) -> Line:
     words = []
     position = line.start
     leaders = [leader.span() for leader in LEADER.finditer(glyphs.text, line.start, line.end)]
-    for leader_start, leader_end in [*leaders, (line.end, line.end)]:
+    for leader_start, leader_end in [*leaders, (line.end, line.end)]:  # where words end
         for word in _WORD.finditer(glyphs.text, position, leader_start):
             left, right = glyphs.box(word.start()).left, glyphs.box(word.end() - 1).right
             words.append(Word(word[0], left, right))
@@ -128,7 +128,7 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
     if not text and not is_broken:
         return None
     if not text:  # a hyphen alone on its line
-        text, is_broken, unbroken = _LONE_HYPHEN, False, _LONE_HYPHEN
+        text, is_broken, unbroken = "-", False, "-"
     start += len(unbroken) - len(unbroken.lstrip())
     end = start + len(text)
     middle = (start + end) // 2
@@ -142,14 +142,15 @@ def _is_same_line(before: Line, after: Line) -> bool:
     """Return True if a run goes on where another ended: PDFium ends a run at a raised mark."""
     if before.broken or before.turned or after.turned:
         return False
-    is_near = -1 < after.left - before.right < 4 * max(before.size, after.size)
+    gap = after.left - before.right  # points: a little below 0 for letters that overlap
+    is_near = -1 < gap < 4 * max(before.size, after.size)
     overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
     return is_near and overlap > 0.5 * min(before.top - before.bottom, after.top - after.bottom)
 
 
 def _join_runs(before: Line, after: Line) -> Line:
-    """Return a run with the next run of its line, in the size of the longer."""
-    is_same_word = -1 < after.left - before.right < 0.15 * before.size or after.text[:1] in ",.;:)"
+    """Return a run with the next run of its line, in the size of the longer; a gap becomes a blank."""
+    is_same_word = -1 < after.left - before.right < _BLANK * before.size or after.text[:1] in ",.;:)"
     longer = before if len(before.text) >= len(after.text) else after
     return before._replace(
         text=before.text + ("" if is_same_word else " ") + after.text,
@@ -241,12 +242,12 @@ class Spelling:
         if line.endswith("/") and following[:1].isalnum():  # a hyphen behind a slash only breaks the line
             self.joined += 1
             return line, following
-        if not second_match:
+        if not second_match:  # the next line begins without a word
             return f"{line}-", following
         second, rest = second_match[0], following[second_match.end() :]
         if second.lower() in _SUSPENDED and rest[:1] in ("", " "):
             return f"{line}- {second}", rest  # as in `satellite- and model-based`
-        if not first_match or _ADDRESS.search(end_of_line):
+        if not first_match or _ADDRESS.search(end_of_line):  # it stays after a number or sign
             return f"{line}-", following
         first, before = first_match[0], end_of_line[: first_match.start()]
         # A chain such as state-of-the-art has words between its hyphens, E-Mail-Adres-sen a part of a word.
@@ -260,16 +261,15 @@ class Spelling:
     def _is_compound(self, first: str, second: str, *, hard: bool) -> bool:
         """Return True if the hyphen between two parts of a word belongs to it."""
         before, after = first.lower(), second.lower()
-        words = self._words
-        if words[before + after]:  # elsewhere in the document it is a single word
+        if self._words[before + after]:  # elsewhere in the document it is a single word
             return False
-        if hard or words[f"{before}-{after}"] or second[0].isupper() or len(second) < _SHORTEST_REST:
+        if hard or self._words[f"{before}-{after}"] or second[0].isupper() or len(second) < _SHORTEST_REST:
             return True
         if before in _HEADS:  # such as `self` and `well`
             return True
         if before in _PREFIXES:  # such as `inter`, which is written without a hyphen
             return False
-        both_are_words = len(second) > _SHORTEST_REST and min(words[before], words[after]) > 1
+        both_are_words = len(second) > _SHORTEST_REST and min(self._words[before], self._words[after]) > 1
         return after in _TAILS or both_are_words  # a tail is a word such as `based` or `oriented`
 
 
@@ -289,9 +289,10 @@ def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
 
 def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[int, str]]:
     """Yield the joined text of a group's lines by page; a broken word stays on the first of two pages."""
-    parts, page = [lines[0].text], lines[0].page  # of the page that is not yielded yet
+    last, page = lines[0].text, lines[0].page
+    parts: list[str] = []  # of the page that is not yielded yet, without `last`, to which a line is joined
     for before, line in pairwise(lines):
-        last, text = parts.pop(), line.text
+        text = line.text
         is_new_page = line.page != page
         if before.broken or _is_broken(last, text):
             stem = last if before.broken else last.removesuffix("-")
@@ -305,10 +306,8 @@ def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[i
         if is_new_page:
             yield page, "".join(parts)
             parts, page = [], line.page
-        # the next turn takes this last part again, to join it to the line below
-        parts.append(SIGNS["order"] + text if _is_unsure(before, line) else text)
-    if lines[-1].broken:
-        parts.append("-")
+        last = SIGNS["order"] + text if _is_unsure(before, line) else text
+    parts.append(f"{last}-" if lines[-1].broken else last)
     if any(parts):
         yield page, "".join(parts)
 

@@ -33,15 +33,14 @@ def locate(text: str, start: int, end: int, page: str) -> list[int]:
     """
     letters, offsets = _letters_of(page)
     quote, _ = _letters_of(text[start:end])
-    if quote in letters:
-        position = letters.index(quote)
-        return offsets[position : position + len(quote)]
+    parts = [quote]
+    if quote not in letters:
+        cells = (_letters_of(cell)[0] for cell in _SEPARATOR.split(text[start:end]))
+        parts = [cell for cell in cells if cell and letters.count(cell) == 1]
     located: list[int] = []
-    for cell in _SEPARATOR.split(text[start:end]):
-        part, _ = _letters_of(cell)
-        if part and letters.count(part) == 1:
-            position = letters.index(part)
-            located += offsets[position : position + len(part)]
+    for part in parts:
+        position = letters.index(part)
+        located += offsets[position : position + len(part)]
     return located
 
 
@@ -74,7 +73,7 @@ def draw_page(
             picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
             with closing(opened.get_textpage()) as textpage:
                 glyphs, _ = read_upright(opened, textpage, number)
-                start, end = (max(offset, 0) for offset in evidence or (0, 0))
+                start, end = (max(offset, 0) for offset in evidence or (0, 0))  # below 0 on a page before
                 boxes = [glyphs.box(offset) for offset in locate(text, start, end, glyphs.text)]
             # quarter turns, clockwise, from upright text to the page as it is shown
             turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
@@ -97,7 +96,7 @@ _MOST_LISTED = 20  # pages named in a note, which is one line of a table
 
 
 def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count pages that are pictures; returns a note that names them."""
+    """Count pages that are pictures; returns a note that names them, raises `scanned` if others are empty."""
     scans = [page.number for page in pages if page.scanned]
     if not scans:
         return []
@@ -136,7 +135,7 @@ def read_scans(
 ) -> list[str]:
     """Read scanned pages by OCR, if the settings ask for it; returns notes for the document's row.
 
-    Raises a DocumentFailure (`scanned`) if Tesseract or a language is missing.
+    Raises a DocumentFailure: `scanned` if Tesseract or a language is missing, `timed_out` for a slow page.
     """
     scans = [page for page in pages if page.scanned]
     if not (settings.ocr and scans):
@@ -145,7 +144,7 @@ def read_scans(
     for page in scans:
         lines = _recognise(document, page, engine, settings)
         if lines:
-            for line in page.lines:
+            for line in page.lines:  # few words, such as the date from the scanner; OCR reads them as well
                 left_out.add("stamp", printed_text(line))
             page.lines, page.scanned = lines, False
     pages_read = [page.number for page in scans if not page.scanned]
@@ -172,29 +171,30 @@ def _load_engine(languages: Sequence[str]) -> Any:
 def _recognise(
     document: "PdfDocument", page: PageContent, engine: Any, settings: DocumentSettings
 ) -> list[Line]:
-    """Draw a page and read its lines by OCR."""
+    """Draw a page and read its lines by OCR; raises a DocumentFailure (`timed_out`)."""
     with closing(document[page.number - 1]) as opened:
         width, height = opened.get_size()
         scale = min(_DOTS_AN_INCH / _POINTS_AN_INCH, (_MOST_SCANNED_DOTS / max(width * height, 1.0)) ** 0.5)
         picture: Image.Image = opened.render(scale=scale, grayscale=True).to_pil()
+    languages, form = "+".join(settings.ocr_languages), engine.Output.DICT
     try:
-        languages, form = "+".join(settings.ocr_languages), engine.Output.DICT
         table = engine.image_to_data(picture, lang=languages, output_type=form, timeout=_SECONDS_A_PAGE)
-    except RuntimeError as error:  # pytesseract raises it for timeouts, and for errors of Tesseract
+    # Of errors of Tesseract, which are RuntimeErrors too, the usual are ruled out by `_load_engine`.
+    except RuntimeError as error:
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height
     return _gather_lines(table, page.number, scale, height)
 
 
 def _gather_lines(table: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
-    """Return the lines of Tesseract's table of words, whose boxes are in pixels from the top left."""
+    """Return the lines of Tesseract's words, by column (`left`) in pixels from the top left of the page."""
     rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
     readable = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
     by_line = groupby(readable, key=lambda row: (row["block_num"], row["par_num"], row["line_num"]))
-    for number, (_, group) in enumerate(by_line):
+    for number, (_, words_in_line) in enumerate(by_line):  # the number stands in for the offset of a line
         words, boxes = [], []
-        for row in group:
+        for row in words_in_line:
             left, right = row["left"] / scale, (row["left"] + row["width"]) / scale
             top = height - row["top"] / scale
             boxes.append(Box(left, top - row["height"] / scale, right, top))
@@ -203,7 +203,7 @@ def _gather_lines(table: dict[str, list[Any]], page: int, scale: float, height: 
         size = (box.top - box.bottom) * _TYPE_SIZE
         text = " ".join(word.text for word in words)
         lines.append(Line(text, page, *box, size, bold=False, fixed=False, start=number, words=tuple(words)))
-    # lines differ in height with the letters in them
+    # Lines differ in height with the letters in them, so sizes near the usual size are set to it.
     usual = round(median(line.size for line in lines) * 2) / 2 if lines else 0.0
     return [
         line._replace(size=usual if abs(line.size - usual) <= _SAME_SIZE * usual else round(line.size))

@@ -113,7 +113,7 @@ def _read_pages(
 
 
 def count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
-    """Count signs instead of letters; returns a note if more than a few letters are broken."""
+    """Count signs instead of letters; returns a note for some, and raises `unreadable_text` for many."""
     texts = [line.text for page in pages for line in page.lines]
     printed = max(sum(map(visible, texts)), 1)
     broken = left_out.pieces["unreadable_character"]
@@ -146,11 +146,10 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
     for mark in glyphs.note_marks:
         left_out.add("footnote_mark", mark)
     left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
-    content = PageContent(number, glyphs.paper.top, lines, drawing, annotations.values)
-    characters = len(glyphs.text) if lines else 0
+    characters = len(glyphs.text) if lines else 0  # lines that are all turned are no text of the page
     covered = sum(share_of(picture, glyphs.paper) for picture in drawing.pictures)
-    content.scanned = characters <= _STAMP and covered >= _MOSTLY
-    return content
+    is_scan = characters <= _STAMP and covered >= _MOSTLY
+    return PageContent(number, glyphs.paper.top, lines, drawing, annotations.values, is_scan)
 
 
 def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:

@@ -7,23 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
+from qa_pipeline.documents.formats.pdf import grids
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
-from qa_pipeline.documents.formats.pdf.grids import (
-    Gap,
-    Grid,
-    GridCell,
-    Strip,
-    columns_of,
-    fill,
-    find_grids,
-    gaps_between,
-    join_rules,
-    narrow_gaps,
-    rows_of_cells,
-    strips_of,
-)
-from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, join_text, part_of, rows_of
+from qa_pipeline.documents.formats.pdf.grids import Gap, Grid, GridCell, Strip
+from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, join_text, part_of, rows_of, words_of
 from qa_pipeline.documents.formats.rows import Cell, names_columns, render_table
 from qa_pipeline.text.doubt import SIGNS
 
@@ -51,12 +39,14 @@ def _table_of(
     header: Sequence[Row], rows: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
     """Return a table, its columns cut at the gaps; mark it as doubtful for long names or a single row."""
-    # A row is a group of strips; `body` has for each row and column the lines of a cell.
-    body = [columns_of(strips) for strips in rows]
+    # `rows` has the strips of each row of cells, `body` the lines of each cell by row and column.
+    body = [grids.columns_of(strips) for strips in rows]
     header_texts = [
-        [" ".join(part.text for part in column) for column in strip] for strip in strips_of(header, gaps)
+        [" ".join(part.text for part in column) for column in strip]
+        for strip in grids.strips_of(header, gaps)
     ]
-    has_names = not header_texts[0][0].endswith(":")  # else it names the rest of its row
+    corner = header_texts[0][0]
+    has_names = not corner.endswith(":")  # else the corner names the rest of its row, which is data
     cells = [
         *([Cell(text, header=has_names) for text in texts] for texts in header_texts),
         *([Cell(join_text(lines, spelling)) for lines in row] for row in body),
@@ -75,15 +65,15 @@ def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Tabl
     return Table(rows, lines[0].page, box, start=min(line.start for line in lines), unused=unused)
 
 
-def _mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
+def _mark_header(rows: Sequence[Sequence[Cell]], are_bold: Sequence[bool]) -> list[list[Cell]]:
     """Return the rows with the header marked: bold rows at the top, or a row that reads like names."""
     title_count = len(list(takewhile(lambda row: len(row) == 1, rows[:-1])))  # rows of a single cell
-    header_count = len(list(takewhile(bool, bold)))
+    header_count = len(list(takewhile(bool, are_bold)))
     # Bold rows are no header if only titles are bold, or all rows are.
     if not title_count < header_count < len(rows):
         first, *rest = [[cell.text for cell in row] for row in rows[title_count:]]
-        # Only the corner above the names of the rows is empty.
-        has_corner = len(first) > 2 and not first[0] and all(first[1:]) and all(row[0] for row in rest)
+        is_corner_alone_empty = len(first) > 2 and not first[0] and all(first[1:])
+        has_corner = is_corner_alone_empty and all(row[0] for row in rest)  # and below it are names of rows
         header_count = title_count + 1 if has_corner or names_columns(first, rest) else 0
     header = [[replace(cell, header=True) for cell in row] for row in rows[:header_count]]
     return [*header, *(list(row) for row in rows[header_count:])]
@@ -91,14 +81,13 @@ def _mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[l
 
 def pieces_of(line: Line, gap: float) -> list[Line]:
     """Return a line cut where words are farther apart than `gap`."""
-    if not line.words:
-        return [line]
-    groups = [[line.words[0]]]
-    for word in line.words[1:]:
+    first, *others = words_of(line)
+    groups = [[first]]
+    for word in others:
         if word.left - groups[-1][-1].right > gap:
             groups.append([])
         groups[-1].append(word)
-    return [part_of(line, words) for words in groups] if len(groups) > 1 else [line]
+    return [part_of(line, words) for words in groups]
 
 
 _MOST_AROUND = 3  # lines above or below a table that goes on over a page break: head, foot and page number
@@ -123,8 +112,8 @@ def ruled_tables(
     tables: list[Table] = []
     framed: list[list[Line]] = []
     remaining = list(lines)
-    for grid in find_grids(drawing):
-        outside = fill(grid, remaining)
+    for grid in grids.find_grids(drawing):
+        outside = grids.fill(grid, remaining)
         texts = [cell.lines for cell in grid.cells if cell.lines]
         long_texts = [text for text in texts if len(text) > 1]
         is_single_row = len(grid.heights) == 2
@@ -152,28 +141,29 @@ def table_at_end(tables: Sequence[Table], outside: Sequence[Line]) -> Table | No
 def _is_running_text(lines: Sequence[Line]) -> bool:
     """Return True for lines of several words in which sentences go on from line to line."""
     words = sum(len(line.text.split()) for line in lines)
-    goes_on = (below.text[:1].islower() and above.text[-1:].isalnum() for above, below in pairwise(lines))
     is_code = any(line.fixed for line in lines)
-    return len(lines) <= _MOST_FRAMED and words >= _WORDS_A_LINE * len(lines) and any(goes_on) and not is_code
+    if is_code or len(lines) > _MOST_FRAMED or words < _WORDS_A_LINE * len(lines):
+        return False
+    return any(above.text[-1:].isalnum() and below.text[:1].islower() for above, below in pairwise(lines))
 
 
 def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
     """Return groups of at least two lines across that begin and end alike, from the top."""
-    across = join_rules(rules, axis=0)
+    across = grids.join_rules(rules, axis=0)
     if not 2 <= len(across) <= _MOST_RULES:
         return []
     stacks: list[list[Box]] = []
     for rule in sorted(across, key=lambda rule: (-rule.top, rule.left)):
-        alike = [
-            stack
-            for stack in stacks
-            if abs(stack[0].left - rule.left) < _SAME_SIDE and abs(stack[0].right - rule.right) < _SAME_SIDE
-        ]
-        if not alike:
+        stack = next((stack for stack in stacks if _have_same_sides(stack[0], rule)), None)
+        if stack is None:
             stacks.append([rule])
-        elif alike[0][-1].bottom - rule.top > _DOUBLE_RULE:
-            alike[0].append(rule)
+        elif stack[-1].bottom - rule.top > _DOUBLE_RULE:  # else it is the second of a double line
+            stack.append(rule)
     return [stack for stack in stacks if len(stack) > 1][:_MOST_STACKS]
+
+
+def _have_same_sides(rule: Box, other: Box) -> bool:
+    return abs(rule.left - other.left) < _SAME_SIDE and abs(rule.right - other.right) < _SAME_SIDE
 
 
 def _is_table(grid: Grid) -> bool:
@@ -196,17 +186,18 @@ def _holds_several_rows(row: Sequence[GridCell], *, has_few_rows: bool) -> bool:
 
 def _read_grid(grid: Grid, spelling: Spelling, previous: Table | None) -> Table:
     """Return the table in a grid; a table that continues `previous` takes its column names."""
+    # Empty rows are left out, unless a cell that begins in them spans others, too.
     rows = [row for row in grid.rows() if any(cell.lines or cell.rows > 1 for cell in row)]
     cells = [
         [Cell(join_text(box.lines, spelling), columns=box.columns, rows=box.rows) for box in row]
         for row in rows
     ]
-    bold = [all(line.bold for box in row for line in box.lines) for row in rows]
+    are_bold = [all(line.bold for box in row for line in box.lines) for row in rows]
     lines = [line for box in grid.cells for line in box.lines]
-    marked = _mark_header(cells, bold)
+    marked = _mark_header(cells, are_bold)
     names: Sequence[Sequence[Cell]] = list(takewhile(lambda row: all(cell.header for cell in row), marked))
-    if previous and _has_sides_of(previous, grid) and not bold[0] and names != previous.names:
-        names = previous.names  # the header is not repeated here, so all rows are data
+    if previous and _has_sides_of(previous, grid) and not are_bold[0] and names != previous.names:
+        names = previous.names  # the table goes on and its header is not repeated, so all rows are data
         table = replace(_write_table([*names, *cells], lines), unused=())
     else:
         table = _write_table(marked, lines)
@@ -244,9 +235,9 @@ class _Stack:
             if not header:
                 continue
             body = [row for band in bands for row in band]
-            gaps = gaps_between([*header, *body], _size_of(body))
+            gaps = grids.gaps_between([*header, *body], _size_of(body))
             # A rule ends a row of cells, so the printed rows of each band are grouped apart.
-            rows = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
+            rows = [row for band in bands for row in grids.rows_of_cells(grids.strips_of(band, gaps))]
             tables.append(_table_of(header, rows, gaps, spelling))
             self.taken.update(id(line) for row in (*header, *body) for line in row)
         return tables, [line for line in self.lines if id(line) not in self.taken]
@@ -268,7 +259,7 @@ class _Stack:
         rows = [row for zone in self.zones[first:last] for row in zone]
         if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
             return []
-        return gaps_between(rows, _size_of(rows))
+        return grids.gaps_between(rows, _size_of(rows))
 
     def _find_header(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
         """Return the header of a table, and its other rows by the zones they are in.
@@ -279,13 +270,14 @@ class _Stack:
         rows = [row for band in bands for row in band]
         nearest_first = self.zones[first - 1][::-1]
         above = self._rows_beyond(rows, nearest_first, full=True)[::-1]  # from the top again
+        # Few rows between just two lines may be the header alone, and the table be below.
         is_header_alone = len(bands) == 1 and len(rows) <= _MOST_HEADER_ROWS and not above
         below = self._rows_beyond(rows, self.zones[last], full=not is_header_alone)
         if below:
             bands = [*bands, below]
         if above:
             return above, bands
-        return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)
+        return (bands[0], bands[1:]) if len(bands) > 1 else ([], bands)  # without a header
 
     def _rows_beyond(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
         """Return the rows beyond the first or last line that go on in a table's columns, nearest first.
@@ -295,17 +287,18 @@ class _Stack:
         if not beyond:
             return []
         size = _size_of(rows)
-        gaps = gaps_between(rows, size)
+        gaps = grids.gaps_between(rows, size)
         further: list[Row] = []
         last = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom))  # the nearest to them
         for row in beyond:
-            remaining_gaps = narrow_gaps(gaps, row, 0.5 * size)
+            remaining_gaps = grids.narrow_gaps(gaps, row, 0.5 * size)
             is_apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
             is_outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
             if is_apart or is_outside or len(remaining_gaps) < len(gaps):
                 break
-            has_all_columns = all(strips_of([row], gaps)[0][1:])  # the first, a corner, may be empty
-            if full and not further and not has_all_columns:
+            _, *columns = grids.strips_of([row], gaps)[0]  # the first, a corner, may be empty
+            is_first = not further
+            if full and is_first and not all(columns):
                 break
             gaps, last = remaining_gaps, row
             further.append(row)

@@ -47,7 +47,7 @@ def find_hidden(
     pictures: Sequence[Box],
     annotations: Annotations,
 ) -> set[int]:
-    """Return PDFium's indexes of the characters that do not show.
+    """Return PDFium's indexes of the characters that do not show, or are marked for redaction.
 
     Text that OCR laid over a picture shows where the picture has ink.
     """
@@ -66,7 +66,7 @@ def find_hidden(
     for level in range(max(levels.values(), default=0) + 1):
         shown = {address for address in texts if levels[address] == level}
         picture = full if len(shown) == len(texts) else _draw(page, sheet, texts, shown)
-        # the largest difference of the three colours of each pixel, which are unsigned numbers
+        # For each pixel the largest difference of a colour; unsigned numbers cannot just be subtracted.
         difference = (np.maximum(picture, textless) - np.minimum(picture, textless)).max(axis=2)
         differs = difference > _SEEN
         for letter in letters:
@@ -97,7 +97,8 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
     import numpy as np
     from pypdfium2 import raw
 
-    # Boxes with their number in the order of drawing; dark covers hide text that is drawn later, too.
+    # Boxes, each with its number in the order of drawing; it is infinite for dark shapes, pictures and forms,
+    # which may hide text that is drawn later, too.
     texts: list[tuple[float, ...]] = []
     covers: list[tuple[float, ...]] = []
     sides = [ctypes.c_float() for _ in range(4)]
@@ -121,7 +122,7 @@ def _is_plain(objects: "Sequence[PdfObject]", sheet: Box) -> bool:
         return True
     if len(texts) * len(covers) > _MOST_PAIRS:
         return False
-    # A column of texts is compared with a row of covers.
+    # Arrays of a column for the texts and of a row for the covers: together they compare each text and cover.
     left, bottom, right, top, text_number = np.array(texts).T[:, :, None]
     cover_left, cover_bottom, cover_right, cover_top, cover_number = np.array(covers).T
     touches_across = (left < cover_right) & (cover_left < right)
@@ -139,17 +140,22 @@ def _darkest(item: Any) -> float:
 
 
 def _kind_of_cover(path: Any, box: Box) -> Literal["light", "dark"] | None:
-    """Return the kind of a shape that may cover text: a thick line, or a filled shape that is not thin."""
+    """Return how a shape covers text, or None if it is too thin to cover any.
+
+    A "light" shape covers the text drawn before it; on a "dark" shape later text, being dark, is lost too.
+    """
     from pypdfium2 import raw
 
     fill, stroke, width = ctypes.c_int(), ctypes.c_int(), ctypes.c_float()
     raw.FPDFPath_GetDrawMode(path, fill, stroke)
     raw.FPDFPageObj_GetStrokeWidth(path, width)
-    if stroke.value and width.value > _THIN:
+    if stroke.value and width.value > _THIN:  # of any colour, which is not looked up
         return "dark"
     if not fill.value or min(box.right - box.left, box.top - box.bottom) <= _THIN:
         return None
-    return "light" if _LIGHT <= _darkest(path) < math.inf else "dark"
+    darkest = _darkest(path)
+    is_opaque = darkest < math.inf  # else the ground that shines through may be dark
+    return "light" if is_opaque and darkest >= _LIGHT else "dark"
 
 
 def _is_usual(text: Any) -> bool:
@@ -199,7 +205,7 @@ def _read_letters(textpage: "PdfTextPage") -> tuple[list[_Letter], set[int]]:
 
 
 def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -> defaultdict[int, int]:
-    """Return the level of each text object, above the objects that it is written over."""
+    """Return the level of each text object by its address: above those it is written over, else 0."""
     import numpy as np
 
     levels: defaultdict[int, int] = defaultdict(int)
@@ -210,7 +216,7 @@ def _levels_of(letters: Sequence[_Letter], sheet: Box, shape: tuple[int, ...]) -
         area = painted[_pixels_of(letter.box, sheet, shape)]
         middle = area[area.shape[0] // 2, area.shape[1] // 2] if area.size else 0
         if middle not in (0, number):
-            owner_below = list(numbers)[middle - 1]
+            owner_below = list(numbers)[middle - 1]  # the keys are in the order of their numbers
             level = max(levels[letter.owner], levels[owner_below] + 1)
             levels[letter.owner] = min(level, _LAST_LEVEL)
         area[...] = number
@@ -223,7 +229,7 @@ def _read_by_ocr(
     """Yield the numbers of letters whose word lies over ink: OCR does not position single letters."""
     import numpy as np
 
-    # The letters of a word have indexes in a row.
+    # The letters of a word have numbers in a row, so that their distance to the list's positions is the same.
     for _, group in groupby(enumerate(letters), lambda numbered: numbered[1].number - numbered[0]):
         word = [letter for _, letter in group]
         box = enclose(letter.box for letter in word)
