@@ -37,7 +37,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Rule:
-    """A pattern of items, with their normal form and a check; `digits` and `hints` skip texts without any."""
+    """A pattern of items, with their normal form and a check.
+
+    Texts with fewer than `digits` digits, or without any of the `hints`, are skipped.
+    """
 
     kind: str
     pattern: re.Pattern[str]
@@ -241,6 +244,7 @@ def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
 
     def mask(text: str) -> Masked:
         masked = _replace(text, rules, write, tokens)
+        # a flag only counts the items
         return Masked(text, masked.counts) if settings.action == "flag" else masked
 
     return mask

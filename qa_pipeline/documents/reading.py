@@ -151,15 +151,16 @@ class _BatchWork:
             yield row
 
     def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> DocumentColumns:
-        """Return the columns that the content of a file decides."""
-        columns: DocumentColumns = {}
-        outcome = self.outcomes.get(number)
+        """Return the columns that the content of a file decides; records the file in `parsed`."""
         content = self.contents.get(number)
-        if content is not None:
-            columns = {"size": content.size, "content_sha256": content.sha256, "format": content.format}
-            outcome = self.outcomes[self.first_with[content.sha256, content.format]]
-        if content is None or outcome is None or isinstance(outcome, DocumentFailure):
-            return {**columns, **self._failed(cast("DocumentFailure", outcome))}
+        if content is None:  # the file could not be read
+            return self._failed(cast("DocumentFailure", self.outcomes[number]))
+        columns: DocumentColumns = {
+            "size": content.size, "content_sha256": content.sha256, "format": content.format,
+        }  # fmt: skip
+        outcome = self.outcomes[self.first_with[content.sha256, content.format]]
+        if isinstance(outcome, DocumentFailure):
+            return {**columns, **self._failed(outcome)}
         first = parsed.setdefault(content.sha256, number)
         if first != number:
             detail = f"same bytes as {self.paths[first].text}"
@@ -220,12 +221,12 @@ def _format(file: FoundFile) -> str:
     raise DocumentFailure("unsupported_format", f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}")
 
 
-def _document_id(content_sha256: str | None, path: str, unique_name: bytes, ids: set[str]) -> str:
+def _document_id(content_sha256: str | None, path: str, unique_name: bytes, taken: set[str]) -> str:
     """Return the hash of the bytes, with the path for repeated bytes, or of the path of unread files."""
     content = content_sha256 or ""  # without it the first candidate is the hash of the path
-    with_path = ["\0".join(parts) for parts in ((content, path), (content, path, unique_name.hex()))]
+    with_path = (f"{content}\0{path}", f"{content}\0{path}\0{unique_name.hex()}")
     hashes = [hashlib.sha256(text.encode()).hexdigest() for text in with_path]
     candidates = [name[:_ID_LENGTH] for name in (content, *hashes) if name]
-    document_id = next((name for name in candidates if name not in ids), candidates[-1])
-    ids.add(document_id)
+    document_id = next((name for name in candidates if name not in taken), candidates[-1])
+    taken.add(document_id)
     return document_id

@@ -81,17 +81,18 @@ class Worker:
 
     def give(self, job: Job, settings: DocumentSettings) -> None:
         """Send a file, and the secrets of the settings, which are nowhere but on the connection."""
-        limits = json.dumps(settings.model_dump(), default=lambda secret: secret.get_secret_value())
+        written = json.dumps(settings.model_dump(), default=lambda secret: secret.get_secret_value())
         self._settings = settings
         self.deadline = monotonic() + settings.parse_seconds + _GRACE_SECONDS
         self.deadline += 0 if self._is_ready else _START_SECONDS
         self.files += 1
         with suppress(OSError):  # it has ended, which shows when its reply is read
-            self.connection.send_bytes(json.dumps({**job[0], "settings": limits}).encode())
-            self.connection.send_bytes(job[1])
+            head, content = job
+            self.connection.send_bytes(json.dumps({**head, "settings": written}).encode())
+            self.connection.send_bytes(content)
 
     def take(self, read: Callable[[bytes], ReplyT]) -> ReplyT | DocumentFailure | None:
-        """Return the outcome of the file; None if it is not finished. A fault ends the worker."""
+        """Return the reply as `read` reads it, or a failure; None until it comes. A fault ends the worker."""
         reply = None
         if self.connection.poll():
             with suppress(EOFError, OSError):
@@ -156,7 +157,7 @@ class ParsingPool:
         """
         most = settings.parse_workers or min(os.cpu_count() or 1, _MOST_WORKERS)
         numbered_jobs = enumerate(jobs)
-        busy: dict[Worker, tuple[int, Job]] = {}
+        busy: dict[Worker, tuple[int, Job]] = {}  # the job of each, and its number
         outcomes: dict[int, ReplyT | DocumentFailure] = {}  # some wait for an earlier file
         next_number = 0
         try:

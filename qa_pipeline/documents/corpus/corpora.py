@@ -107,7 +107,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
         path = Path(address).resolve()
         return str(path.parent), path.name
     corpus, _, name = address.rpartition("/")
-    if corpus.endswith("/"):
+    if corpus.endswith("/"):  # such as `s3://bucket`
         raise CorpusError(f"{address} is not a folder of documents; name a folder below it")
     return corpus, name
 
@@ -204,7 +204,7 @@ def _files_below(folder: str) -> Iterator[FoundFile]:
 
 
 def _look_at(folder: str, location: str, base: str) -> FoundFile:
-    """Check a file or link without opening it."""
+    """Check a file or link without opening it; a link must stay inside `base`."""
     failure, size, seen = None, 0, ""
     try:
         status = os.lstat(_target(location, base))
@@ -361,5 +361,5 @@ def cause_of(error: Exception) -> str:
 
 
 def _first(info: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    """Return the first of these values that a store lists of a file, with its name."""
+    """Return the first of these values that a store lists of a file, with its name, as in `ETag:0a1b`."""
     return next((f"{name}:{info[name]}" for name in names if info.get(name)), None)

@@ -102,7 +102,8 @@ class _Reader:
 
     def _choose_version(self, part: Message) -> Message | None:
         """Return the plain version of a text, or the HTML version if the plain text is cut."""
-        versions = {leaf.get_content_type(): leaf for leaf in reversed([*part.walk()]) if _is_text(leaf)}
+        texts = [leaf for leaf in part.walk() if _is_text(leaf)]
+        versions = {text.get_content_type(): text for text in reversed(texts)}  # the first of each type
         plain, rich = versions.get("text/plain"), versions.get("text/html")
         if plain is None or rich is None:
             return plain or rich

@@ -250,12 +250,6 @@ def _content(_: Any, tokens: Any, index: int, *__: Any) -> str:
 
 
 _RULES = {
-    "text": _text,
-    "fence": _fence,
-    "link_open": _link,
-    "html_inline": _inline_html,
-    "html_block": _block_html,
-    "html_box": _content,
-    "math_block": _fence,
-    "math_block_label": _fence,
-}
+    "text": _text, "fence": _fence, "link_open": _link, "html_inline": _inline_html,
+    "html_block": _block_html, "html_box": _content, "math_block": _fence, "math_block_label": _fence,
+}  # fmt: skip

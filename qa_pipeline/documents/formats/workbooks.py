@@ -240,7 +240,7 @@ def show_number(value: float, form: str) -> str:
     if text is None:
         return plain
     has_own_sign = section is not positive and text != _fill(value, positive)
-    is_negative = value < 0 and any(digit in text for digit in "123456789")
+    is_negative = value < 0 and any(digit in text for digit in "123456789")  # -0.001 may be shown as 0.00
     return f"-{text}" if is_negative and not has_own_sign else text
 
 
@@ -278,9 +278,10 @@ def show_moment(moment: date | time | timedelta, form: str) -> str:
     if isinstance(moment, timedelta):
         minutes, seconds = divmod(int(moment.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    letters = set(_LITERAL.sub("", form).lower())
+    letters = set(_LITERAL.sub("", form).lower())  # of the format, such as those of `yyyy-mm-dd hh:mm`
     clock = f"{moment:%H:%M:%S}" if isinstance(moment, datetime | time) else ""
-    if isinstance(moment, time) or (isinstance(moment, datetime) and letters and letters.isdisjoint("yd")):
+    shows_no_day = bool(letters) and letters.isdisjoint("yd")
+    if isinstance(moment, time) or (isinstance(moment, datetime) and shows_no_day):
         return clock
     day = moment.isoformat()[:10]
     if "y" in letters and "d" not in letters:  # `mmm yyyy` shows no day

@@ -18,7 +18,6 @@ from qa_pipeline.records import Block
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
 BREAKING = frozenset({
@@ -240,7 +239,7 @@ def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> lis
         elif tag == "math":
             formula = fragment_fromstring(node.html or "")
             reader.text(write_formula(formula, omissions, node.text()))
-        elif tag == "table" and (depth or not _is_layout(node)):
+        elif tag == "table" and (depth or not _is_layout(node)):  # in a cell all are data
             reader.table(_read_table(node, omissions, depth))
         elif not tag.startswith(("-", "_", "!")):  # comments and the like
             reader.open(tag, node)
@@ -269,7 +268,7 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
         if part.tag in ("thead", "tbody", "tfoot"):
             rows += [[_read_cell(cell, omissions, depth) for cell in row.iter()] for row in part.iter()]
         if part.tag == "thead":
-            rows = [[replace(cell, header=True) for cell in row] for row in rows]
+            rows = [[replace(cell, header=True) for cell in row] for row in rows]  # those read so far
             head_count = len(rows)
     if _has_unmarked_names(table, rows):
         rows[0] = [replace(cell, header=True) for cell in rows[0]]
