@@ -67,7 +67,7 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
         separator = _separator(previous_kind, kind, continues=block.continues)
         written = _write_block(block, kind, text)
         start = length + len(separator)
-        if kind == "heading" or not document.sections:
+        if kind == "heading" or not document.sections:  # text above the first heading has level 0
             level = min(max(block.level, 1), 6) if kind == "heading" else 0
             if level:
                 headings = [above for above in headings if above[0] < level] + [(level, text)]

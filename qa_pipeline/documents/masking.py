@@ -288,7 +288,7 @@ def check_name(batch: str, settings: MaskingSettings) -> None:
         raise CorpusError(f"the name of batch {name.text} holds personal data ({kinds}); rename the folder")
 
 
-_BORDER = re.compile(r"([/\\;|#\[\]])")
+_BORDER = re.compile(r"([/\\;|#\[\]])")  # between the names in a path or reference
 _SUFFIXES = frozenset({*SUFFIXES, ".parquet", ".zip"})
 
 

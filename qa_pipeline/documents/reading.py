@@ -133,17 +133,10 @@ class _BatchWork:
         for number, file in enumerate(self.files):
             path = self.paths[number]
             row: DocumentColumns = {
-                "path": path.text,
-                **self._origin_of(file),
-                "content_sha256": None,
-                "size": file.size,
-                "format": format_of(file.path),
-                "languages": [],
-                "sections": [],
-                "pages": [],
-                "left_out": [],
+                "path": path.text, **self._origin_of(file), "content_sha256": None, "size": file.size,
+                "format": format_of(file.path), "languages": [], "sections": [], "pages": [], "left_out": [],
                 "masked": [],
-            }
+            }  # fmt: skip
             row.update(self._outcome(number, file, parsed))
             # a masked name may occur twice, and an id must not hash personal data
             unique_name = str(number).encode() if path.counts else file.raw
@@ -187,7 +180,7 @@ class _BatchWork:
     def _origin_of(
         self, file: FoundFile, source_uri: str | None = None, licence: str | None = None
     ) -> DocumentColumns:
-        """Return the origin and licence by the line of a file, the file itself or the batch."""
+        """Return origin and licence by the file's line in `batch.yaml`, the file itself, or the batch."""
         if source_uri and (" " in source_uri or not source_uri.startswith(("https://", "http://"))):
             source_uri = None  # not safe to show as a link
         mask = bare_mask(self.settings.masking)

@@ -51,19 +51,19 @@ class Corpus(ABC):
         refused: dict[str, str] = {}
         loose: list[str] = []
         for entry in sorted(self.entries(), key=lambda entry: entry.raw):
-            path, name = stored_path(entry.raw), entry.raw.decode("utf-8", "surrogateescape")
+            shown, name = stored_path(entry.raw), entry.raw.decode("utf-8", "surrogateescape")
             if name.startswith("."):
                 continue
             if not entry.is_folder:
-                loose.append(path)
+                loose.append(shown)
             elif entry.problem is not None:
-                refused[path] = f"{path} {entry.problem}"
+                refused[shown] = f"{shown} {entry.problem}"
             else:
                 try:
                     check_batch_name(name)
                     names.append(name)
                 except CorpusError as error:
-                    refused[path] = str(error)
+                    refused[shown] = str(error)
         if not names and not refused:
             raise CorpusError(
                 f"corpus {self.location} contains no documents; put documents into it to form a single "
@@ -141,7 +141,7 @@ def _missing_batch(address: str) -> CorpusError:
 
 _FLAGS = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-)
+)  # opening a pipe must not wait, and links are resolved before
 _LINKED = "is a link that leads out of the corpus; replace it with the documents themselves"
 
 

@@ -24,16 +24,16 @@ _REACH = 40  # characters before a raised text that decide its meaning
 _STARTS = ("", ":", "|", "(", "-", "–", "—")  # characters before the first word of a text, cell or bracket
 _MARKS = re.compile(
     r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*,?[\])]?|\[.*\]"
-)
+)  # `3`, `(a)`, `**`, `2, 4`, `1–3`, or anything in square brackets
 _SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,/]\d+)?|\d{0,3}[-−–+]")  # `-1/2`, or a charge such as `2+`
-_ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|e|o|:?[ae]|:e|ten?|[ºª]")
-_NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*$")
+_ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|e|o|:?[ae]|:e|ten?|[ºª]")  # of 1st, 1er, 2:a, 3ten or 1º
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*$")  # `10` or `1,000`, but not the 1 of `x1`
 _WORD = re.compile(r"[^\W\d_]{1,40}$")
-_OPERATOR_BEFORE = re.compile(r"[=×·*+/^<>≈−-]\s?\w{1,10}$")
+_OPERATOR_BEFORE = re.compile(r"[=×·*+/^<>≈−-]\s?\w{1,10}$")  # `= x`
 _OPERATOR_AFTER = re.compile(r"\s?[=×·*+/<>≈]")
-_TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")
-_COMPOUND = re.compile(r"[(\[]*\d*(?:[A-Z][a-z]?[\d+−-]*|[()\[\]]){1,20}")
-_ISOTOPE = re.compile(r"[A-Z][a-z]?\b")
+_TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")  # `(a+b)` or `(x)`
+_COMPOUND = re.compile(r"[(\[]*\d*(?:[A-Z][a-z]?[\d+−-]*|[()\[\]]){1,20}")  # `C` or `Ca(OH)`
+_ISOTOPE = re.compile(r"[A-Z][a-z]?\b")  # the element behind its number, as in `^14C`
 _RAISABLE = frozenset({
     "sin", "cos", "tan", "cot", "log", "ln", "exp", "sinh", "cosh", "tanh",
     "m", "km", "dm", "cm", "mm", "nm", "µm", "μm", "in", "ft", "yd", "mi", "s", "h", "px", "kg", "eV", "keV",
@@ -160,9 +160,9 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
 
 
 _DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call of its own
-_SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
-_BASE = re.compile(r"[^\W_]+(?:[.,]\d+)*|.")
+_SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")  # a number, or a single sign
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")  # a number, a name or a sign
+_BASE = re.compile(r"[^\W_]+(?:[.,]\d+)*|.")  # `x1`, `2.5`, or a single sign
 _LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
 _SKIPPED = re.compile(r"annotation(?:-xml)?|mphantom|phant|none|\w*Pr|argSz")
 _ROWS = frozenset(

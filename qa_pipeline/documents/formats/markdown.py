@@ -31,7 +31,7 @@ _BOX_HEAD = re.compile(r"\s*(?:\{[^{}]*\}|(?P<kind>[a-zA-Z][\w-]*))(?!\S)\s*\|?(
 """The text behind `///` or `:::`, such as `note | Title`, `tip Title` or `{.callout-note}`."""
 _INCLUDE = re.compile(r"^[ \t]*(?:\{[*!%].*[*!%]\}|-{2}8<-{2}.*|:::\s+\w+(?:\.\w+)+)[ \t]*$", re.MULTILINE)
 """A line that only names a file or a module."""
-_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
+_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)  # `{#id}`
 _ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")  # `> [!NOTE]` makes a quote a box
 _NESTING = 60
 _DEEPEST = _NESTING - 2  # a list takes two levels, and the parser drops deeper text

@@ -25,7 +25,7 @@ _BODY = (
     "text", "content", "body", "document", "markdown", "md", "html", "article", "page_content", "passage",
     "context", "raw_content", *of_all("fields.content"),
 )  # fmt: skip
-_MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
+_MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)  # a heading, or the fence of code
 _DEEPEST = 40  # levels of a value: each adds a name in front of the lines below it
 _ROW_LEVEL = 2  # of the heading of a row: below that of the document
 _SHOWN_LINES = 5  # of a file, in a cell of the documents table

@@ -195,8 +195,8 @@ def _is_figure(text: str) -> bool:
     return bool(bare) and 2 * sum(map(str.isdigit, bare)) >= len(bare)
 
 
-_BORDER = re.compile(r"\+(?:[-=:]+\+)+")
-_RULE = re.compile(r"-{2,}(?: +-{2,})+")
+_BORDER = re.compile(r"\+(?:[-=:]+\+)+")  # `+---+-----+`
+_RULE = re.compile(r"-{2,}(?: +-{2,})+")  # `---  -----`
 _GAP = re.compile(r" {2,}")
 
 

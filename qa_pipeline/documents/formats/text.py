@@ -21,9 +21,9 @@ from qa_pipeline.text.words import clean
 
 _ITEM = re.compile(
     rf"^(?P<indent>\s*)(?:[-*+•‣–]|(?P<number>\(?(?:\d{{1,3}}|[{SMALL}])[.)]))\s+(?P<text>\S.*)$"
-)
-_UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
-_NUMBERED = re.compile(rf"^(?P<number>\d{{1,2}}(?:\.\d{{1,2}}){{0,4}})\.?\s+[^\W\d_{SMALL}]")
+)  # `- text`, `3. text` or `(a) text`
+_UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")  # `====`
+_NUMBERED = re.compile(rf"^(?P<number>\d{{1,2}}(?:\.\d{{1,2}}){{0,4}})\.?\s+[^\W\d_{SMALL}]")  # `2.1 Scope`
 _SENTENCE_END = (".", ",", ";", ":", "!", "?")
 _LONGEST_HEADING = 80  # characters: one line of a terminal
 _WRAPPED_AT = 50  # characters: shorter lines were ended on purpose, as text is wrapped at 60 to 80

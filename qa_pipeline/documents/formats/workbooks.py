@@ -213,7 +213,7 @@ def _sign_of(style: "_Element") -> str | None:
 
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\[\]-]*)[^\[\]]*\]|[_*].|\[[^\[\]]*\]', re.DOTALL)
 """Quoted text, an escaped character, a currency such as `[$€-407]`, and widths and colours, never shown."""
-_SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*)(?:;|$)')
+_SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*)(?:;|$)')  # of `positive;negative;zero`
 _SHAPE = re.compile(r"[^0#?.,eE@/]*(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]+))?[^0#?.,eE@/]*")
 """The digits of a section without literals, such as `#,##0.00`; fractions and exponents do not match."""
 _LONGEST = 200  # characters of a format: longer texts are no format, and slow for each cell

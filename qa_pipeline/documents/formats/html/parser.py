@@ -111,7 +111,7 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if tree.head is not None and (title := tree.head.text()).strip():
         omissions.add("metadata", title)
     text = body.text()
-    candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)
+    candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)  # several are its parts
     main = next((node for node in candidates if len(node.text()) >= _LEAST_SHARE * len(text)), body)
     if main is not body:
         around = visible(text) - visible(main.text())

@@ -284,8 +284,9 @@ def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Ce
     for number, row in enumerate(rows):
         is_title = len(row) == 1 and width > 1 and row[0].columns == width
         is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
+        is_below_head = has_head and number >= head_count
         # some pages write rows of data with `th`
-        is_data = is_head and has_head and number >= head_count and not _is_further_head(marked, row)
+        is_data = is_head and is_below_head and not _is_further_head(marked, row)
         if is_title or is_data:
             marked.append([replace(cell, header=is_title) for cell in row])
         else:
