@@ -145,7 +145,7 @@ _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d")
 
 def _is_personnummer(match: re.Match[str]) -> bool:
     """Check the date of birth and the last digit; a date with a time, such as 240115 0834, is refused."""
-    centuries = [match["century"]] if match["century"] else ["19", "20"]
+    centuries = [match["century"]] if match["century"] else ["19", "20"]  # a day of either is enough
     last_day = max(monthrange(int(century + match["year"]), int(match["month"]))[1] for century in centuries)
     day = int(match["day"])
     day_of_birth = day - _COORDINATION if day > _COORDINATION else day

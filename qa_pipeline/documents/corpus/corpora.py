@@ -51,19 +51,19 @@ class Corpus(ABC):
         refused: dict[str, str] = {}
         loose: list[str] = []
         for entry in sorted(self.entries(), key=lambda entry: entry.raw):
-            shown, name = stored_path(entry.raw), entry.raw.decode("utf-8", "surrogateescape")
+            shown_path, name = stored_path(entry.raw), entry.raw.decode("utf-8", "surrogateescape")
             if name.startswith("."):
                 continue
             if not entry.is_folder:
-                loose.append(shown)
+                loose.append(shown_path)
             elif entry.problem is not None:
-                refused[shown] = f"{shown} {entry.problem}"
+                refused[shown_path] = f"{shown_path} {entry.problem}"
             else:
                 try:
                     check_batch_name(name)
                     names.append(name)
                 except CorpusError as error:
-                    refused[shown] = str(error)
+                    refused[shown_path] = str(error)
         if not names and not refused:
             raise CorpusError(
                 f"corpus {self.location} contains no documents; put documents into it to form a single "

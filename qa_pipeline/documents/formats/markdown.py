@@ -93,7 +93,7 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """Parse a table drawn with characters; `silent` only asks if it is there."""
     first = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
-    if not first[0].startswith("+-") and not first[-1].startswith("--"):
+    if not first[0].startswith("+-") and not first[-1].startswith("--"):  # a border, or a rule below names
         return False
     stop = start
     while stop < end and not state.isEmpty(stop):

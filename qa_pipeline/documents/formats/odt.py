@@ -47,7 +47,7 @@ class _Markup:
         self.styles = {
             style.get(f"{STYLE}name", ""): style for tree in trees for style in tree.iter(f"{STYLE}style")
         }
-        self.levels: dict[tuple[str, int], dict[str, str]] = {}  # by style of the list, and level from 1
+        self.levels: dict[tuple[str, int], dict[str, str]] = {}  # attributes by list style, and level from 1
         lists = (part for tree in trees for part in tree.iter(f"{TEXT}list-style", f"{TEXT}outline-style"))
         for part in lists:
             name = _OUTLINE if part.tag == f"{TEXT}outline-style" else part.get(f"{STYLE}name", "")
@@ -164,7 +164,9 @@ class _Markup:
         """Return the number of the next item or chapter of a level, such as `2.1 `; "" for a bullet."""
         counts = self.counts[style]  # the last number by level
         definitions = {depth: self.levels.get((style, depth), {}) for depth in range(1, level + 1)}
-        starts = {depth: read_number(own.get(f"{TEXT}start-value"), 1) for depth, own in definitions.items()}
+        starts = {
+            depth: read_number(definitions[depth].get(f"{TEXT}start-value"), 1) for depth in definitions
+        }
         following = counts[level] + 1 if level in counts else starts[level]
         counts[level] = read_number(element.get(f"{TEXT}start-value"), following)
         for deeper in [other for other in counts if other > level]:

@@ -281,7 +281,7 @@ def _write_widgets(tree: "LexborHTMLParser") -> None:
     labelled = [(names.get("label") or names.get("title") or "", node) for names, node in components]
     for label, panel in [*_tabs(tree), *labelled]:
         panel.inner_html = f'<p class="admonition-title">{escape(label)}</p>{panel.inner_html or ""}'
-        for name in ("hidden", "style"):
+        for name in ("hidden", "style"):  # only the chosen tab is visible
             if name in panel.attributes:
                 del panel.attrs[name]
 

@@ -300,7 +300,7 @@ def _is_further_head(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bo
 
     Right below the head that takes spans or units; further down, a row without numbers other than years.
     """
-    texts = [cell.text for cell in row[1:] if cell.text]
+    texts = [cell.text for cell in row[1:] if cell.text]  # the first cell may name the row
     if all(cell.header for cell in above[-1] if cell.text):
         has_spans = any(cell.columns > 1 or cell.rows > 1 for cell in above[-1])
         return has_spans or all(text[0] in "([" for text in texts)
