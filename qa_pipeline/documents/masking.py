@@ -150,7 +150,7 @@ def _is_personnummer(match: re.Match[str]) -> bool:
     day = int(match["day"])
     day_of_birth = day - _COORDINATION if day > _COORDINATION else day
     is_time = match["blank"] is not None and _TIME_OF_DAY.fullmatch(match["serial"])
-    return 1 <= day_of_birth <= last_day and not is_time and luhn(digits_of(match[0])[-10:])
+    return 1 <= day_of_birth <= last_day and not is_time and luhn(digits_of(match[0])[-10:])  # no century
 
 
 # numbers of publications, decimal numbers, ZIP codes such as 02110-1301, and dates

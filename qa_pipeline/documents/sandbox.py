@@ -250,7 +250,8 @@ def main() -> None:
         memory, cores, sizes = resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE
         for limit, value in ((memory, settings.parse_memory), (cores, 0), (sizes, writes)):
             hard = resource.getrlimit(limit)[1]
-            resource.setrlimit(limit, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+            soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(limit, (soft, hard))
         connection.send_bytes(_reply(head, content, settings))
         signal.setitimer(signal.ITIMER_REAL, 0)
 

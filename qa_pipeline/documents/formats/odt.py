@@ -163,21 +163,19 @@ class _Markup:
     def _count(self, style: str, level: int, element: "_Element") -> str:
         """Return the number of the next item or chapter of a level, such as `2.1 `; "" for a bullet."""
         counts = self.counts[style]  # the last number by level
-        definitions = {depth: self.levels.get((style, depth), {}) for depth in range(1, level + 1)}
-        starts = {
-            depth: read_number(definitions[depth].get(f"{TEXT}start-value"), 1) for depth in definitions
-        }
+        levels = {depth: self.levels.get((style, depth), {}) for depth in range(1, level + 1)}
+        starts = {depth: read_number(levels[depth].get(f"{TEXT}start-value"), 1) for depth in levels}
         following = counts[level] + 1 if level in counts else starts[level]
         counts[level] = read_number(element.get(f"{TEXT}start-value"), following)
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
-        own = definitions[level]
+        own = levels[level]
         if not own.get(f"{STYLE}num-format"):
             return ""
         shown_levels = min(read_number(own.get(f"{TEXT}display-levels"), 1), level)  # 2 for `2.1`
         parts = []
         for depth in range(level - shown_levels + 1, level + 1):
-            if form := definitions[depth].get(f"{STYLE}num-format", ""):
+            if form := levels[depth].get(f"{STYLE}num-format", ""):
                 number = counts.get(depth, starts[depth])
                 parts.append(numeral(number, _FORMS.get(form.lower(), "digits"), upper=form.isupper()))
         prefix, suffix = (own.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
@@ -197,7 +195,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("unsupported_format", "the file is not an OpenDocument text")
     omissions = Omissions()
     markup = _Markup(trees, omissions).of(body)
-    check_length(len(markup) / 8, settings)  # tags and styles included
+    check_length(len(markup) / 8, settings)  # an estimate, as most of it is tags and styles
     blocks = read_fragment(markup, omissions, page=False)
     check_length(sum(len(block.text) for block in blocks), settings)
     about = (holder for tree in trees for holder in tree.iter(f"{OFFICE}meta"))

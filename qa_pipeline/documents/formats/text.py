@@ -127,10 +127,11 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     Of front matter between `---` the YAML is read, and TOML between `+++` is only set apart.
     """
     match = _FRONT.match(text)
-    written, loaded = match["fields"] if match else "", None
+    written = match["fields"] if match else ""
     # a file may also begin with text between two rules
     if match is None or (written.strip() and not _FIELD.match(written)):
         return "", {}, text
+    loaded = None
     if match[1] == "---" and len(written) <= _LONGEST:
         with suppress(yaml.YAMLError, ValueError, RecursionError):
             loaded = read_yaml(written)
@@ -232,6 +233,5 @@ def _guess(content: bytes) -> str:
     letters = [character for character in text or "" if character.isalpha()]
     is_foreign = 2 * sum(not letter.isascii() for letter in letters) > len(letters)
     if text is None or is_foreign or _GARBLED.search(text):
-        detail = "no known encoding fits; save the file as UTF-8"
-        raise DocumentFailure("undecodable", detail)
+        raise DocumentFailure("undecodable", "no known encoding fits; save the file as UTF-8")
     return text

@@ -255,7 +255,6 @@ def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) 
 _ICONS = "img, svg, i, [aria-label], [title]"
 _LABELLED = "tabitem[label], tab[label], tab[title], card[title], accordion[title], step[title]"
 """Components of Markdown dialects whose label heads their content."""
-
 _ASIDES = (
     ".admonition, .alert, .callout, .caution, .danger, .example, .hint, .important, .info, .note, .notice,"
     ".tip, .warning"
