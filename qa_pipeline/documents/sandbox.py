@@ -280,7 +280,7 @@ def _failure_of(error: BaseException) -> DocumentFailure:
         return DocumentFailure("out_of_memory", "")
     if any(isinstance(cause, RecursionError) for cause in causes):
         return DocumentFailure("nested_too_deep", "the file is nested too deep for its parser")
-    frame, line = list(walk_tb(error.__traceback__))[-1]
+    frame, line = list(walk_tb(error.__traceback__))[-1]  # where it was raised
     location = f"{frame.f_globals.get('__name__')} line {line}"
     detail = f"the parser failed with {type(error).__qualname__} in {location}"
     return DocumentFailure("parser_error", detail)

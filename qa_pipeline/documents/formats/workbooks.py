@@ -61,7 +61,7 @@ class Sheet:
 def read_sheets(content: bytes, settings: DocumentSettings, omissions: Omissions) -> list[Sheet]:
     """Return the sheets of an XLSX or ODS file."""
     archive = Archive(content) if content.startswith(ZIP_START) else None
-    if archive is not None and archive.find("content.xml") is not None:
+    if archive is not None and archive.find("content.xml") is not None:  # an ODS
         root = odt.read_trees(archive)[0]
         styles = {style.get(f"{odt.STYLE}name", ""): style for style in root.iter(f"{odt.STYLE}style")}
         tables = root.iterfind(f"{odt.OFFICE}body/{odt.OFFICE}spreadsheet/{odt.TABLE}table")
@@ -239,7 +239,7 @@ def show_number(value: float, form: str) -> str:
     text = _fill(value, section)
     if text is None:
         return plain
-    has_own_sign = section is not positive and text != _fill(value, positive)
+    has_own_sign = section is not positive and text != _fill(value, positive)  # such as `(5)` for -5
     is_negative = value < 0 and any(digit in text for digit in "123456789")  # -0.001 may be shown as 0.00
     return f"-{text}" if is_negative and not has_own_sign else text
 

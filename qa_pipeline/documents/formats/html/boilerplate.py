@@ -167,7 +167,7 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
 
 
 def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str]], set[int]]":
-    """Return the elements that style sheets of the page select, with their styles, and the ids of shown ones.
+    """Return elements with the styles that sheets of the page give them, and ids of elements that they show.
 
     States such as `:hover` select nothing.
     """
