@@ -67,7 +67,7 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
         separator = _separator(previous_kind, kind, continues=block.continues)
         written = _write_block(block, kind, text)
         start = length + len(separator)
-        if kind == "heading" or not document.sections:
+        if kind == "heading" or not document.sections:  # text above the first heading has level 0
             level = min(max(block.level, 1), 6) if kind == "heading" else 0
             if level:
                 headings = [above for above in headings if above[0] < level] + [(level, text)]
@@ -94,14 +94,14 @@ def _note_doubts(doubts: list[DoubtStruct], block: Block, text: str, text_start:
     signs = list(SIGN.finditer(block.text))
     for sign in signs[:_MOST_DOUBTS]:
         kind = KINDS[sign[0]]
-        start, end = 0, len(text)
+        start, end = 0, len(text)  # in the canonical text of the block, which lacks the signs
         if kind != "quoted" and block.kind != "table_row" and len(signs) <= _MOST_DOUBTS:
             # the text before the sign, written like the whole, is as long as the position of the sign
             before = mask(lay_out(block.kind, clean(block.text[: sign.start()]))).text
             position = min(len(before), end)
             start, end = max(position - 1, 0), min(position + 2, end)
         last = doubts[-1] if doubts else None
-        if last and last["kind"] == kind and text_start + start <= last["end"] + 1:
+        if last and last["kind"] == kind and text_start + start <= last["end"] + 1:  # they meet
             last["end"] = max(last["end"], text_start + end)
         else:
             doubts.append({"kind": kind, "start": text_start + start, "end": text_start + end})

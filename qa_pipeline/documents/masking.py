@@ -37,7 +37,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Rule:
-    """A pattern of items, with their normal form and a check; `digits` and `hints` skip texts without any."""
+    """A pattern of items, with their normal form and a check.
+
+    Texts with fewer than `digits` digits, or without any of the `hints`, are skipped.
+    """
 
     kind: str
     pattern: re.Pattern[str]
@@ -142,12 +145,12 @@ _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d")
 
 def _is_personnummer(match: re.Match[str]) -> bool:
     """Check the date of birth and the last digit; a date with a time, such as 240115 0834, is refused."""
-    centuries = [match["century"]] if match["century"] else ["19", "20"]
+    centuries = [match["century"]] if match["century"] else ["19", "20"]  # a day of either is enough
     last_day = max(monthrange(int(century + match["year"]), int(match["month"]))[1] for century in centuries)
     day = int(match["day"])
     day_of_birth = day - _COORDINATION if day > _COORDINATION else day
     is_time = match["blank"] is not None and _TIME_OF_DAY.fullmatch(match["serial"])
-    return 1 <= day_of_birth <= last_day and not is_time and luhn(digits_of(match[0])[-10:])
+    return 1 <= day_of_birth <= last_day and not is_time and luhn(digits_of(match[0])[-10:])  # no century
 
 
 # numbers of publications, decimal numbers, ZIP codes such as 02110-1301, and dates
@@ -241,6 +244,7 @@ def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
 
     def mask(text: str) -> Masked:
         masked = _replace(text, rules, write, tokens)
+        # a flag only counts the items
         return Masked(text, masked.counts) if settings.action == "flag" else masked
 
     return mask
@@ -284,7 +288,7 @@ def check_name(batch: str, settings: MaskingSettings) -> None:
         raise CorpusError(f"the name of batch {name.text} holds personal data ({kinds}); rename the folder")
 
 
-_BORDER = re.compile(r"([/\\;|#\[\]])")
+_BORDER = re.compile(r"([/\\;|#\[\]])")  # between the names in a path or reference
 _SUFFIXES = frozenset({*SUFFIXES, ".parquet", ".zip"})
 
 

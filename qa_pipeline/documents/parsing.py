@@ -99,7 +99,6 @@ PARSERS: dict[str, Parser] = {
     "parquet": row_files.parse_parquet, "docx": docx.parse, "pptx": pptx.parse, "epub": epub.parse,
     "spreadsheet": spreadsheet.parse, "odt": odt.parse,
 }  # fmt: skip
-"""The parser of each format."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,17 +133,10 @@ class _BatchWork:
         for number, file in enumerate(self.files):
             path = self.paths[number]
             row: DocumentColumns = {
-                "path": path.text,
-                **self._origin_of(file),
-                "content_sha256": None,
-                "size": file.size,
-                "format": format_of(file.path),
-                "languages": [],
-                "sections": [],
-                "pages": [],
-                "left_out": [],
+                "path": path.text, **self._origin_of(file), "content_sha256": None, "size": file.size,
+                "format": format_of(file.path), "languages": [], "sections": [], "pages": [], "left_out": [],
                 "masked": [],
-            }
+            }  # fmt: skip
             row.update(self._outcome(number, file, parsed))
             # a masked name may occur twice, and an id must not hash personal data
             unique_name = str(number).encode() if path.counts else file.raw
@@ -151,15 +144,16 @@ class _BatchWork:
             yield row
 
     def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> DocumentColumns:
-        """Return the columns that the content of a file decides."""
-        columns: DocumentColumns = {}
-        outcome = self.outcomes.get(number)
+        """Return the columns that the content of a file decides; records the file in `parsed`."""
         content = self.contents.get(number)
-        if content is not None:
-            columns = {"size": content.size, "content_sha256": content.sha256, "format": content.format}
-            outcome = self.outcomes[self.first_with[content.sha256, content.format]]
-        if content is None or outcome is None or isinstance(outcome, DocumentFailure):
-            return {**columns, **self._failed(cast("DocumentFailure", outcome))}
+        if content is None:  # the file could not be read
+            return self._failed(cast("DocumentFailure", self.outcomes[number]))
+        columns: DocumentColumns = {
+            "size": content.size, "content_sha256": content.sha256, "format": content.format,
+        }  # fmt: skip
+        outcome = self.outcomes[self.first_with[content.sha256, content.format]]
+        if isinstance(outcome, DocumentFailure):
+            return {**columns, **self._failed(outcome)}
         first = parsed.setdefault(content.sha256, number)
         if first != number:
             detail = f"same bytes as {self.paths[first].text}"
@@ -186,7 +180,7 @@ class _BatchWork:
     def _origin_of(
         self, file: FoundFile, source_uri: str | None = None, licence: str | None = None
     ) -> DocumentColumns:
-        """Return the origin and licence by the line of a file, the file itself or the batch."""
+        """Return origin and licence by the file's line in `batch.yaml`, the file itself, or the batch."""
         if source_uri and (" " in source_uri or not source_uri.startswith(("https://", "http://"))):
             source_uri = None  # not safe to show as a link
         mask = bare_mask(self.settings.masking)
@@ -220,12 +214,12 @@ def _format(file: FoundFile) -> str:
     raise DocumentFailure("unsupported_format", f"{suffix}; supported are {', '.join(sorted(SUFFIXES))}")
 
 
-def _document_id(content_sha256: str | None, path: str, unique_name: bytes, ids: set[str]) -> str:
+def _document_id(content_sha256: str | None, path: str, unique_name: bytes, taken: set[str]) -> str:
     """Return the hash of the bytes, with the path for repeated bytes, or of the path of unread files."""
     content = content_sha256 or ""  # without it the first candidate is the hash of the path
-    with_path = ["\0".join(parts) for parts in ((content, path), (content, path, unique_name.hex()))]
+    with_path = (f"{content}\0{path}", f"{content}\0{path}\0{unique_name.hex()}")
     hashes = [hashlib.sha256(text.encode()).hexdigest() for text in with_path]
     candidates = [name[:_ID_LENGTH] for name in (content, *hashes) if name]
-    document_id = next((name for name in candidates if name not in ids), candidates[-1])
-    ids.add(document_id)
+    document_id = next((name for name in candidates if name not in taken), candidates[-1])
+    taken.add(document_id)
     return document_id

@@ -81,17 +81,18 @@ class Worker:
 
     def give(self, job: Job, settings: DocumentSettings) -> None:
         """Send a file, and the secrets of the settings, which are nowhere but on the connection."""
-        limits = json.dumps(settings.model_dump(), default=lambda secret: secret.get_secret_value())
+        written = json.dumps(settings.model_dump(), default=lambda secret: secret.get_secret_value())
         self._settings = settings
         self.deadline = monotonic() + settings.parse_seconds + _GRACE_SECONDS
         self.deadline += 0 if self._is_ready else _START_SECONDS
         self.files += 1
         with suppress(OSError):  # it has ended, which shows when its reply is read
-            self.connection.send_bytes(json.dumps({**job[0], "settings": limits}).encode())
-            self.connection.send_bytes(job[1])
+            head, content = job
+            self.connection.send_bytes(json.dumps({**head, "settings": written}).encode())
+            self.connection.send_bytes(content)
 
     def take(self, read: Callable[[bytes], ReplyT]) -> ReplyT | DocumentFailure | None:
-        """Return the outcome of the file; None if it is not finished. A fault ends the worker."""
+        """Return the reply as `read` reads it, or a failure; None until it comes. A fault ends the worker."""
         reply = None
         if self.connection.poll():
             with suppress(EOFError, OSError):
@@ -156,7 +157,7 @@ class ParsingPool:
         """
         most = settings.parse_workers or min(os.cpu_count() or 1, _MOST_WORKERS)
         numbered_jobs = enumerate(jobs)
-        busy: dict[Worker, tuple[int, Job]] = {}
+        busy: dict[Worker, tuple[int, Job]] = {}  # the job of each, and its number
         outcomes: dict[int, ReplyT | DocumentFailure] = {}  # some wait for an earlier file
         next_number = 0
         try:
@@ -249,7 +250,8 @@ def main() -> None:
         memory, cores, sizes = resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE
         for limit, value in ((memory, settings.parse_memory), (cores, 0), (sizes, writes)):
             hard = resource.getrlimit(limit)[1]
-            resource.setrlimit(limit, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+            soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(limit, (soft, hard))
         connection.send_bytes(_reply(head, content, settings))
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -278,7 +280,7 @@ def _failure_of(error: BaseException) -> DocumentFailure:
         return DocumentFailure("out_of_memory", "")
     if any(isinstance(cause, RecursionError) for cause in causes):
         return DocumentFailure("nested_too_deep", "the file is nested too deep for its parser")
-    frame, line = list(walk_tb(error.__traceback__))[-1]
+    frame, line = list(walk_tb(error.__traceback__))[-1]  # where it was raised
     location = f"{frame.f_globals.get('__name__')} line {line}"
     detail = f"the parser failed with {type(error).__qualname__} in {location}"
     return DocumentFailure("parser_error", detail)

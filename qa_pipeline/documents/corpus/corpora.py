@@ -51,19 +51,19 @@ class Corpus(ABC):
         refused: dict[str, str] = {}
         loose: list[str] = []
         for entry in sorted(self.entries(), key=lambda entry: entry.raw):
-            path, name = stored_path(entry.raw), entry.raw.decode("utf-8", "surrogateescape")
+            shown_path, name = stored_path(entry.raw), entry.raw.decode("utf-8", "surrogateescape")
             if name.startswith("."):
                 continue
             if not entry.is_folder:
-                loose.append(path)
+                loose.append(shown_path)
             elif entry.problem is not None:
-                refused[path] = f"{path} {entry.problem}"
+                refused[shown_path] = f"{shown_path} {entry.problem}"
             else:
                 try:
                     check_batch_name(name)
                     names.append(name)
                 except CorpusError as error:
-                    refused[path] = str(error)
+                    refused[shown_path] = str(error)
         if not names and not refused:
             raise CorpusError(
                 f"corpus {self.location} contains no documents; put documents into it to form a single "
@@ -107,7 +107,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
         path = Path(address).resolve()
         return str(path.parent), path.name
     corpus, _, name = address.rpartition("/")
-    if corpus.endswith("/"):
+    if corpus.endswith("/"):  # such as `s3://bucket`
         raise CorpusError(f"{address} is not a folder of documents; name a folder below it")
     return corpus, name
 
@@ -141,7 +141,7 @@ def _missing_batch(address: str) -> CorpusError:
 
 _FLAGS = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-)
+)  # opening a pipe must not wait, and links are resolved before
 _LINKED = "is a link that leads out of the corpus; replace it with the documents themselves"
 
 
@@ -204,7 +204,7 @@ def _files_below(folder: str) -> Iterator[FoundFile]:
 
 
 def _look_at(folder: str, location: str, base: str) -> FoundFile:
-    """Check a file or link without opening it."""
+    """Check a file or link without opening it; a link must stay inside `base`."""
     failure, size, seen = None, 0, ""
     try:
         status = os.lstat(_target(location, base))
@@ -361,5 +361,5 @@ def cause_of(error: Exception) -> str:
 
 
 def _first(info: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    """Return the first of these values that a store lists of a file, with its name."""
+    """Return the first of these values that a store lists of a file, with its name, as in `ETag:0a1b`."""
     return next((f"{name}:{info[name]}" for name in names if info.get(name)), None)

@@ -41,7 +41,6 @@ DESCRIPTION_FILE = "batch.yaml"
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 _BYTES_AT_ONCE = 1 << 20
 
-
 Opener = Callable[[], AbstractContextManager[BinaryIO]]
 """Opens a file for reading; raises a DocumentFailure, also while reading."""
 
@@ -164,7 +163,6 @@ def check_rows(count: int) -> None:
 
 
 _LONGEST_DESCRIPTION = 5_000_000  # bytes: lines for some 50,000 documents
-
 
 Line = Annotated[str, AfterValidator(lambda text: " ".join(clean(text).split()))]
 

@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Container
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -53,12 +53,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     missing = sum(archive.find(path) is None for path in chapters)
     if missing == len(chapters):
         raise DocumentFailure("damaged", "every file that the book lists is missing")
-    references: Iterable[_Element] = ()
-    if archive.find(_ENCRYPTION):
-        references = parse_xml(archive.read(_ENCRYPTION)).iter("{*}CipherReference")
-    encrypted = (member_path(urlsplit(reference.get("URI", "")).path, "") for reference in references)
-    if any(path in chapters and archive.find(path) for path in encrypted):
-        raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
+    _refuse_encrypted(archive, chapters)
     omissions = Omissions()
     blocks: list[Block] = []
     length = 0
@@ -91,6 +86,16 @@ def _find_package(archive: Archive) -> str:
         if archive.find(path) is not None:
             return path
     raise DocumentFailure("damaged", "the book lacks its package document")
+
+
+def _refuse_encrypted(archive: Archive, chapters: Container[str]) -> None:
+    """Raise a DocumentFailure if a chapter is encrypted; fonts may be."""
+    if archive.find(_ENCRYPTION) is None:
+        return
+    references = parse_xml(archive.read(_ENCRYPTION)).iter("{*}CipherReference")
+    encrypted = (member_path(urlsplit(reference.get("URI", "")).path, "") for reference in references)
+    if any(path in chapters and archive.find(path) for path in encrypted):
+        raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
 
 
 def _path_of(item: "_Element", folder: str) -> str:

@@ -24,16 +24,16 @@ _REACH = 40  # characters before a raised text that decide its meaning
 _STARTS = ("", ":", "|", "(", "-", "–", "—")  # characters before the first word of a text, cell or bracket
 _MARKS = re.compile(
     r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*,?[\])]?|\[.*\]"
-)
-_EXPONENT = re.compile(r"[-−–+]\s?\d+(?:[.,/]\d+)?|\d{0,3}[-−–+]")
-_ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|e|o|:?[ae]|:e|ten?|[ºª]")
-_NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*$")
+)  # `3`, `(a)`, `**`, `2, 4`, `1–3`, or anything in square brackets
+_SIGNED = re.compile(r"[-−–+]\s?\d+(?:[.,/]\d+)?|\d{0,3}[-−–+]")  # `-1/2`, or a charge such as `2+`
+_ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|e|o|:?[ae]|:e|ten?|[ºª]")  # of 1st, 1er, 2:a, 3ten or 1º
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*$")  # `10` or `1,000`, but not the 1 of `x1`
 _WORD = re.compile(r"[^\W\d_]{1,40}$")
-_OPERATOR_BEFORE = re.compile(r"[=×·*+/^<>≈−-]\s?\w{1,10}$")
+_OPERATOR_BEFORE = re.compile(r"[=×·*+/^<>≈−-]\s?\w{1,10}$")  # `= x`
 _OPERATOR_AFTER = re.compile(r"\s?[=×·*+/<>≈]")
-_TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")
-_COMPOUND = re.compile(r"[(\[]*\d*(?:[A-Z][a-z]?[\d+−-]*|[()\[\]]){1,20}")
-_ISOTOPE = re.compile(r"[A-Z][a-z]?\b")
+_TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")  # `(a+b)` or `(x)`
+_COMPOUND = re.compile(r"[(\[]*\d*(?:[A-Z][a-z]?[\d+−-]*|[()\[\]]){1,20}")  # `C` or `Ca(OH)`
+_ISOTOPE = re.compile(r"[A-Z][a-z]?\b")  # the element behind its number, as in `^14C`
 _RAISABLE = frozenset({
     "sin", "cos", "tan", "cot", "log", "ln", "exp", "sinh", "cosh", "tanh",
     "m", "km", "dm", "cm", "mm", "nm", "µm", "μm", "in", "ft", "yd", "mi", "s", "h", "px", "kg", "eV", "keV",
@@ -89,7 +89,7 @@ def shift_of(position: str) -> Literal["sub", "sup", ""]:
     height = position.partition(" ")[0]
     if height.startswith(("sub", "-")):
         return "sub"
-    return "sup" if height.strip("0%") else ""
+    return "sup" if height.strip("0%") else ""  # `0` and `0%` are on the line
 
 
 def is_mark(text: str) -> bool:
@@ -102,20 +102,21 @@ def write_script(raised: str, before: str, after: str) -> str:
 
     After `10` a 6 gives `^6`, after `1` an st stays `st`, and after `word` a 3 is a mark.
     """
-    base = before.split()[-1] if before.strip() else ""
+    base = before.split()[-1] if before.strip() else ""  # the last word
     if base[-1:] in _STARTS:  # at a start there is nothing to raise to a power
-        if raised.isdigit() and _ISOTOPE.match(after):
+        if raised.isdigit() and _ISOTOPE.match(after):  # as in `^14C`
             return f"^{raised}"
         return "" if is_mark(raised) else raised
     if raised in ("®", "™", "©", "℠") or _is_ending(base, raised):
         return raised
     if is_mark(raised) and not _is_power(raised, base, before, after):
         return ""
-    is_exponent = _EXPONENT.fullmatch(raised) is not None
+    is_signed = _SIGNED.fullmatch(raised) is not None
     word = _WORD.search(base)
-    if word and len(word[0]) > 1 and not is_exponent and not raised.isdigit():
+    if word and len(word[0]) > 1 and not (is_signed or raised.isdigit()):
         return f" {raised}"  # words after a word, set small
-    return f"^{raised if is_exponent else _bracketed(raised)}{_gap(after)}"
+    exponent = raised if is_signed else _bracketed(raised)  # `x^-1/2` is clear, and `^2+` a charge
+    return f"^{exponent}{_gap(after)}"
 
 
 def _write_lowered(inside: str, before: str, after: str) -> str:
@@ -134,16 +135,16 @@ def _is_ending(base: str, inside: str) -> bool:
     """Return True if raised letters end a number, as in 1st; a lone letter may be the mark of a note."""
     if base[-1].isdigit():
         return _ORDINAL.fullmatch(inside) is not None and (len(inside) > 1 or len(base) < 3)
-    return len(base) == 1 and inside in ("th", "st", "nd", "rd")
+    return len(base) == 1 and inside in ("th", "st", "nd", "rd")  # as in nth
 
 
 def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     """Return True if a raised number or letter is an exponent rather than the mark of a note.
 
-    Exponents follow 10 or 2, small numbers, variables, units, functions or bracketed terms, or meet an
-    operator.
+    `base` is the last word of `before`. Exponents follow 10 or 2, small numbers, variables, units, functions
+    or bracketed terms, or meet an operator.
     """
-    if raised == "1" or not raised.isalnum():
+    if raised == "1" or not raised.isalnum():  # nobody writes x^1; `2,3` and `*` are marks
         return False
     if base[-1] in ")]}":  # such as (a+b)
         opening = max(before.rfind(sign) for sign in "([{")
@@ -152,16 +153,16 @@ def _is_power(raised: str, base: str, before: str, after: str) -> bool:
     if number := _NUMBER.search(base):
         is_small = len(number[0]) < 3 and number[0].isdigit()
         return number[0] in ("2", "10") or meets_operator or (is_small and raised.isdigit())
-    if (word := _WORD.search(base)) is None:
+    if (word := _WORD.search(base)) is None:  # after `x1` it is a power, and after a full stop a mark
         return base[-1].isalnum()
     is_variable = len(word[0]) == 1 and word[0] not in _RAISABLE  # units take numbers alone
     return is_variable or (raised.isdigit() and (word[0] in _RAISABLE or meets_operator))
 
 
 _DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call of its own
-_SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
-_BASE = re.compile(r"[^\W_]+(?:[.,]\d+)*|.")
+_SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")  # a number, or a single sign
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")  # a number, a name or a sign
+_BASE = re.compile(r"[^\W_]+(?:[.,]\d+)*|.")  # `x1`, `2.5`, or a single sign
 _LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
 _SKIPPED = re.compile(r"annotation(?:-xml)?|mphantom|phant|none|\w*Pr|argSz")
 _ROWS = frozenset(
@@ -195,7 +196,7 @@ def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") ->
 def _write(element: "_Element", depth: int) -> str:
     """Return an element and its children on a line; raises an _UnwritableError."""
     name = _name_of(element)
-    if depth > _DEEPEST or "strike" in element.get("notation", ""):
+    if depth > _DEEPEST or "strike" in element.get("notation", ""):  # a term struck out
         raise _UnwritableError
     if name in _LEAVES:
         return _join(_TOKEN.findall("".join(map(str, element.itertext()))))
@@ -260,7 +261,7 @@ def _join(parts: Sequence[str]) -> str:
         elif is_fraction:
             text = f"({part})" if touches_operand else part
         elif written[-1:].isalnum() and part[0].isalnum():
-            # texts that meet may be read as a name, a number or an exponent
+            # a blank in `sin x`, `2 3` and `x^2 y`: else they read as a name, a number and an exponent
             are_numbers = before[-1].isdigit() and part[0].isdigit()
             has_long_name = re.search(rf"{_LONG_NAME}\Z", before) or re.match(_LONG_NAME, part)
             if are_numbers or has_long_name or any(sign in before for sign in "^_/"):

@@ -102,7 +102,8 @@ class _Reader:
 
     def _choose_version(self, part: Message) -> Message | None:
         """Return the plain version of a text, or the HTML version if the plain text is cut."""
-        versions = {leaf.get_content_type(): leaf for leaf in reversed([*part.walk()]) if _is_text(leaf)}
+        texts = [leaf for leaf in part.walk() if _is_text(leaf)]
+        versions = {text.get_content_type(): text for text in reversed(texts)}  # the first of each type
         plain, rich = versions.get("text/plain"), versions.get("text/html")
         if plain is None or rich is None:
             return plain or rich
@@ -151,9 +152,9 @@ def _mark_earlier(blocks: Sequence[Block]) -> Iterator[Block]:
     is_earlier = False
     for block, following in zip_longest(blocks, blocks[1:]):
         is_attribution = _ATTRIBUTION.fullmatch(block.text) is not None
-        is_before_quote = following is not None and following.kind == "quote"
-        # an attribution above a quote heads it alone
-        if _EARLIER.match(block.text) or (is_attribution and following and not is_before_quote):
+        is_before_quote = following is not None and following.kind == "quote"  # which it heads alone
+        heads_the_rest = is_attribution and following is not None and not is_before_quote
+        if heads_the_rest or _EARLIER.match(block.text):
             is_earlier = True
         if is_earlier or is_attribution or block.kind == "quote":
             lines = [line for line in block.text.splitlines() if line.strip()]

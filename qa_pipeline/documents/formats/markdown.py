@@ -31,7 +31,7 @@ _BOX_HEAD = re.compile(r"\s*(?:\{[^{}]*\}|(?P<kind>[a-zA-Z][\w-]*))(?!\S)\s*\|?(
 """The text behind `///` or `:::`, such as `note | Title`, `tip Title` or `{.callout-note}`."""
 _INCLUDE = re.compile(r"^[ \t]*(?:\{[*!%].*[*!%]\}|-{2}8<-{2}.*|:::\s+\w+(?:\.\w+)+)[ \t]*$", re.MULTILINE)
 """A line that only names a file or a module."""
-_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)
+_ATTRIBUTES = re.compile(r"(?<![ \t])[ \t]*\{[ ]?:?[ ]?[#.][^{}\n]*\}[ \t]*$", re.MULTILINE)  # `{#id}`
 _ALERT = re.compile(r"\A\[!\w+\][+-]?\s*")  # `> [!NOTE]` makes a quote a box
 _NESTING = 60
 _DEEPEST = _NESTING - 2  # a list takes two levels, and the parser drops deeper text
@@ -93,7 +93,7 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 def _drawn_table(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """Parse a table drawn with characters; `silent` only asks if it is there."""
     first = [state.src[state.bMarks[line] : state.eMarks[line]].strip() for line in range(start, end)[:2]]
-    if not first[0].startswith("+-") and not first[-1].startswith("--"):
+    if not first[0].startswith("+-") and not first[-1].startswith("--"):  # a border, or a rule below names
         return False
     stop = start
     while stop < end and not state.isEmpty(stop):
@@ -250,12 +250,6 @@ def _content(_: Any, tokens: Any, index: int, *__: Any) -> str:
 
 
 _RULES = {
-    "text": _text,
-    "fence": _fence,
-    "link_open": _link,
-    "html_inline": _inline_html,
-    "html_block": _block_html,
-    "html_box": _content,
-    "math_block": _fence,
-    "math_block_label": _fence,
-}
+    "text": _text, "fence": _fence, "link_open": _link, "html_inline": _inline_html,
+    "html_block": _block_html, "html_box": _content, "math_block": _fence, "math_block_label": _fence,
+}  # fmt: skip

@@ -8,13 +8,7 @@ from qa_pipeline.documents.assembly import Omissions, Style, check_length, numer
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.formulas import shift_of
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.office.package import (
-    ZIP_START,
-    Archive,
-    parse_xml,
-    read_file,
-    read_number,
-)
+from qa_pipeline.documents.formats.office.package import ZIP_START, Archive, parse_xml, read_file, read_number
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -53,7 +47,7 @@ class _Markup:
         self.styles = {
             style.get(f"{STYLE}name", ""): style for tree in trees for style in tree.iter(f"{STYLE}style")
         }
-        self.levels: dict[tuple[str, int], dict[str, str]] = {}  # by style of the list, and level from 1
+        self.levels: dict[tuple[str, int], dict[str, str]] = {}  # attributes by list style, and level from 1
         lists = (part for tree in trees for part in tree.iter(f"{TEXT}list-style", f"{TEXT}outline-style"))
         for part in lists:
             name = _OUTLINE if part.tag == f"{TEXT}outline-style" else part.get(f"{STYLE}name", "")
@@ -67,7 +61,7 @@ class _Markup:
 
     def of(self, element: "_Element") -> str:
         """Return the content of an element as HTML, with its notes."""
-        # programs write text without a colour white on a dark ground
+        # text without a colour is not always black: on a dark ground programs write it white
         return f'<div style="color:unknown">{self._inside(element)}{self._take_notes()}</div>'
 
     def _inside(self, element: "_Element") -> str:
@@ -85,6 +79,7 @@ class _Markup:
         while style_names[-1] in self.styles and len(style_names) < _MOST_REPEATED:
             style = self.styles[style_names[-1]]
             own = {str(key): str(value) for part in style for key, value in part.items()}
+            # behind a transparent style the ground of its parent shows
             properties = {key: value for key, value in own.items() if value != "transparent"} | properties
             style_names.append(style.get(f"{STYLE}parent-style-name", ""))
         css = [f"{name}:{properties[_FO + name]}" for name in _CSS if _FO + name in properties]
@@ -124,7 +119,8 @@ class _Markup:
             cell = f'<td style="{css}" colspan="{columns}" rowspan="{rows}">{inside}</td>'
             return cell * min(repeats, _MOST_REPEATED)
         if name in _HTML_NAMES:
-            html_name = html_name if name == "span" and html_name else _HTML_NAMES[name]
+            if name != "span" or not html_name:  # a span may be raised (`sup`) or lowered
+                html_name = _HTML_NAMES[name]
             return f'<{html_name} style="{css}">{inside}</{html_name}>'
         if any(child.tag in (*_PARAGRAPHS, f"{TEXT}list") for child in element):
             # a shape, which may be filled with anything
@@ -140,7 +136,8 @@ class _Markup:
             level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)
             notes = self._take_notes()
             html_name = f"h{level}"
-            if not number and not self.open_lists and element.get(f"{TEXT}is-list-header") != "true":
+            is_in_list = bool(number or self.open_lists)
+            if not is_in_list and element.get(f"{TEXT}is-list-header") != "true":
                 number = self._count(_OUTLINE, level, element)
         html_name = "p" if html_name in ("", "sub", "sup") else html_name
         return f'{notes}<{html_name} style="{css}">{escape(number)}{self._inside(element)}</{html_name}>'
@@ -166,20 +163,20 @@ class _Markup:
     def _count(self, style: str, level: int, element: "_Element") -> str:
         """Return the number of the next item or chapter of a level, such as `2.1 `; "" for a bullet."""
         counts = self.counts[style]  # the last number by level
-        definitions = [self.levels.get((style, depth), {}) for depth in range(1, level + 1)]
-        starts = [read_number(definition.get(f"{TEXT}start-value"), 1) for definition in definitions]
-        following = counts[level] + 1 if level in counts else starts[-1]
+        levels = {depth: self.levels.get((style, depth), {}) for depth in range(1, level + 1)}
+        starts = {depth: read_number(levels[depth].get(f"{TEXT}start-value"), 1) for depth in levels}
+        following = counts[level] + 1 if level in counts else starts[level]
         counts[level] = read_number(element.get(f"{TEXT}start-value"), following)
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
-        own = definitions[-1]
+        own = levels[level]
         if not own.get(f"{STYLE}num-format"):
             return ""
         shown_levels = min(read_number(own.get(f"{TEXT}display-levels"), 1), level)  # 2 for `2.1`
         parts = []
-        for depth in range(level - shown_levels, level):
-            if form := definitions[depth].get(f"{STYLE}num-format", ""):
-                number = counts.get(depth + 1, starts[depth])
+        for depth in range(level - shown_levels + 1, level + 1):
+            if form := levels[depth].get(f"{STYLE}num-format", ""):
+                number = counts.get(depth, starts[depth])
                 parts.append(numeral(number, _FORMS.get(form.lower(), "digits"), upper=form.isupper()))
         prefix, suffix = (own.get(f"{STYLE}num-{name}", "") for name in ("prefix", "suffix"))
         return f"{prefix}{'.'.join(parts)}{suffix}".strip() + " "
@@ -198,7 +195,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("unsupported_format", "the file is not an OpenDocument text")
     omissions = Omissions()
     markup = _Markup(trees, omissions).of(body)
-    check_length(len(markup) / 8, settings)  # tags and styles included
+    check_length(len(markup) / 8, settings)  # an estimate, as most of it is tags and styles
     blocks = read_fragment(markup, omissions, page=False)
     check_length(sum(len(block.text) for block in blocks), settings)
     about = (holder for tree in trees for holder in tree.iter(f"{OFFICE}meta"))

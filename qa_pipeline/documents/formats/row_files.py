@@ -25,7 +25,7 @@ _BODY = (
     "text", "content", "body", "document", "markdown", "md", "html", "article", "page_content", "passage",
     "context", "raw_content", *of_all("fields.content"),
 )  # fmt: skip
-_MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
+_MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)  # a heading, or the fence of code
 _DEEPEST = 40  # levels of a value: each adds a name in front of the lines below it
 _ROW_LEVEL = 2  # of the heading of a row: below that of the document
 _SHOWN_LINES = 5  # of a file, in a cell of the documents table
@@ -51,9 +51,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if value is None or is_too_deep(value, _DEEPEST):
             broken.append(str(number))
             lost_characters += visible(line.decode(errors="replace"))
-        else:
-            name = "text" if isinstance(value, str) else ""
-            rows[number] = value if isinstance(value, dict) else {name: value}
+        elif isinstance(value, dict):
+            rows[number] = value
+        else:  # a string is the text of its row; other values have no name
+            rows[number] = {"text" if isinstance(value, str) else "": value}
     if not broken:
         return _read_rows(rows, settings)
     note = f"these lines are without a JSON value or nested too deep: {first_names(broken, _SHOWN_LINES)}"
@@ -80,7 +81,7 @@ def parse_parquet(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         rows = dict(enumerate(file.read().to_pylist(), start=1))
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
-    if rows and is_too_deep(rows[1], _DEEPEST):
+    if rows and is_too_deep(rows[1], _DEEPEST):  # all rows have the same types
         raise DocumentFailure("nested_too_deep", "the columns are nested too deep")
     return _read_rows(rows, settings)
 
@@ -133,7 +134,10 @@ def _read_body(field: str, content: str, omissions: Omissions, settings: Documen
 
 
 def _flatten(value: object, name: str, omissions: Omissions) -> Iterator[tuple[str, str]]:
-    """Yield the names and texts in a value; `{"at": {"city": "Lund"}}` gives `at city` and `Lund`."""
+    """Yield the names and texts in a value.
+
+    `{"at": {"city": "Lund"}}` gives `at city` and `Lund`, and `{"tags": ["a", "b"]}` `tags` and `a, b`.
+    """
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flatten(inner, f"{name} {key}".strip(), omissions)

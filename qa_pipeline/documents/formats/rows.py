@@ -35,9 +35,10 @@ def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[
 
 
 def inside_cell(lines: Sequence[str]) -> str:
-    """Return the rows of a table inside a cell as a text."""
-    named = any(": " in line for line in lines)
-    return ("; " if named else ", ").join(line.replace(" | ", ", " if named else " ") for line in lines)
+    """Return the rows of a table inside a cell as a text; `A: 1 | B: 2` becomes `A: 1, B: 2`."""
+    has_names = any(": " in line for line in lines)
+    between_rows, between_cells = ("; ", ", ") if has_names else (", ", " ")
+    return between_rows.join(line.replace(" | ", between_cells) for line in lines)
 
 
 def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
@@ -83,7 +84,8 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
 
 
 def _find_unused(heads: Sequence[Sequence[Cell]], used: Set[int]) -> list[str]:
-    """Return the names of columns without a value."""
+    """Return the names that have no value in any of their columns."""
+    # by identity, as a cell over several columns is the same object in all of them
     filled = {id(row[column]) for row in heads for column in used if column < len(row)}
     names = {id(cell): cell.text for row in heads for cell in row if cell.text and id(cell) not in filled}
     return list(names.values()) if used else []  # names without any row are written as a line
@@ -121,8 +123,8 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
 def _write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed: bool = False) -> str:
     """Return the filled cells of a row as a line, each with the name of its column.
 
-    A row with cells beyond the last name is in doubt. Without names a first cell that is a key names the
-    others.
+    A row with cells beyond the last name is in doubt. Without names a first cell names the others if it is
+    `keyed`, or ends with a colon.
     """
     texts = [text for _, text in filled]
     if any(names):
@@ -149,10 +151,10 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
     """Return True if `first` contains the names of the columns, judged by the rows below it.
 
     Names are short, different, fill most columns and do not return below. They also head figures, or are
-    mostly common names. Where the first column `may_be_keys`, only figures and common names of both columns
-    count.
+    mostly common names. If the first column `may_be_keys`, rows such as `Name | Anna` look like names too, so
+    without figures all names must be common, with several rows below.
     """
-    columns = {
+    columns = {  # by name: the filled cells below it
         name: [row[column] for row in below if column < len(row) and row[column]]
         for column, name in enumerate(first)
         if name
@@ -168,7 +170,7 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]], *, may_b
         return True
     common_names = [word for word in words if {word, word.replace(" ", "_")} & _COMMON_NAMES]
     if may_be_keys:
-        return len(common_names) == name_count and len(below) > 1
+        return len(below) > 1 and len(common_names) == name_count
     return 2 * len(common_names) >= name_count
 
 
@@ -193,8 +195,8 @@ def _is_figure(text: str) -> bool:
     return bool(bare) and 2 * sum(map(str.isdigit, bare)) >= len(bare)
 
 
-_BORDER = re.compile(r"\+(?:[-=:]+\+)+")
-_RULE = re.compile(r"-{2,}(?: +-{2,})+")
+_BORDER = re.compile(r"\+(?:[-=:]+\+)+")  # `+---+-----+`
+_RULE = re.compile(r"-{2,}(?: +-{2,})+")  # `---  -----`
 _GAP = re.compile(r" {2,}")
 
 

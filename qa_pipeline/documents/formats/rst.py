@@ -108,7 +108,7 @@ class _Directive(Directive):
             return [nodes.image(alt=self.options.get("alt", ""))]
         name = self.name.lower()
         after_name = self.block_text.split("\n", 1)[0].partition("::")[2]
-        has_argument = bool(self.content and after_name.strip())
+        has_argument = bool(self.content and after_name.strip())  # as the first line of the content
         argument, body = (self.content[0], self.content[1:]) if has_argument else ("", self.content)
         is_of_file = not {"file", "url"}.isdisjoint(self.options) or name.startswith("auto")
         caption = self.options.pop("caption", "")

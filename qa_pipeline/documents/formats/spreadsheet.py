@@ -64,7 +64,7 @@ def _find_tables(sheet: Sheet) -> Iterator[list[_Row]]:
     tables: list[list[int]] = []  # the numbers of their rows
     for number in sorted(sheet.rows):
         gap = range(tables[-1][-1] + 1, number) if tables else ()
-        if tables and sheet.hidden_rows.issuperset(gap):  # hidden rows do not part a table
+        if tables and sheet.hidden_rows.issuperset(gap):  # the gap is empty, or of hidden rows alone
             tables[-1].append(number)
         else:
             tables.append([number])
@@ -93,7 +93,8 @@ def _write_table(table: Sequence[_Row], settings: DocumentSettings, omissions: O
     """Yield a table as lines; single cells above it, such as its caption, are paragraphs."""
     body_start = 0
     if max(map(len, table), default=0) >= _PREAMBLE_FROM:
-        # a merged cell is the same object in its columns, and a merged head leaves the first column blank
+        # A merged cell is the same object in its columns. Alone in its row it is a title above the table, or
+        # part of the head if the first column is blank.
         starts = (
             number
             for number, row in enumerate(table[: 2 * SAMPLE_ROWS])
@@ -130,7 +131,7 @@ def _count_head_rows(rows: Sequence[_Row]) -> int:
     """Return how many rows name the columns: two if the first has merged cells, as in `2023` over `Sales`."""
     texts = [[cell.text for cell in row] for row in rows[: SAMPLE_ROWS + 2]]
     if len(rows) > 2 and _has_merged(rows[0]) and not _is_single(rows[0]):
-        return 0 if any(map(_VALUE.match, texts[1])) else 2
+        return 0 if any(map(_VALUE.match, texts[1])) else 2  # a row with values names no columns
     return 1 if len(rows) > 1 and names_columns(texts[0], texts[1:]) else 0
 
 
@@ -168,7 +169,7 @@ def _choose_delimiter(sample: str) -> str:
         reader = csv.reader(io.StringIO(sample), delimiter=delimiter, skipinitialspace=True, strict=True)
         with suppress(csv.Error):  # its quotes do not pair up
             widths = Counter(len(row) for row in islice(reader, SAMPLE_ROWS) if row)
-            ((width, count),) = widths.most_common(1) or [(0, 0)]
+            ((width, count),) = widths.most_common(1) or [(0, 0)]  # cells, and rows with so many
             shares[delimiter] = count / widths.total() if width > 1 else 0.0
     best = max(_DELIMITERS, key=shares.__getitem__)
     return best if shares[best] >= _LEAST_SHARE else _NO_DELIMITER

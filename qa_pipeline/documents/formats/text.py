@@ -21,9 +21,9 @@ from qa_pipeline.text.words import clean
 
 _ITEM = re.compile(
     rf"^(?P<indent>\s*)(?:[-*+•‣–]|(?P<number>\(?(?:\d{{1,3}}|[{SMALL}])[.)]))\s+(?P<text>\S.*)$"
-)
-_UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
-_NUMBERED = re.compile(rf"^(?P<number>\d{{1,2}}(?:\.\d{{1,2}}){{0,4}})\.?\s+[^\W\d_{SMALL}]")
+)  # `- text`, `3. text` or `(a) text`
+_UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")  # `====`
+_NUMBERED = re.compile(rf"^(?P<number>\d{{1,2}}(?:\.\d{{1,2}}){{0,4}})\.?\s+[^\W\d_{SMALL}]")  # `2.1 Scope`
 _SENTENCE_END = (".", ",", ";", ":", "!", "?")
 _LONGEST_HEADING = 80  # characters: one line of a terminal
 _WRAPPED_AT = 50  # characters: shorter lines were ended on purpose, as text is wrapped at 60 to 80
@@ -34,7 +34,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     text = clean(decode(source.content)).expandtabs(4)
     omissions = Omissions()
     blocks: list[Block] = []
-    for group in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
+    for group in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):  # at blank lines
         lines = [line.rstrip() for line in group.split("\n")]
         table = read_bars(lines) or read_ruled(lines) or read_aligned(lines)
         if table is None:
@@ -53,7 +53,8 @@ def heading_level(line: str) -> int | None:
     if numbered:
         return min(2 + numbered["number"].count("."), 6)
     letters = [character for character in text if character.isalpha()]
-    return 2 if len(letters) > 3 and text == text.upper() and text != text.lower() else None
+    is_upper = text == text.upper() != text.lower()  # some scripts have no capitals
+    return 2 if len(letters) > 3 and is_upper else None
 
 
 def _read_group(lines: list[str], omissions: Omissions) -> list[Block]:
@@ -77,7 +78,7 @@ def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
         for line in lines:
             omissions.add("rule", line)
         return []
-    if _ITEM.match(lines[0]) and (len(lines) > 1 or heading_level(lines[0]) is None):
+    if _ITEM.match(lines[0]) and (len(lines) > 1 or heading_level(lines[0]) is None):  # not `2. Scope`
         return _read_items(lines, omissions)
     if len(lines) == 1 and (level := heading_level(lines[0])):
         return [Block("heading", lines[0], level)]
@@ -116,7 +117,6 @@ _NO_TEXT = frozenset({"", "~", "null", "true", "false"})
 _FRONT = re.compile(r"\A(---|\+\+\+)[ \t]*\n(?P<fields>.*?)^\1[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
 
-
 FrontMatter = dict[str, Any]
 """The fields that this package uses: title, language, source_uri, licence and status, or None."""
 
@@ -127,10 +127,11 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     Of front matter between `---` the YAML is read, and TOML between `+++` is only set apart.
     """
     match = _FRONT.match(text)
+    written = match["fields"] if match else ""
     # a file may also begin with text between two rules
-    if match is None or not (_FIELD.match(match["fields"]) or not match["fields"].strip()):
+    if match is None or (written.strip() and not _FIELD.match(written)):
         return "", {}, text
-    written, loaded = match["fields"], None
+    loaded = None
     if match[1] == "---" and len(written) <= _LONGEST:
         with suppress(yaml.YAMLError, ValueError, RecursionError):
             loaded = read_yaml(written)
@@ -160,11 +161,7 @@ def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
     return next((text for text in texts if text.lower() not in _NO_TEXT), None)
 
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _BINARY_STARTS = (
     b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x7fELF", b"\x1f\x8b",
     b"\xd0\xcf\x11\xe0", b"RIFF", b"{\\rtf",
@@ -208,8 +205,9 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
         text = _try_decoding(content, encoding)
         if text is None:
             continue
-        # UTF-8 is read as such, whatever encoding of single bytes is declared
-        is_doubtful = len(text) == len(content) or encoding.startswith(("utf-16", "utf-32"))
+        # bytes that fit UTF-8 are UTF-8, unless another encoding of several bytes, such as GBK, is declared
+        has_single_bytes = len(text) == len(content)
+        is_doubtful = has_single_bytes or encoding.startswith(("utf-16", "utf-32"))
         return utf8_text if is_doubtful and utf8_text is not None else text
     return utf8_text if utf8_text is not None else _guess(content)
 
@@ -235,6 +233,5 @@ def _guess(content: bytes) -> str:
     letters = [character for character in text or "" if character.isalpha()]
     is_foreign = 2 * sum(not letter.isascii() for letter in letters) > len(letters)
     if text is None or is_foreign or _GARBLED.search(text):
-        detail = "no known encoding fits; save the file as UTF-8"
-        raise DocumentFailure("undecodable", detail)
+        raise DocumentFailure("undecodable", "no known encoding fits; save the file as UTF-8")
     return text

@@ -61,7 +61,7 @@ class Sheet:
 def read_sheets(content: bytes, settings: DocumentSettings, omissions: Omissions) -> list[Sheet]:
     """Return the sheets of an XLSX or ODS file."""
     archive = Archive(content) if content.startswith(ZIP_START) else None
-    if archive is not None and archive.find("content.xml") is not None:
+    if archive is not None and archive.find("content.xml") is not None:  # an ODS
         root = odt.read_trees(archive)[0]
         styles = {style.get(f"{odt.STYLE}name", ""): style for style in root.iter(f"{odt.STYLE}style")}
         tables = root.iterfind(f"{odt.OFFICE}body/{odt.OFFICE}spreadsheet/{odt.TABLE}table")
@@ -213,7 +213,7 @@ def _sign_of(style: "_Element") -> str | None:
 
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)|\[\$([^\[\]-]*)[^\[\]]*\]|[_*].|\[[^\[\]]*\]', re.DOTALL)
 """Quoted text, an escaped character, a currency such as `[$€-407]`, and widths and colours, never shown."""
-_SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*)(?:;|$)')
+_SECTION = re.compile(r'((?:"[^"]*"|\\.|\[[^\[\]]*\]|[^;])*)(?:;|$)')  # of `positive;negative;zero`
 _SHAPE = re.compile(r"[^0#?.,eE@/]*(?P<whole>[0#?][0#?,]*(?<!,))?(?:\.(?P<decimals>[0#?]+))?[^0#?.,eE@/]*")
 """The digits of a section without literals, such as `#,##0.00`; fractions and exponents do not match."""
 _LONGEST = 200  # characters of a format: longer texts are no format, and slow for each cell
@@ -239,8 +239,8 @@ def show_number(value: float, form: str) -> str:
     text = _fill(value, section)
     if text is None:
         return plain
-    has_own_sign = section is not positive and text != _fill(value, positive)
-    is_negative = value < 0 and any(digit in text for digit in "123456789")
+    has_own_sign = section is not positive and text != _fill(value, positive)  # such as `(5)` for -5
+    is_negative = value < 0 and any(digit in text for digit in "123456789")  # -0.001 may be shown as 0.00
     return f"-{text}" if is_negative and not has_own_sign else text
 
 
@@ -278,9 +278,10 @@ def show_moment(moment: date | time | timedelta, form: str) -> str:
     if isinstance(moment, timedelta):
         minutes, seconds = divmod(int(moment.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
-    letters = set(_LITERAL.sub("", form).lower())
+    letters = set(_LITERAL.sub("", form).lower())  # of the format, such as those of `yyyy-mm-dd hh:mm`
     clock = f"{moment:%H:%M:%S}" if isinstance(moment, datetime | time) else ""
-    if isinstance(moment, time) or (isinstance(moment, datetime) and letters and letters.isdisjoint("yd")):
+    shows_no_day = bool(letters) and letters.isdisjoint("yd")
+    if isinstance(moment, time) or (isinstance(moment, datetime) and shows_no_day):
         return clock
     day = moment.isoformat()[:10]
     if "y" in letters and "d" not in letters:  # `mmm yyyy` shows no day

@@ -167,7 +167,7 @@ def remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str) -> No
 
 
 def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str]], set[int]]":
-    """Return the elements that style sheets of the page select, with their styles, and the ids of shown ones.
+    """Return elements with the styles that sheets of the page give them, and ids of elements that they show.
 
     States such as `:hover` select nothing.
     """
@@ -201,7 +201,8 @@ def _find_blended(tree: "LexborHTMLParser", styles: "list[tuple[LexborNode, str]
     for node, style in styles:
         for name, value in _COLOUR.findall(style):
             coloured[node.mem_id] = node
-            (inks if name.lower() == "color" else papers)[node.mem_id] = value
+            colours = inks if name.lower() == "color" else papers
+            colours[node.mem_id] = value
     # a style sheet in another file may set other defaults
     has_linked_sheet = tree.css_first("link[rel=stylesheet]") is not None
     default_ink, default_paper = ("", "") if has_linked_sheet else ("black", "white")
@@ -233,7 +234,7 @@ def looks_alike(first: str, second: str) -> bool:
         colours = [ImageColor.getrgb(value.replace("!important", "").strip()) for value in (first, second)]
     except ValueError:
         return False
-    are_opaque = all(colour[3:] in ((), (255,)) for colour in colours)
+    are_opaque = all(colour[3:] in ((), (255,)) for colour in colours)  # no alpha, or a full one
     differences = [abs(one - other) for one, other in zip(*(colour[:3] for colour in colours), strict=True)]
     return are_opaque and max(differences) <= _SEEN
 
@@ -247,13 +248,13 @@ def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) 
     comments = (node for node in document.traverse(include_text=True) if node.tag == "-comment")
     for text in (node.comment_content or "" for node in comments):
         if not text.startswith("?xml"):  # a declaration, which the parser takes for a comment
-            omissions.add("unclosed_comment" if text and page.endswith(text) else "comment", text)
+            is_unclosed = text != "" and page.endswith(text)  # else the page ends with `-->`
+            omissions.add("unclosed_comment" if is_unclosed else "comment", text)
 
 
 _ICONS = "img, svg, i, [aria-label], [title]"
 _LABELLED = "tabitem[label], tab[label], tab[title], card[title], accordion[title], step[title]"
 """Components of Markdown dialects whose label heads their content."""
-
 _ASIDES = (
     ".admonition, .alert, .callout, .caution, .danger, .example, .hint, .important, .info, .note, .notice,"
     ".tip, .warning"
@@ -279,7 +280,7 @@ def _write_widgets(tree: "LexborHTMLParser") -> None:
     labelled = [(names.get("label") or names.get("title") or "", node) for names, node in components]
     for label, panel in [*_tabs(tree), *labelled]:
         panel.inner_html = f'<p class="admonition-title">{escape(label)}</p>{panel.inner_html or ""}'
-        for name in ("hidden", "style"):
+        for name in ("hidden", "style"):  # only the chosen tab is visible
             if name in panel.attributes:
                 del panel.attrs[name]
 

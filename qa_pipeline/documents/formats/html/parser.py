@@ -15,13 +15,11 @@ from qa_pipeline.text.language import declared_language
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser
 
-
 _MAIN = (
     "main", "[role=main]", "#page-content", "#main-content", "#mw-content-text", "#bodyContent", "#content",
     "#main", ".markdown-body", ".main-content", "article",
 )  # fmt: skip
 """Selectors of the main content, the most reliable first."""
-
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
@@ -70,8 +68,9 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
     """Parse markup; raises a DocumentFailure for deep nesting, whose cost grows with its square."""
     from selectolax.lexbor import LexborHTMLParser
 
+    tags = _TAG.findall(markup) if markup.count("<") > _DEEPEST else []  # fewer cannot nest too deep
     depth = 0
-    for closing, name in _TAG.findall(markup) if markup.count("<") > _DEEPEST else ():
+    for closing, name in tags:
         if name.lower() not in _NO_END_TAG:  # others may lack it, and would only add to the depth
             depth = max(depth - 1, 0) if closing else depth + 1
             if depth > _DEEPEST:
@@ -112,7 +111,7 @@ def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]
     if tree.head is not None and (title := tree.head.text()).strip():
         omissions.add("metadata", title)
     text = body.text()
-    candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)
+    candidates = (nodes[0] for nodes in map(body.css, _MAIN) if len(nodes) == 1)  # several are its parts
     main = next((node for node in candidates if len(node.text()) >= _LEAST_SHARE * len(text)), body)
     if main is not body:
         around = visible(text) - visible(main.text())

@@ -18,7 +18,6 @@ from qa_pipeline.records import Block
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = frozenset({"ul", "ol", "dl", "menu", "dir"})
 BREAKING = frozenset({
@@ -240,7 +239,7 @@ def read_blocks(root: "LexborNode", omissions: Omissions, depth: int = 0) -> lis
         elif tag == "math":
             formula = fragment_fromstring(node.html or "")
             reader.text(write_formula(formula, omissions, node.text()))
-        elif tag == "table" and (depth or not _is_layout(node)):
+        elif tag == "table" and (depth or not _is_layout(node)):  # in a cell all are data
             reader.table(_read_table(node, omissions, depth))
         elif not tag.startswith(("-", "_", "!")):  # comments and the like
             reader.open(tag, node)
@@ -269,7 +268,7 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
         if part.tag in ("thead", "tbody", "tfoot"):
             rows += [[_read_cell(cell, omissions, depth) for cell in row.iter()] for row in part.iter()]
         if part.tag == "thead":
-            rows = [[replace(cell, header=True) for cell in row] for row in rows]
+            rows = [[replace(cell, header=True) for cell in row] for row in rows]  # those read so far
             head_count = len(rows)
     if _has_unmarked_names(table, rows):
         rows[0] = [replace(cell, header=True) for cell in rows[0]]
@@ -285,8 +284,9 @@ def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Ce
     for number, row in enumerate(rows):
         is_title = len(row) == 1 and width > 1 and row[0].columns == width
         is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
+        is_below_head = has_head and number >= head_count
         # some pages write rows of data with `th`
-        is_data = is_head and has_head and number >= head_count and not _is_further_head(marked, row)
+        is_data = is_head and is_below_head and not _is_further_head(marked, row)
         if is_title or is_data:
             marked.append([replace(cell, header=is_title) for cell in row])
         else:
@@ -300,7 +300,7 @@ def _is_further_head(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bo
 
     Right below the head that takes spans or units; further down, a row without numbers other than years.
     """
-    texts = [cell.text for cell in row[1:] if cell.text]
+    texts = [cell.text for cell in row[1:] if cell.text]  # the first cell may name the row
     if all(cell.header for cell in above[-1] if cell.text):
         has_spans = any(cell.columns > 1 or cell.rows > 1 for cell in above[-1])
         return has_spans or all(text[0] in "([" for text in texts)

@@ -32,15 +32,10 @@ _TEXT, _PARAGRAPH = f"{WORD}t", f"{WORD}p"
 _TABLE, _ROW, _CELL, _BOX = f"{WORD}tbl", f"{WORD}tr", f"{WORD}tc", f"{WORD}txbxContent"
 _VML = "{urn:schemas-microsoft-com:vml}"
 _LEFT_OUT = {
-    f"{WORD}del": "deleted_text",
-    f"{WORD}moveFrom": "moved_text",
-    f"{WORD}altChunk": "embedded_object",
-    f"{WORD}object": "embedded_object",
-    f"{PICTURE}pic": "image",
-    f"{_VML}imagedata": "image",
-    f"{CHART}chart": "chart",
-    f"{DIAGRAM}relIds": "diagram",
-}
+    f"{WORD}del": "deleted_text", f"{WORD}moveFrom": "moved_text", f"{WORD}altChunk": "embedded_object",
+    f"{WORD}object": "embedded_object", f"{PICTURE}pic": "image", f"{_VML}imagedata": "image",
+    f"{CHART}chart": "chart", f"{DIAGRAM}relIds": "diagram",
+}  # fmt: skip
 _SHIFTS = {"superscript": "sup", "subscript": "sub"}
 _GREEK = zip("abcdefghiklmnopqrstuwxyzDFGLPQSWY", "αβχδεφγηικλμνοπθρστυωξψζΔΦΓΛΠΘΣΩΨ", strict=True)
 _SYMBOLS = {
@@ -79,7 +74,7 @@ class _Writer:
         styles, numbering = (next(iter(package.trees(main, name)), None) for name in ("styles", "numbering"))
         self.styles = Styles(styles)
         self.numbering = Numbering(numbering, self.styles)
-        self.notes = {
+        self.notes = {  # by the tag of their references, such as `w:footnoteReference`, and their id
             (f"{note.tag}Reference", note.get(f"{WORD}id", "")): note
             for name in ("footnotes", "endnotes")
             for part in package.trees(main, name)

@@ -24,7 +24,7 @@ ZIP_START = b"PK\x03\x04"
 _UTF8_NAME, _ENCRYPTED = 0x800, 0x1  # bits of the flags of a member (APPNOTE 4.4.4)
 # For these zipfile bounds the bytes that a step yields; for bzip2 and LZMA it does not.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-_STEP = 1 << 20  # bytes unpacked at a time: asked for all at once, the library cuts only afterwards
+_STEP = 1 << 20  # bytes unpacked at a time
 
 
 class Archive:
@@ -60,6 +60,7 @@ class Archive:
         if entry.compress_type not in _METHODS:
             raise DocumentFailure("unsupported_format", "compressed by another method than Deflate")
         with report_damage("the ZIP container is damaged"), self._opened.open(entry) as stream:
+            # at once, zipfile would unpack more than a false size states, and cut only afterwards
             return b"".join(iter(lambda: stream.read(_STEP), b""))
 
 

@@ -109,8 +109,9 @@ class _Reader:
             text = " ".join(map(self._write_line, _paragraphs_of(title)))
             parts.insert(0, f"<{heading}>{text}</{heading}>")
         blocks = read_fragment("".join(parts), self.omissions, page=False)
-        text = notes.notes_text_frame.text if notes is not None and notes.notes_text_frame is not None else ""
-        return blocks + [Block("paragraph", line) for line in text.splitlines()]
+        frame = notes.notes_text_frame if notes is not None else None
+        lines = frame.text.splitlines() if frame is not None else []
+        return blocks + [Block("paragraph", line) for line in lines]
 
     def _shows(self, shape: "BaseShape") -> bool:
         """Return True if a shape reaches into the slide; the text of another shape is counted."""
