@@ -283,7 +283,8 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     """
     candidates = decided.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     alternatives = duplicates.find_alternatives(candidates)
-    # each step looks only at the pairs that the steps before it kept
+    # each step looks only at the pairs that the steps before it kept: the best draft of a question, then
+    # one of equal pairs (twins), then ten of a wording; `repeated` has the reason for the others
     best_drafts = candidates.join(alternatives, on="pair_id", how="anti")
     repeats = pl.concat([alternatives, duplicates.find_duplicates(best_drafts, twins)])
     distinct = candidates.join(repeats, on="pair_id", how="anti")

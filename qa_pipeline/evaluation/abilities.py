@@ -34,7 +34,7 @@ ENOUGH_WORDS = 0.6
 _MOST_ASKED = 0.8
 """Share of the words of a question, from which a sentence may answer."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_CHANGEABLE = re.compile(r"(?<![\d.,])\d{1,4}(?![\d.,]\d)")
+_CHANGEABLE = re.compile(r"(?<![\d.,])\d{1,4}(?!\d|[.,]\d)")
 """A whole number of at most four digits: longer numbers are often codes or telephone numbers."""
 
 

@@ -141,7 +141,7 @@ def _written_names(text: str, language: str) -> Iterator[tuple[str, str]]:
 
 
 def _written_headings(text: str, language: str, headings: Set[str]) -> Iterator[tuple[str, str]]:
-    """Yield key and wording of the headings of the batch that a text contains."""
+    """Yield key and wording of the headings, of two to four content words, that a text contains."""
     tokens = _content(text, language)
     for index, first in enumerate(tokens):
         key = first.stem

@@ -79,7 +79,7 @@ def make_round_trips(
     llm: LLMSettings | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Return a row for each generated pair that passed source verification.
+    """Return a row for each generated pair that passed source verification, with `Comparison` columns.
 
     `accept_grounding` is the share of claims that must be supported. With `only_hops` the model is only asked
     about questions of several hops.
@@ -104,7 +104,7 @@ def make_round_trips(
         _compare(to_ask, model, llm)
         for trip in to_ask:
             if trip.columns["status"] == "checked":
-                # an agreement decides; otherwise an unsure comparison leaves the column null
+                # a pair has an agreement for each answer; one agreement is enough, and unsure ones leave null
                 for name, agreements in trip.agreements.items():
                     unsure = None if None in agreements else False
                     trip.columns[name] = True if True in agreements else unsure

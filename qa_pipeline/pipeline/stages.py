@@ -333,13 +333,11 @@ def judge_pairs(run: StageRun, **frames: pl.DataFrame) -> pl.DataFrame:
 
 
 def decide_pairs(run: StageRun, documents: pl.DataFrame, **frames: pl.DataFrame) -> pl.DataFrame:
-    """Decide on every pair, and write the JSONL files of the ledger.
-
-    The files are written even if a gate fails; the batch may be withdrawn later.
-    """
+    """Decide on every pair, and write the JSONL files of the ledger, even if a gate will fail."""
     layout, settings = run.resources.layout, run.settings
     verdicts = ledger.build_verdicts(verification=settings.verification, judging=settings.judging, **frames)
-    withdrawals.withdraw_outdated(layout, run.batch, verdicts)  # before the verdicts are stored
+    # before the new verdicts are stored, so that a killed run leaves no training examples of older verdicts
+    withdrawals.withdraw_outdated(layout, run.batch, verdicts)
     decided_from = {name: frames[name] for name in ("pairs", "claims", "claim_verdicts", "assessments")}
     rows = exports.ledger_rows(verdicts=verdicts, documents=documents, **decided_from)
     exports.write_exports(layout, run.batch, exports.ledger_files(rows))

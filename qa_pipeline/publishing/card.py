@@ -94,7 +94,7 @@ class CardFacts:
             "rows": sum(self._values["language"].values()),
             "values": values,
             "lengths": {name: _quantiles(self._values[name]) for name in LENGTHS},
-            "documents": self._licences.total(),
+            "documents": self._licences.total(),  # each has a licence, maybe "unknown"
             "licences": dict(sorted(self._licences.items())),
             "system_prompts": sorted(self._prompts),
             "canaries": self._lines("canaries", "asks", "expected", "verdict"),

@@ -148,7 +148,7 @@ def _stop_ends(
         return not (before.endswith((":", ";", ",")) or is_ordinal or is_day)
     begins_month = len(next_word) > 2 and any(month.startswith(next_word) for month in language_words.months)
     if _ORDINAL.fullmatch(token) and begins_month:  # "on 23rd. May 1930"
-        # a day follows "on" or "the", which are also sentence openers, or precedes its year
+        # a day follows a word such as "on" or "the", all of which are sentence openers, or precedes its year
         return not (before.lower() in words.openers or _YEAR.match(text, opening + len(following)))
     is_monarch = _ROMAN.fullmatch(token) and before[:1].isupper() and following[:1].isupper()
     return is_opener or not is_monarch  # "Karl X. Gustav"

@@ -115,6 +115,7 @@ def _show(cell: "WorkbookCell", omissions: Omissions) -> str:
     value, form = cell.value, cell.number_format
     if form == ";;;":  # nothing for positive, negative and zero
         return ""
+    # currency formats of the reader's country: `"$"#,##0;("$"#,##0)` gives the number alone
     if cell._style.numFmtId in _LOCAL_FORMATS:  # noqa: SLF001 - no public way
         form = form.partition(";")[0].replace('"$"', "")
     if isinstance(value, bool):

@@ -100,7 +100,7 @@ def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[i
     readings = [read(sample, language) for sample in samples]
     for index, sample in enumerate(samples):
         cosines = vectors.cosines(sample, samples)
-        meaning = index  # unless an earlier sample means the same
+        meaning = index  # unless an earlier sample is similar, and no number, name or negation apart
         for other in sorted({*first_of_meaning}):
             denial = one_slot_denial(readings[index], readings[other], stated=frozenset())
             if cosines[other] >= SAME_MEANING and denial is None:

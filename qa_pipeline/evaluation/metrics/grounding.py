@@ -36,7 +36,7 @@ SCORES_DECIDE = (SIMILARITY, ENTAILMENT, "similarity_only")
 """Deciders that compare a score with a threshold."""
 ENTAILED = 0.5
 """Probability from which contexts support a statement."""
-STATED = 0.64
+LIKE_ENOUGH = 0.64
 """Likeness from which contexts support a statement that is not a fragment."""
 _BY_SCORES = {"decided_by": ("statements.scored_by",), "version": STATEMENTS_VERSION}
 Verified = list[Row] | None
@@ -198,7 +198,7 @@ class _Scores(NamedTuple):
 def _scores(claim: Row, stated: Reading, evidence: Reading, second: Reading, setup: Setup) -> _Scores:
     """Return the probability of entailment, or else likeness: the mean of cosine and share of words.
 
-    Only the cosine decides a fragment, whose words occur in many texts. `second` completes the evidence.
+    Only the cosine decides a fragment. `pair_score` adds `second`, a sentence of another context, as evidence.
     """
     if setup.resources.entailment is not None:
         score = claim["entailment"] or 0.0
@@ -207,7 +207,7 @@ def _scores(claim: Row, stated: Reading, evidence: Reading, second: Reading, set
     score = (cosine + (claim["token_recall"] or 0.0)) / 2
     in_pair = recall(stated.stem_set, evidence.stem_set | second.stem_set) or 0.0
     similarity_pass = setup.resources.settings.verification.similarity_pass
-    is_alike = cosine >= similarity_pass if claim["fragment"] else score >= STATED
+    is_alike = cosine >= similarity_pass if claim["fragment"] else score >= LIKE_ENOUGH
     return _Scores(SIMILARITY, score, pair_score=max(score, (cosine + in_pair) / 2), is_alike=is_alike)
 
 

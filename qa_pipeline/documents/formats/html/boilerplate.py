@@ -248,7 +248,8 @@ def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) 
     comments = (node for node in document.traverse(include_text=True) if node.tag == "-comment")
     for text in (node.comment_content or "" for node in comments):
         if not text.startswith("?xml"):  # a declaration, which the parser takes for a comment
-            is_unclosed = text != "" and page.endswith(text)  # else the page ends with `-->`
+            end = text.rstrip()
+            is_unclosed = end != "" and page.endswith(end)  # a closed comment ends with `-->`
             omissions.add("unclosed_comment" if is_unclosed else "comment", text)
 
 

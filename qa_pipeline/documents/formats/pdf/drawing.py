@@ -143,7 +143,7 @@ class Annotations:
 
 
 def read_annotations(page: "PdfPage", left_out: Omissions) -> Annotations:
-    """Read the annotations of a page; comments and actions are counted, and icons of notes hidden."""
+    """Read the annotations of a page; comments are counted, and icons of notes hidden."""
     from pypdfium2 import raw
 
     without_comment = (raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_LINK)

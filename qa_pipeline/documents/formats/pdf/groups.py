@@ -183,7 +183,7 @@ def _is_row(line: Line) -> bool:
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
-    """Return True if a line has the kind, size and weight of a group."""
+    """Return True if a line that begins no item has the size and weight of a group."""
     last = group.lines[-1]
     is_full = last.right >= shape.right - _NEARLY * line.size
     if kind == "list_item":  # which begins a group, unless its dash or number is amid a sentence
