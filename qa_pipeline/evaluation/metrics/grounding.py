@@ -198,7 +198,7 @@ class _Scores(NamedTuple):
 def _scores(claim: Row, stated: Reading, evidence: Reading, second: Reading, setup: Setup) -> _Scores:
     """Return the probability of entailment, or else likeness: the mean of cosine and share of words.
 
-    Only the cosine decides a fragment. `pair_score` adds `second`, a sentence of another context, as evidence.
+    Only the cosine decides a fragment. `pair_score` adds `second`, a sentence of another context.
     """
     if setup.resources.entailment is not None:
         score = claim["entailment"] or 0.0
