@@ -21,6 +21,8 @@ from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 SAMPLES = 5
 """Accepted and other pairs that a run shows, each."""
+_MOST_SEARCHED = 5
+"""Batches in which a planted error is looked for."""
 MOST_BATCHES = 20
 """Most batches on the screen. Batches that need a person come first."""
 STYLES = {"failed": "red", "waiting": "yellow", "empty": "yellow", "succeeded": "green", "unchanged": "green"}
@@ -74,11 +76,10 @@ def _show_known_error(summary: Report, layout: Layout) -> None:
     """Print a rejected pair that the author of the corpus planted as wrong."""
     is_rejected = (pl.col("expected_verdict") == "rejected") & (pl.col("verdict") == "rejected")
     count = int(summary.known_answers.filter(is_rejected)["pairs"].sum())
-    if count:
-        batches = summary.batches["batch"].to_list()
+    batches = summary.batches["batch"].to_list()[:_MOST_SEARCHED]
+    for pair in draw_pairs(layout, batches, 1, ["rejected"], planted=True) if count else ():
         print_line(f"Known wrong pairs that were rejected, 1 of {count}\n", "bold cyan")
-        for pair in draw_pairs(layout, batches[:SAMPLES], 1, ["rejected"], planted=True):
-            _show_pair(pair)
+        _show_pair(pair)
 
 
 def show_report(summary: Report, layout: Layout, *, as_json: bool) -> None:

@@ -203,7 +203,7 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
     month = rf"(?i:{any_of(grammar.months)})"
     not_weak = rf"(?!(?i:{any_of(words.weak)})\b)"
     # the regular expressions for the placeholders in `says`, such as "{subject} is {thing}"; a thing has at
-    # least 25 characters, does not begin with a weak word, and has a word of purpose
+    # least 25 characters, a word of purpose such as "that" or "for", and no weak first word such as "good"
     parts = {
         "subject": r"(?P<subject>(?:[^\s,;:!?()]+ ){0,8}?[^\s,;:!?()]*\w)(?: \([^()]{1,60}\)){0,2}",
         "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",

@@ -200,7 +200,7 @@ def _skipped_rows(
     """Return a row for each chunk without a question: repeated, over the limit, or without usable content."""
     left_out, hashes = passed_over(chunks), _prompt_hashes(chunks, settings, llm)
     is_limited = settings.max_questions is not None or settings.max_chunks is not None
-    beyond = OVER_LIMIT if is_limited else NOT_OFFERED
+    beyond = OVER_LIMIT if is_limited else NOT_OFFERED  # the plan had no question type for the chunk
     return [
         _dropped([passage], hashes[passage.language], batch, model, reason=left_out.get(chunk_id, beyond))
         for chunk_id, passage in records.passages_by_id(chunks).items()

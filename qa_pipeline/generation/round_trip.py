@@ -151,7 +151,7 @@ def _ask(
             continue
         trip.columns["model"] = maker(model.name, reply)
         answer = None if reply.value.coverage == "none" else reply.value.answer
-        if kind == "agrees":
+        if kind == "agrees":  # the answer from all quotes
             trip.columns["solved_answer"] = answer
         if answer is None:
             trip.agreements[kind].append(False)

@@ -186,7 +186,8 @@ def _head(heads: dict[int, int], key: int) -> int:
 
 
 ITEM_KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64(), "earlier_split": pl.Int8()})
-"""The keys of items, which are rows and pairs of near-duplicate documents; see `assign_splits`."""
+"""The keys of items, which are rows and pairs of near-duplicate documents; see `assign_splits`. Items that
+share a key, the hash of a document, question or answer, must be in a single split."""
 LARGEST_DOCUMENT_SHARE = 0.5
 """Largest share of a split's rows that may come from one document; above it the split mostly trains or
 measures that document."""

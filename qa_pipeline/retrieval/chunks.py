@@ -26,7 +26,7 @@ from qa_pipeline.text.language import UNDETERMINED, segment_language
 _ID_LENGTH = 32  # hex digits: 128 bits are enough to avoid collisions
 _AT_ONCE = 4_000_000
 """Characters of documents that are split together, to bound memory."""
-_PATH_SHARE = 3
+_PATH_PART = 3
 """A section path may take a third of a chunk's tokens; the rest is left for the text."""
 _SAFE = 0.95
 """Factor for the size of the next attempt after a draft was too long, to stay below the limit."""
@@ -198,8 +198,8 @@ def _page(pages: Sequence[PageStruct], offset: int) -> int | None:
 
 
 def _cut(rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int) -> list[list[_Draft]]:
-    """Cut documents into drafts of at most `bound` tokens; return those of each document in order."""
-    sections = _with_short_paths(list(_sections(rows)), bound // _PATH_SHARE, counter)
+    """Cut documents into drafts of at most `bound` tokens with their heading path, by document in order."""
+    sections = _with_short_paths(list(_sections(rows)), bound // _PATH_PART, counter)
     whole_sections = [(section, 0, len(section.text.rstrip())) for section in sections]
     fitting: list[list[_Draft]] = [[] for _ in rows]  # by document
     too_long = []

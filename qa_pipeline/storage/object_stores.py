@@ -112,10 +112,10 @@ class ObjectStore:
             raise self._translated(error, name, path) from error
 
     def _translated(self, error: Exception, name: str, path: Any) -> Exception:
-        """Return the error to raise for an error of the library, without its message."""
+        """Return the error to raise, without the library's message; FileExistsError if a condition failed."""
         code, status = _answer(error)
         is_write = name in _PUTS
-        # a condition failed; S3 answers NoSuchKey if another process has deleted the file
+        # S3 answers a conditional write with NoSuchKey if another process has deleted the file
         if code == "PreconditionFailed" or status in (409, 412) or (is_write and code == "NoSuchKey"):
             return FileExistsError(str(path))
         is_missing = isinstance(error, FileNotFoundError) and not is_write and code != "NoSuchBucket"

@@ -67,8 +67,9 @@ class _Batch:
         self._vectors.load(sources)
 
     def score(self, question: Reading) -> dict[str, Any]:
-        """Return the scores of the best chunk and sentence for a question, and the outcome.
+        """Return the highest scores of chunks and sentences for a question, and the outcome.
 
+        The best chunk and sentence are the best by words; the similarities may be those of others.
         `token_recall` is null unless nearly all chunks are in the language of the question.
         """
         ids, text = list(self._sentences), question.written

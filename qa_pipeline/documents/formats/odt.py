@@ -143,7 +143,7 @@ class _Markup:
         return f'{notes}<{html_name} style="{css}">{escape(number)}{self._inside(element)}</{html_name}>'
 
     def _list(self, element: "_Element") -> str:
-        """Return a list as HTML, its items numbered by the text before them."""
+        """Return a list as HTML; the first paragraph of an item begins with the item's number."""
         outer_style = self.open_lists[-1] if self.open_lists else ""
         style = element.get(f"{TEXT}style-name") or outer_style
         self.open_lists.append(style)
@@ -154,7 +154,7 @@ class _Markup:
         items = []
         for item in element:
             if item.tag == f"{TEXT}list-item" and len(item) and item[0].tag in _PARAGRAPHS:
-                self.number = self._count(style, level, item)
+                self.number = self._count(style, level, item)  # its paragraph takes it
             items.append(self._element(item))
             self.number = ""
         self.open_lists.pop()

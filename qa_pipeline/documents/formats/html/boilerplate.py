@@ -188,7 +188,7 @@ def _apply_sheets(tree: "LexborHTMLParser") -> "tuple[list[tuple[LexborNode, str
         with suppress(SelectolaxError):  # browsers ignore a wrong selector, too
             nodes = tree.css(selector)
             styles += [(node, style) for node in nodes]
-            if _SHOWING.search(_HIDING.sub("", style)):  # it may show what another rule hides
+            if _SHOWING.search(_HIDING.sub("", style)):  # such as `display: block`: it may undo another rule
                 shown.update(node.mem_id for node in nodes)
     return styles, shown
 

@@ -270,14 +270,17 @@ def _read_table(table: "LexborNode", omissions: Omissions, depth: int) -> list[B
         if part.tag == "thead":
             rows = [[replace(cell, header=True) for cell in row] for row in rows]  # those read so far
             head_count = len(rows)
-    if _has_unmarked_names(table, rows):
+    if _has_unmarked_names(table, rows):  # a first row of column names without `th`
         rows[0] = [replace(cell, header=True) for cell in rows[0]]
     lines = counted_lines(_mark_heads(rows, head_count), omissions)
     return [*blocks, *(Block("table_row", line) for line in lines)]
 
 
 def _mark_heads(rows: Sequence[Sequence[Cell]], head_count: int) -> list[list[Cell]]:
-    """Return the rows with header cells only in heads, and in titles over the whole table."""
+    """Return the rows with header cells only in heads, and in titles over the whole table.
+
+    `head_count` rows are in `thead`; other rows with `th` may be heads or data.
+    """
     marked: list[list[Cell]] = []
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
     has_head = head_count > 0
