@@ -76,8 +76,10 @@ def _show_known_error(summary: Report, layout: Layout) -> None:
     """Print a rejected pair that the author of the corpus planted as wrong."""
     is_rejected = (pl.col("expected_verdict") == "rejected") & (pl.col("verdict") == "rejected")
     count = int(summary.known_answers.filter(is_rejected)["pairs"].sum())
+    if not count:
+        return
     batches = summary.batches["batch"].to_list()[:_MOST_SEARCHED]
-    for pair in draw_pairs(layout, batches, 1, ["rejected"], planted=True) if count else ():
+    for pair in draw_pairs(layout, batches, 1, ["rejected"], planted=True):
         print_line(f"Known wrong pairs that were rejected, 1 of {count}\n", "bold cyan")
         _show_pair(pair)
 
