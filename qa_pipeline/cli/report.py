@@ -143,8 +143,8 @@ def _show_sentences(summary: Report, outcomes: Sequence[BatchOutcome] = ()) -> N
         print_line(f"and {count} more {state}", STYLES[state])
     for (reason,), files in summary.unread.group_by("reason", maintain_order=True):
         paths = [f"{row['batch']}/{row['path']}" for row in files.to_dicts()]
-        problem = f"not read, {in_words(str(reason))}: {first_names(paths)}"
-        print_line(f"{plural(files.height, 'file')} {problem}", "yellow")
+        problem = f"reason: {in_words(str(reason))} ({first_names(paths)})"
+        print_line(f"{plural(files.height, 'file')} not read; {problem}", "yellow")
     unjudged, unproved = _sum(summary, "accepted_not_judged"), _sum(summary, "accepted_unproved")
     if unjudged:
         print_line(
