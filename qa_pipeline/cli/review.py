@@ -73,6 +73,7 @@ def review(
 
     The printed address signs in everyone who opens it. With review.user_header a proxy names users instead.
     """
+    check_exists(out, advice=RUN_FIRST)
     import uvicorn
 
     from qa_pipeline.review.app import Access
@@ -125,6 +126,7 @@ def decide(
     and who (and edited_answer, why, decided_at), then record the file. The next run applies the decisions.
     They stay valid while question, answer and evidence are unchanged.
     """
+    check_exists(out, advice=RUN_FIRST)
     load_settings(out=out)  # also makes new files private
     if template is not None and file is None:
         _write_template(Layout(out), template, batch, with_accepted=accepted)
@@ -133,7 +135,7 @@ def decide(
         raise InputError("give a FILE of decisions, or --template FILE to create one")
     if batch or accepted:
         raise InputError("--batch and --accepted can only be used with --template")
-    check_exists(file, out)
+    check_exists(file)
     from qa_pipeline.review.decision_files import read_decision_file
 
     raise typer.Exit(_record(Layout(out), file, read_decision_file(file)))

@@ -27,6 +27,12 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
     assert (ran.code, "--port" in ran.stderr) == (BAD_INPUT, True)
 
 
+@pytest.mark.parametrize("command", [("review",), ("decide", "--template", "new.csv")])
+def test_an_output_folder_that_is_not_there_is_named(tmp_path: Path, command: tuple[str, ...]) -> None:
+    ran = invoke(*command, "--out", tmp_path / "nowhere")
+    assert (ran.code, "nowhere does not exist" in ran.stderr) == (BAD_INPUT, True)
+
+
 @pytest.mark.parametrize("url", ["review.example.org", "https://example.org/review", "ftp://example.org"])
 def test_an_address_with_a_path_or_without_a_scheme_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
