@@ -73,7 +73,6 @@ def review(
 
     The printed address signs in everyone who opens it. With review.user_header a proxy names users instead.
     """
-    check_exists(out, advice=RUN_FIRST)
     import uvicorn
 
     from qa_pipeline.review.app import Access
