@@ -25,9 +25,9 @@ from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.retrieval import search
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.packing import mark_repeated_blocks
-from qa_pipeline.retrieval.search import Retriever, load_index
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.parquet import read_earlier
@@ -92,8 +92,8 @@ def ask_questions(run: StageRun, chunks: pl.DataFrame, embeddings: pl.DataFrame)
     if resources.generator is None or resources.pairs_file is not None:
         return tables.QUESTIONS.empty()
     index = resources.layout.index(run.batch)
-    shard = load_index(index.read_bytes(), embeddings, resources.embedder, str(index))
-    retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval)
+    shard = search.load_index(index.read_bytes(), embeddings, resources.embedder, str(index))
+    retriever = search.Retriever(chunks, shard, resources.embedder, settings.retrieval)
     return write_questions(
         chunks,
         resources.generator,
