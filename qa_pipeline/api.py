@@ -166,11 +166,11 @@ def verify(
         raise InputError(row.detail)
     if not (row["answer"] or "").strip():
         raise InputError("answer is missing or empty; give the text to verify")
-    given = row["contexts"] or ()
-    texts = tuple(context["text"] or "" for context in given)
+    passages = row["contexts"] or ()
+    texts = tuple(context["text"] or "" for context in passages)
     if not any(text.strip() for text in texts):
         raise InputError("contexts are missing or empty; give the passages that should support the answer")
-    headings = tuple(tuple(context["headings"] or ()) for context in given)
+    headings = tuple(tuple(context["headings"] or ()) for context in passages)
     known_headings = headings if any(headings) else ()
     statement = verification.Statement(row["answer"], texts, row["language"], row["query"], known_headings)
     return _verified(statement, language_model(model))

@@ -246,7 +246,7 @@ def _starts(groups: int, target: float, error: float) -> dict[int, float]:
 
 
 def _why(best: Tested, groups: int | None, side: SideName, target: float, confidence: float) -> str:
-    """Explain a missing threshold; `groups` are those of the laxest, None if a threshold was tested."""
+    """Explain a missing threshold; `groups` counts the laxest threshold, or is None if one was tested."""
     if groups is not None:
         return (
             f"a target of {target:g} at a confidence of {confidence:g} takes "

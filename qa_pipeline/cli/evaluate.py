@@ -59,8 +59,8 @@ def run(
         console.print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
         return
     metrics = chosen_metrics(metric or [])
-    given = options.model_options(max_calls=max_calls, max_cost=max_cost)
-    settings = _settings_of(data, change, given, scorer)
+    overrides = options.model_options(max_calls=max_calls, max_cost=max_cost)
+    settings = _settings_of(data, change, overrides, scorer)
     setup = _setup_of(settings, scorer, undecided="similarity")
     read = read_rag_rows(datasets)
     drawn = draw(read.items.select("dataset", "id", group_id="group"), limit)
@@ -79,12 +79,12 @@ def run(
     _show(document, out, all_metrics=bool(metric), as_json=as_json)  # chosen metrics are all shown
 
 
-def _settings_of(data: Path, change: list[str] | None, given: dict[str, Any], scorer: Scorer) -> Settings:
+def _settings_of(data: Path, change: list[str] | None, overrides: dict[str, Any], scorer: Scorer) -> Settings:
     """Load settings; without a model, rules split answers into claims."""
-    settings = options.settings_at(data, change, given)
+    settings = options.settings_at(data, change, overrides)
     if scorer == "model" or settings.verification.split_claims == "model":
         return settings
-    return options.settings_at(data, change, given | _SPLIT_BY_RULES)
+    return options.settings_at(data, change, overrides | _SPLIT_BY_RULES)
 
 
 def _setup_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "Setup":
@@ -303,8 +303,8 @@ def validation(
 
     paths = labelled_files.labelled_files(files)
     items = pl.concat([labelled_files.draw(read_all_rows(path).items, limit) for path in paths])
-    given = options.model_options(max_calls=max_calls, max_cost=max_cost) | _SPLIT_BY_RULES
-    settings = _settings_of(data, change, given, scorer)
+    overrides = options.model_options(max_calls=max_calls, max_cost=max_cost) | _SPLIT_BY_RULES
+    settings = _settings_of(data, change, overrides, scorer)
     setup = _setup_of(settings, scorer, undecided="unknown")
     document = rounded(measure_validation(items, setup.resources, setup.verifier, setup.judge))
     console.show(document, as_json=as_json)

@@ -54,8 +54,8 @@ def run(
     """
     # a file, or a folder of files alone, is the single batch of the folder around it
     location, single = single_batch(corpus) or (corpus, None)
-    given = options.model_options(provider, model, max_calls, max_cost, accept_unjudged)
-    settings = options.run_settings(location, out, change, given)
+    overrides = options.model_options(provider, model, max_calls, max_cost, accept_unjudged)
+    settings = options.run_settings(location, out, change, overrides)
     home = os.environ.get("DAGSTER_HOME")
     if dagster and not (home and Path(home).is_dir()):
         raise SettingsError("DAGSTER_HOME must name the folder of a Dagster instance")
@@ -134,8 +134,8 @@ def validate(
     options.check_exists(pairs)
     location, name = split_batch(corpus)
     check_batch_name(name)
-    given = options.model_options(provider, model, max_calls, max_cost, accept_unjudged)
-    settings = options.run_settings(location, out, change, given)
+    overrides = options.model_options(provider, model, max_calls, max_cost, accept_unjudged)
+    settings = options.run_settings(location, out, change, overrides)
     options.check_models(settings)
     from qa_pipeline.cli.report import show_outcomes
     from qa_pipeline.curation import exports
@@ -176,8 +176,8 @@ def estimate(
     Questions in the output folder are not counted again.
     """
     location, single = single_batch(corpus) or (corpus, None)
-    given = options.model_options(provider, model, max_calls=_NO_CAP)
-    settings = options.run_settings(location, out, change, given)
+    overrides = options.model_options(provider, model, max_calls=_NO_CAP)
+    settings = options.run_settings(location, out, change, overrides)
     batches, _ = options.choose_batches(settings, single, batch)
 
     import time

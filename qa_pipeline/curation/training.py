@@ -201,10 +201,10 @@ def _message_columns(
 ) -> Iterator[pl.Series]:
     """Yield the columns messages, tokens and passages; null if a pair is left out."""
     passages = passages_by_id(chunks)
-    shown = [_passage_ids(row, settings.layout, passages) for row in rows]
+    ids_by_row = [_passage_ids(row, settings.layout, passages) for row in rows]
     conversations = [
         _messages(row, [passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages], settings)
-        for row, chunk_ids in zip(rows, shown, strict=True)
+        for row, chunk_ids in zip(rows, ids_by_row, strict=True)
     ]
     # whole texts are counted, because token counts of parts do not add up in every tokenizer
     tokens = count_tokens(["\n".join(message["content"] for message in texts) for texts in conversations])
@@ -213,9 +213,9 @@ def _message_columns(
         and (settings.layout == "closed_book" or bool(chunk_ids))  # the other layouts show passages
         and passages.keys() >= {*chunk_ids}  # all of them exist
         and length <= settings.max_tokens
-        for row, chunk_ids, length in zip(rows, shown, tokens, strict=True)
+        for row, chunk_ids, length in zip(rows, ids_by_row, tokens, strict=True)
     ]
-    cells = zip(conversations, tokens, shown, strict=True)
+    cells = zip(conversations, tokens, ids_by_row, strict=True)
     values = [row if kept else (None, None, None) for row, kept in zip(cells, is_kept, strict=True)]
     schema = {"messages": MESSAGES, "tokens": pl.Int32(), "passages": STRINGS}
     yield from pl.DataFrame(values, schema=schema, orient="row")  # a frame yields its columns
@@ -229,8 +229,7 @@ def _passage_ids(row: TrainableRow, layout: str, existing_ids: Container[str]) -
     distractors = [chunk_id for chunk_id in row["distractor_ids"] if chunk_id in existing_ids]
     if layout == "with_context" or not distractors:
         return context
-    shown = [*context, *distractors]
-    return sorted(shown, key=lambda chunk_id: draw_number(SEED, row["pair_id"], chunk_id))
+    return sorted([*context, *distractors], key=lambda chunk_id: draw_number(SEED, row["pair_id"], chunk_id))
 
 
 def _messages(row: TrainableRow, passages: Sequence[Passage], settings: TrainingSettings) -> Messages:

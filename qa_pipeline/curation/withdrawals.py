@@ -198,26 +198,28 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     """
     documents = _all_documents(layout)
     is_called = pl.any_horizontal(pl.col("path", "document_id", "content_sha256") == name)
-    named = documents.filter(is_called | (name == _FULL_PATH))
-    named_paths = sorted(set(named.select(_FULL_PATH).to_series()))
+    matches = documents.filter(is_called | (name == _FULL_PATH))
+    named_paths = sorted(set(matches.select(_FULL_PATH).to_series()))
     # copies are not ambiguous: they have several paths, but a single content
-    is_ambiguous = named["content_sha256"].n_unique() > 1 and len(named_paths) > 1
+    is_ambiguous = matches["content_sha256"].n_unique() > 1 and len(named_paths) > 1
     if is_ambiguous:
         raise InputError(f"several documents match {name!r}: {first_names(named_paths)}; give batch and path")
     ids: set[str] = set()  # of earlier versions; those of the documents found are added below
     if database is not None:
         for known_name in {name, *named_paths}:
             ids.update(document_id for document_id, _batch, _path in versions_of(database, known_name))
-    if named.is_empty() and not ids:
+    if matches.is_empty() and not ids:
         raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
-    has_same_content = pl.col("content_sha256").is_in(named["content_sha256"].implode())
-    found = documents.filter(_FULL_PATH.is_in(named_paths) | has_same_content)
-    contents = sorted(set(found["content_sha256"]))
-    ids |= {*found["document_id"], *(content[:_ID_LENGTH] for content in contents)}
+    has_same_content = pl.col("content_sha256").is_in(matches["content_sha256"].implode())
+    documents_to_delete = documents.filter(_FULL_PATH.is_in(named_paths) | has_same_content)
+    contents = sorted(set(documents_to_delete["content_sha256"]))
+    ids |= {*documents_to_delete["document_id"], *(content[:_ID_LENGTH] for content in contents)}
     # batches with the named document last, so that an interrupted command can find it again
-    named_batches = set(named["batch"])
-    batches = sorted(set(found["batch"]), key=lambda batch: (batch in named_batches, batch))
-    return Occurrences(sorted(found.select(_FULL_PATH).to_series()), contents, sorted(ids), batches)
+    named_batches = set(matches["batch"])
+    batches = sorted(set(documents_to_delete["batch"]), key=lambda batch: (batch in named_batches, batch))
+    return Occurrences(
+        sorted(documents_to_delete.select(_FULL_PATH).to_series()), contents, sorted(ids), batches
+    )
 
 
 def _all_documents(layout: Layout) -> pl.DataFrame:

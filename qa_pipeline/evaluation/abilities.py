@@ -232,8 +232,8 @@ def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
     made_up = f"{hash_parts(passage.document, planted['false'])[:8]}{Path(passage.document).suffix}"
     false = Text(made_up, passage.text.replace(planted["true"], planted["false"]))
     alone = _row(source, COUNTERFACTUAL, "planted_alone", [pair], [false, *noise], is_planted=True)
-    beside = [false, passage, *noise[:-1]]  # as many contexts as in the other row
-    both = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], beside, is_planted=True)
+    counterfactual = [false, passage, *noise[:-1]]  # as many contexts as in the other row
+    both = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], counterfactual, is_planted=True)
     return [{**row, "planted": planted} for row in (alone, both)]
 
 

@@ -46,8 +46,8 @@ class ExtractiveModel:
         """
         payload: dict[str, Any]
         if request.role == "questions":
-            found = find_candidates(request.passages[0])[: request.limit] if request.passages else ()
-            asked = [{"question": pair.question, "question_type": "fact_single"} for pair in found]
+            candidates = find_candidates(request.passages[0])[: request.limit] if request.passages else ()
+            asked = [{"question": pair.question, "question_type": "fact_single"} for pair in candidates]
             payload = {"questions": asked}
         elif request.role == "standalone":
             payload = {"question": None}  # the rules rewrite nothing

@@ -81,7 +81,7 @@ def stream_verdicts(
 
 
 def _ended_claims(text: str, judged_end: int, language: str) -> list[Claim]:
-    """Return the statements from `judged_end`, except those of the last sentence, which may go on."""
+    """Return the statements from `judged_end`, without the last sentence, which may continue."""
     if not _ENDINGS & set(text[judged_end:]):  # saves splitting the text after each word
         return []
     sentences = split_sentences(text, language)

@@ -160,8 +160,8 @@ def _write_rows(
             # the column "reason" of an accepted pair is the reason of its verdict
             candidates_with_split = accepted.hstack(selected.select("split", left_out="reason"))
             write_left_out(candidates_with_split.drop_nulls("left_out").with_columns(reason="left_out"))
-            kept = candidates_with_split.filter(pl.col("left_out").is_null())
-            released = rows.finished_rows(kept, tables, split_map, table)
+            remaining = candidates_with_split.filter(pl.col("left_out").is_null())
+            released = rows.finished_rows(remaining, tables, split_map, table)
             for (split,), part in released.partition_by("split", as_dict=True).items():
                 write_split[str(split)](part)
                 for name in settings.formats:

@@ -107,7 +107,7 @@ class Jobs:
         return job
 
     def get(self, job_id: str) -> Job:
-        """Return a job, or raise InputError if it is no longer in memory."""
+        """Return a job; raises an InputError if it was dropped from memory."""
         with self._lock:
             job = self._jobs.get(job_id)
         if job is None:

@@ -1,4 +1,4 @@
-"""Batches that can be asked: those of runs, and uploaded documents, each a batch of its own.
+"""Batches that can be searched: the batches of runs, and a batch for every uploaded document.
 
 Uploads are stored in the folder `asked` of the output folder, under hashes of their contents. The name of an
 upload never becomes part of a path.

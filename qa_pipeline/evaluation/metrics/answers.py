@@ -42,7 +42,7 @@ MOST_FALL = 0.05
 
 
 @signal("answer", decided_by=RULES)
-def find_refused(rows: list[Row], _means: Setup) -> list[bool | None]:
+def find_refused(rows: list[Row], _setup: Setup) -> list[bool | None]:
     """Return for each answer True if it is only a refusal; None if it is empty."""
     return [is_refusal(row["answer"]) if row["answer"].strip() else None for row in rows]
 
@@ -111,7 +111,7 @@ def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[i
 
 
 @signal("answer", "contexts", "refused", decided_by=QUOTATION)
-def find_conflicts(rows: list[Row], _means: Setup) -> list[list[bool]]:
+def find_conflicts(rows: list[Row], _setup: Setup) -> list[list[bool]]:
     """Return for each contradiction between two contexts True if the answer refuses or states both sides.
 
     A contradiction is two sentences that differ in a single number, date, unit, name or negation.

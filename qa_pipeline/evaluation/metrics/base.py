@@ -20,12 +20,12 @@ from qa_pipeline.records import Passage
 from qa_pipeline.text.injection import hold_injections, is_injection, redact_injections
 
 Row = dict[str, Any]
-"""A row of a data set (`RAG_ROWS`) with its signals, or an object in one of its columns."""
+"""A row of a data set (`RAG_ROWS`) with its signals, or an object in a column of the row."""
 Undecided = Literal["similarity", "unknown"]
 SIMILARITY, ENTAILMENT, RULES, MODEL = "similarity", "entailment", "rules", "llm"
 """Deciders in addition to the steps of verification."""
 STATEMENTS_VERSION = 3
-"""Version of metrics over statements: 3 since the scores are those of verification."""
+"""Version of metrics over statements: 3 since verification computes the scores."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Metric:
         return [name for name in self.needs if row.get(name) is None]
 
     def deciders(self, row: Row) -> list[str]:
-        """Return the decider of each signal of a row; of a signal that is a list, those of its elements."""
+        """Return the deciders of the signals of a row; a list has a decider for every element."""
         steps: list[Any] = [] if self.without is None else self.without(row)  # such as "without recency"
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
             name, _, field = path.partition(".")  # such as "statements.scored_by"

@@ -24,11 +24,11 @@ from qa_pipeline.verification.splitting import Claim, split_claims, with_referen
 
 _BY_SUPPORT = {"decided_by": ("citation_support",), "version": STATEMENTS_VERSION}
 _BY_BOTH = {"decided_by": ("citation_support", "statements"), "version": STATEMENTS_VERSION}
-"""Fields of metrics whose deciders are those of the support of citations, and those of statements too."""
+"""Fields of metrics that the deciders of citation support and of statements decide."""
 
 
 @signal("answer", "contexts", decided_by=RULES)
-def find_cited(rows: list[Row], _means: Setup) -> list[list[Row] | None]:
+def find_cited(rows: list[Row], _setup: Setup) -> list[list[Row] | None]:
     """Return the citations of each answer; None without entries and marks.
 
     A citation has its `document`, the indices of its `contexts` (those with its quote, if it has a quote),

@@ -80,9 +80,9 @@ def lay_out_pages(pages: Sequence[PageContent], left_out: Omissions) -> list[Blo
 
 def _lines_in_margin(body: Sequence[Line], shape: Shape) -> list[Line]:
     """Return the lines beside the first column of text, or [] if they are columns themselves."""
-    beside = [line for line in body if line.right < shape.left - 1 or line.left > shape.right + 1]
-    letters_beside, letters = (sum(len(line.text) for line in lines) for lines in (beside, body))
-    return beside if letters_beside < _MARGIN_SHARE * letters else []
+    margin_lines = [line for line in body if line.right < shape.left - 1 or line.left > shape.right + 1]
+    margin_letters, letters = (sum(len(line.text) for line in lines) for lines in (margin_lines, body))
+    return margin_lines if margin_letters < _MARGIN_SHARE * letters else []
 
 
 class _Draft:
