@@ -69,7 +69,7 @@ test: layers lint types  ## lint, types and the tests that start no processes
 
 # tests of a file share servers, so each file runs in one process
 test-system: $(VENV)/installed-system  ## processes, kills, a browser, Dagster as deployed, Postgres, S3, Ray; the tutorial
-	$(PYTEST) -m slow --durations=30 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m slow --numprocesses=3 --durations=30 --dist loadfile --no-loadscope-reorder
 
 test-laws: $(VENV)/installed-dev  ## the laws alone, on twenty times as many examples; for the night
 	$(PYTEST) $(SMALL) -m hypothesis --hypothesis-profile=laws --durations=30

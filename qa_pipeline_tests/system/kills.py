@@ -185,7 +185,10 @@ class Target(Deployment):
         quicker = shipped.replace("poll_interval_seconds: 30", "poll_interval_seconds: 2")
         # a run that its code server took along is found by its time alone
         quicker = quicker.replace("max_runtime_seconds: 21600", f"max_runtime_seconds: {LONGEST_RUN}")
+        # and one whose code server was killed as it was launched
+        quicker = quicker.replace("start_timeout_seconds: 600", "start_timeout_seconds: 60")
         assert "poll_interval_seconds: 2" in quicker
+        assert "start_timeout_seconds: 60\n" in quicker
         assert str(LONGEST_RUN) in quicker
         instance.write_text(quicker, encoding="utf-8")
         self.changes = hosted(models)
