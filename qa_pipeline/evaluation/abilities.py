@@ -35,7 +35,9 @@ _MOST_ASKED = 0.8
 """Share of the words of a question, from which a sentence may answer."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _CHANGEABLE = re.compile(r"(?<![\d.,])\d{1,4}(?!\d|[.,]\d)")
-"""A whole number of at most four digits: longer numbers are often codes or telephone numbers."""
+"""A whole number of at most four digits, as 14 but not 1.5: longer numbers are often codes or telephone
+numbers."""
+_SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +73,19 @@ class ProvedPair:
         return list(dict.fromkeys(proof.passage for proof in self.proofs))
 
     def may_be_answered_by(self, text: Text) -> bool:
-        """Return True if a text has a proof, most words of a claim, or most of the question in a sentence."""
-        folded, question = _folded(text.text), read(self.question, self.language).stem_set
+        """Return True if a text has most of the question in a sentence, a proof, or most of a claim."""
+        question = read(self.question, self.language).stem_set
         for start, end in split_sentences(text.text, self.language):
             if (recall(question, read(text.text[start:end], self.language).stem_set) or 0.0) >= _MOST_ASKED:
                 return True
+        folded, stems = _folded(text.text), read(text.text, self.language).stem_set
         for proof in self.proofs:
-            stated = read(proof.claim, self.language).stem_set
-            added = stated - question or stated  # the words that the claim adds to the question, if any
-            stated_share = recall(added, read(text.text, self.language).stem_set)
-            # a share is unknown if the claim has no words; such a claim may be in any text
+            claim = read(proof.claim, self.language).stem_set
+            # the words that the claim adds to the question, or all its words if it adds none
+            added = claim - question or claim
+            added_share = recall(added, stems)  # None for a claim without words, which may be in any text
             is_quoted = _folded(proof.quote) in folded or _folded(proof.claim) in folded
-            if is_quoted or stated_share is None or stated_share >= ENOUGH_WORDS:
+            if is_quoted or added_share is None or added_share >= ENOUGH_WORDS:
                 return True
         return False
 
@@ -153,8 +156,8 @@ def workspace_source(out: Path) -> Source:
     return Source(out.resolve().name, pairs, texts)
 
 
-def build_suite(source: Source, most: int) -> list[Row]:
-    """Return the rows of each ability, from at most `most` pairs with different questions."""
+def build_suite(source: Source, most_pairs: int) -> list[Row]:
+    """Return the rows of each ability, from at most `most_pairs` pairs with different questions."""
     builders = {
         NOISE: _noise_rows,
         REJECTION: _rejection_rows,
@@ -163,20 +166,20 @@ def build_suite(source: Source, most: int) -> list[Row]:
     }
     rows: list[Row] = []
     for ability, build in builders.items():
-        drawn = sorted(source.pairs, key=lambda pair: draw_number(0, ability, pair.pair_id))
+        drawn = sorted(source.pairs, key=lambda pair: draw_number(_SEED, ability, pair.pair_id))
         one_by_question = {pair.question: pair for pair in drawn}
-        built = (build(source, pair) for pair in one_by_question.values())
-        rows += chain.from_iterable(islice(filter(None, built), most))
+        built = (build(source, pair) for pair in one_by_question.values())  # [] for an unsuitable pair
+        rows += chain.from_iterable(islice(filter(None, built), most_pairs))
     return rows
 
 
-def write_suite(out: Path, most: int) -> bytes:
+def suite_as_json_lines(out: Path, most_pairs: int) -> bytes:
     """Return the suite of an output folder as JSON lines.
 
     Raises:
         InputError: the folder has no training examples, or they give no row.
     """
-    rows = build_suite(workspace_source(out), most)
+    rows = build_suite(workspace_source(out), most_pairs)
     if not rows:
         raise InputError(f"the training examples of {out} yield no row of a suite; they need more passages")
     return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
@@ -185,7 +188,7 @@ def write_suite(out: Path, most: int) -> bytes:
 def _noise_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return the question with its passage and each number of passages of noise."""
     noise = source.noise([pair], max(NOISE_COUNTS))
-    if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):
+    if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):  # the difficulties name exact numbers
         return []
     return [
         _row(source, NOISE, f"noise_{count}_of_{count + 1}", [pair], [*pair.passages, *noise[:count]])
@@ -202,19 +205,21 @@ def _rejection_rows(source: Source, pair: ProvedPair) -> list[Row]:
 
 def _integration_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return a question about several passages, or two joined questions of two documents, with noise."""
+    if not pair.proofs:
+        return []
     pairs, difficulty = [pair], "several_passages"
-    if len(pair.passages) < 2:
-        documents = {text.document for text in pair.passages}
-        others = [
+    if len(pair.passages) == 1:
+        (passage,) = pair.passages
+        joinable = [
             other
             for other in source.pairs
             if other.language == pair.language
             and len(other.passages) == 1
-            and other.passages[0].document not in documents
+            and other.passages[0].document != passage.document
         ]
-        if not pair.proofs or not others:
+        if not joinable:
             return []
-        drawn = min(others, key=lambda other: draw_number(0, pair.pair_id, other.pair_id))
+        drawn = min(joinable, key=lambda other: draw_number(_SEED, pair.pair_id, other.pair_id))
         pairs, difficulty = [pair, drawn], "joined"
     passages = [text for member in pairs for text in member.passages]
     contexts = [*passages, *source.noise(pairs, max(0, CONTEXTS - len(passages)))]
@@ -223,22 +228,25 @@ def _integration_rows(source: Source, pair: ProvedPair) -> list[Row]:
 
 def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return rows in which a passage that denies the proof ranks first, with and without the true passage."""
-    planted = next(_denials(pair), None) if len(pair.passages) == 1 else None
-    noise = [] if planted is None else source.noise([pair], CONTEXTS - 1, without=planted["false"])
-    if planted is None or len(noise) < CONTEXTS - 1:
+    planted = next(_denials(pair), None)
+    if planted is None or len(pair.passages) != 1:
         return []
-    passage = pair.passages[0]
+    noise = source.noise([pair], CONTEXTS - 1, without=planted["false"])
+    if len(noise) < CONTEXTS - 1:
+        return []
+    (passage,) = pair.passages
     # the false passage looks like a passage of another document
     made_up = f"{hash_parts(passage.document, planted['false'])[:8]}{Path(passage.document).suffix}"
     false = Text(made_up, passage.text.replace(planted["true"], planted["false"]))
     alone = _row(source, COUNTERFACTUAL, "planted_alone", [pair], [false, *noise], is_planted=True)
-    counterfactual = [false, passage, *noise[:-1]]  # as many contexts as in the other row
-    both = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], counterfactual, is_planted=True)
-    return [{**row, "planted": planted} for row in (alone, both)]
+    with_truth = [false, passage, *noise[:-1]]  # as many contexts as in the other row
+    beside = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], with_truth, is_planted=True)
+    return [{**row, "planted": planted} for row in (alone, beside)]
 
 
 def _denials(pair: ProvedPair) -> Iterator[Row]:
-    """Yield a proof's sentence as `true`, and as `false` with a changed number of the answer."""
+    """Yield sentences of proofs, such as {"true": "It takes 14 days.", "false": "It takes 17 days."}."""
+    # a number of the question is not asked for
     only_in_answer = {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}
     for proof in pair.proofs:
         for start, end in split_sentences(proof.quote, pair.language):
@@ -261,7 +269,7 @@ def _row(
 ) -> Row:
     """Return a row as `eval run` reads it; contexts are shuffled unless the first is planted."""
     if not is_planted:
-        texts = sorted(texts, key=lambda text: draw_number(0, pairs[0].pair_id, text.document, text.text))
+        texts = sorted(texts, key=lambda text: draw_number(_SEED, pairs[0].pair_id, text.document, text.text))
     query = " ".join(pair.question for pair in pairs)
     documents = list(dict.fromkeys(text.document for pair in pairs for text in pair.passages))
     truth: Row = {"must_refuse": ability == REJECTION}

@@ -86,11 +86,7 @@ def _yes_or_no(value: object) -> object:
 
 
 def _read_list(value: object) -> object:
-    """Return the JSON list in a cell of CSV, such as `["a"]`; other values stay.
-
-    Raises:
-        ValueError: it begins like a list and is not JSON.
-    """
+    """Return the JSON list in a cell of CSV, such as `["a"]`; raises ValueError for a broken list."""
     if isinstance(value, str) and re.match(r"""\[\s*['"{\[]""", value):
         try:
             return json.loads(value)
@@ -100,7 +96,7 @@ def _read_list(value: object) -> object:
 
 
 def _texts_as(name: str) -> BeforeValidator:
-    """Return a validator that turns a text, or each text of a list, into an object with this field."""
+    """Return a validator that turns a text, or each text of a list, into an object {name: text}."""
 
     def wrap_texts(value: object) -> object:
         value = _read_list(value)  # a list may be written as a string

@@ -66,11 +66,7 @@ def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:
 
 
 def known_scores(rows: pl.DataFrame, names: Iterable[str]) -> list[pl.Expr]:
-    """Return the scores as floats; a value that is not finite is unknown.
-
-    Raises:
-        InputError: a column is missing, or is not numeric.
-    """
+    """Return expressions of the scores, null unless finite; `InputError` without a numeric column."""
     for name in names:
         if name not in rows.columns or not (rows[name].dtype.is_numeric() or rows[name].dtype == pl.Null()):
             problem = f"holds {rows[name].dtype}" if name in rows.columns else "is missing"
@@ -80,11 +76,7 @@ def known_scores(rows: pl.DataFrame, names: Iterable[str]) -> list[pl.Expr]:
 
 
 def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
-    """Refuse scores outside the range of their metric.
-
-    Raises:
-        InputError: naming the metric, the first such row and its score.
-    """
+    """Raise an `InputError` that names the first row with a score outside the range of its metric."""
     for name, (low, high) in ranges.items():
         above = pl.col(name) > (np.inf if high is None else high + _TOLERANCE)
         outside = rows.with_row_index("index").filter((pl.col(name) < low - _TOLERANCE) | above)

@@ -91,11 +91,11 @@ class Metric:
         return [name for name in self.needs if row.get(name) is None]
 
     def deciders(self, row: Row) -> list[str]:
-        """Return the deciders of the signals of a row; a list has a decider for every element."""
+        """Return the deciders of a value, such as ["rules", "llm"]; a list has one for every element."""
         steps: list[Any] = [] if self.without is None else self.without(row)  # such as "without recency"
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
             name, _, field = path.partition(".")  # such as "statements.scored_by"
-            has_single_decider = f"{name}_by" in row
+            has_single_decider = f"{name}_by" in row  # see `add_signals`
             if isinstance(row.get(name), list) and not has_single_decider:
                 steps += [element[field or "decided_by"] for element in row[name]]
             else:
@@ -164,7 +164,7 @@ def add_signals(rows: Sequence[Row], names: Iterable[str], setup: Setup) -> None
     """
     for name in names:
         new = [row for row in rows if name not in row]
-        if name not in SIGNALS or not new:
+        if name not in SIGNALS or not new:  # a column of the data set, or known in all rows
             continue
         definition = SIGNALS[name]
         add_signals(new, definition.needs, setup)
@@ -205,12 +205,12 @@ def judge_request(
     contexts: Sequence[Row] = (),
     sentences: Sequence[str] = (),
 ) -> Request[ReplyT]:
-    """Fill a prompt with the texts of a row, its contexts and numbered sentences."""
+    """Fill a prompt with the texts of a row, and with contexts or the numbered sentences of a context."""
     language, llm = row["language"], setup.resources.settings.llm
     prompt = load_prompt(language, name, llm)
     texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
-    texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
-    values = {label: delimit(text, label) for label, text in texts.items()}
+    asked = {label: text for label, text in texts.items() if label in prompt.placeholders}
+    values = {label: delimit(text, label) for label, text in asked.items()}
     # the request keeps the injections that the prompt withholds, so that `ask` finds them
     passages = [
         Passage(f"context-{index}", context["document"] or "", (), context["text"] or "", language)
@@ -229,8 +229,8 @@ def judge_request(
         temperature=0.0,
         language=language,
         passages=tuple(passages),
-        question=texts.get("question"),
-        answer=texts.get("answer"),
+        question=asked.get("question"),
+        answer=asked.get("answer"),
         prompt_hash=prompt.hash,
     )
 
@@ -241,7 +241,7 @@ def ask(requests: Sequence[Request[ReplyT]], setup: Setup) -> Iterator[ReplyT | 
     The reply is None if the request failed, or if its texts contain an injection.
     """
     if setup.judge is None:
-        return
+        return  # signals ask only if there is a judge
     distinct = {request.key: request for request in requests}
     workers = setup.resources.settings.llm.workers
     outcomes = complete_all(setup.judge, [*distinct.values()], workers=workers)
