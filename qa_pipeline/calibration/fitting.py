@@ -77,9 +77,9 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
 GRID = (0.999, 0.998, 0.995, *(percent / 100 for percent in range(99, 49, -1)))
 """Scores from which a row is accepted, strict first; it is rejected up to 1 minus each of them."""
 _STARTS = 3
-"""Starts of the sequence of tests; they share the error."""
+"""Most sequences of tests; they share the error."""
 _GROWTH = 4
-"""Groups at a start, divided by the groups at the start before."""
+"""Groups at the start of a sequence, divided by the groups at the start before."""
 _DECISIONS: dict[SideName, str] = {
     "contradict": "found contradicted",
     "accept": "accepted",
@@ -162,29 +162,27 @@ def rows_of_side(
     The score is null if this side cannot decide the row. It is the lowest score of the claims of an answer,
     or the highest for contradictions.
     """
-    score_of_claim = side_scores()[side]
     claims = labelled.claims
     cascade = settings.model_copy(update={"policy": "cascade"})
     verdicts = decide_claims(claims, None, cascade, thresholds=unfitted)
-    # claims that a step before entailment rejects, and failed claims
-    decided_against = verdicts.filter(
+    # failed claims, and claims that a step before entailment denies: each decides its answer
+    deciding_claims = verdicts.filter(
         ((pl.col("decided_by") != "no_step") & (pl.col("verdict") != "supported"))
         | (pl.col("verdict") == "failed")
     )
-    score = pl.col("score")  # of a claim
-    pair_score = score.max() if side == "contradict" else score.min()
+    claim_score = pl.col("score")
+    answer_score = claim_score.max() if side == "contradict" else claim_score.min()
     if side == "accept":  # an answer is accepted only by scores of all its claims
-        pair_score = pl.when(score.is_not_null().all()).then(pair_score)
-    scores = (
+        answer_score = pl.when(claim_score.is_not_null().all()).then(answer_score)
+    answer_scores = (  # a row for each pair_id, which is an answer
         borderline(claims, verdicts)
-        .select("pair_id", score=score_of_claim.fill_nan(None))
-        # such a claim decides its answer before entailment
-        .join(decided_against, on="pair_id", how="anti")
+        .select("pair_id", score=side_scores()[side].fill_nan(None))
+        .join(deciding_claims, on="pair_id", how="anti")
         .group_by("pair_id")
-        .agg(score=pair_score)
+        .agg(score=answer_score)
     )
     is_right = pl.col("label") if side == "accept" else ~pl.col("label")
-    rows = labelled.rows.join(scores, on="pair_id", maintain_order="left")
+    rows = labelled.rows.join(answer_scores, on="pair_id", maintain_order="left")
     return rows.select("group", is_right.alias("right"), "score")
 
 
@@ -199,11 +197,11 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
     error_of_start = _starts(most_groups, target, 1 - confidence)
     fewest_groups = min(error_of_start)  # of the first start; with fewer no threshold can pass
     testable = [point for point in points if point.n >= fewest_groups]
-    passed, passed_error, tests = None, 1 - confidence, 0
-    error = 0.0  # of the current sequence; 0 after a failure, until the next start
+    passed, passed_error = None, 1 - confidence
+    tests, error = 0, 0.0  # error of the current sequence: 0 after a failure, until the next start
     for point in testable:
-        # each start that this point reaches brings its share of the error
-        error += sum(error_of_start.pop(start) for start in list(error_of_start) if start <= point.n)
+        reached = [start for start in error_of_start if start <= point.n]
+        error += sum(error_of_start.pop(start) for start in reached)
         if not error:
             continue
         tests += 1
@@ -220,7 +218,7 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
         n=best.n,
         right=best.right,
         precision_low=lower_bound(best.right, best.n, 1 - passed_error) if best.n else None,
-        why=None if passed else _why(best, None if tests else most_groups, side, target, confidence),
+        why=None if passed else _why(best if tests else None, most_groups, side, target, confidence),
     )
 
 
@@ -239,19 +237,20 @@ def _starts(groups: int, target: float, error: float) -> dict[int, float]:
     There are as many starts as the laxest threshold has `groups` for; without mistakes the first just passes.
     """
     for count in range(_STARTS, 0, -1):
-        least = trials_needed(target, 1 - error / count)
-        if groups >= least * _GROWTH ** (count - 1):
+        first = trials_needed(target, 1 - error / count)
+        starts = [first * _GROWTH**index for index in range(count)]
+        if groups >= starts[-1]:
             break
-    return {least * _GROWTH**index: error / count for index in range(count)}
+    return dict.fromkeys(starts, error / count)
 
 
-def _why(best: Tested, groups: int | None, side: SideName, target: float, confidence: float) -> str:
-    """Explain a missing threshold; `groups` counts the laxest threshold, or is None if one was tested."""
-    if groups is not None:
+def _why(best: Tested | None, most_groups: int, side: SideName, target: float, confidence: float) -> str:
+    """Explain a missing threshold: the best tested threshold fails, or groups are too few for a test."""
+    if best is None:
         return (
             f"a target of {target:g} at a confidence of {confidence:g} takes "
             f"{trials_needed(target, confidence)} groups {_DECISIONS[side]} without an error, and no "
-            f"threshold has more than {groups}"
+            f"threshold has more than {most_groups}"
         )
     right = f"{best.right} of {best.n} groups"
     return f"no threshold meets the target: the best, {best.threshold:g}, is right in {right}"

@@ -28,7 +28,7 @@ _GROUPS = {"verification": VerificationSettings.deciding(), "judging": JudgingSe
 
 
 def read_changes(texts: list[str]) -> dict[str, dict[str, Any]]:
-    """Read `GROUP.NAME=VALUE` texts into the groups of settings that they change.
+    """Read `GROUP.NAME=VALUE` texts into groups, such as {"verification": {"similarity_pass": 0.8}}.
 
     Raises:
         InputError: a setting needs scores or replies that are not stored.
@@ -112,6 +112,7 @@ def _stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     replied = claim_verdicts.filter(pl.col("llm_decision").is_not_null())
     # where the model failed, llm_decision is the reason
     is_decision = pl.col("llm_decision").is_in(["accept", "reject", "unsure"])
+    # an accept that was not trusted keeps its reason
     is_distrusted = (pl.col("llm_decision") == "accept") & (pl.col("verdict") != "supported")
     return replied.select(
         "claim_id",

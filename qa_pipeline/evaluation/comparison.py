@@ -205,7 +205,7 @@ def _means(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Document:
 
 
 def _with_significance(metrics: Mapping[str, Document], critical: Collection[str]) -> dict[str, Document]:
-    """Add p_holm, adjusted among critical or other metrics, and better: True if it is current."""
+    """Add p_holm, adjusted among critical or other metrics, and better: True, False, or None by chance."""
     adjusted: dict[str, float | None] = {}
     for is_critical in (True, False):
         family = {name: metric["p"] for name, metric in metrics.items() if (name in critical) == is_critical}

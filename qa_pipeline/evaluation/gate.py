@@ -75,7 +75,7 @@ class GoldenRow(LabelledRow):
 
     @classmethod
     def from_values(cls, values: Row) -> Row:
-        """Return the fields of a row; the ground truth only decides if the question must be refused."""
+        """Return the fields of a row; its ground truth, an answer or a mapping, only sets `must_refuse`."""
         truth, answer = values.get("ground_truth"), values.get("reference")
         if isinstance(truth, Mapping):
             answer = truth.get("answer")
@@ -308,9 +308,9 @@ def _golden_checks(
     if baseline is not None:  # an answer that the baseline did not measure may have been right
         failed_before = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
     new = failing.join(failed_before, on="id", how="anti", maintain_order="left")
-    rows, still = len(golden.criteria), failing.height - new.height
-    passing = rows - failing.height
-    detail = f"{passing} of {rows} rows pass, {new.height} newly fail, {still} fail as before"
+    row_count, still = len(golden.criteria), failing.height - new.height
+    passing = row_count - failing.height
+    detail = f"{passing} of {row_count} rows pass, {new.height} newly fail, {still} fail as before"
     outcome = FAILED if new.height else PASSED
     metrics = {name for bounds in golden.criteria.values() for name in bounds} & current.metrics.keys()
     doubtful = sorted(name for name in metrics if is_undecided(current.metrics[name].decided_by))
@@ -319,8 +319,8 @@ def _golden_checks(
     facts = {"kind": "golden", "name": golden.name, "outcome": outcome, "detail": detail}
     yield {**facts, "passing": passing, "new": new.height, "still": still}
     for row in new.head(MOST_NAMED).iter_rows(named=True):
-        failed = "; ".join(row["failed"])
-        yield {"kind": "golden", "name": row["id"], "outcome": FAILED, "detail": failed}
+        detail = "; ".join(row["failed"])
+        yield {"kind": "golden", "name": row["id"], "outcome": FAILED, "detail": detail}
 
 
 def gate_screen(checked: Document) -> Document:

@@ -133,11 +133,7 @@ def read_file(path: Path, kind: type[LabelledRow], limits: Limits = LIMITS) -> L
 
 
 def usable_rows(file_rows: Iterable[FileRow], kind: type[LabelledRow], path: Path) -> Labelled:
-    """Return the usable rows of a file; other rows, and rows with an earlier id, are counted by reason.
-
-    Raises:
-        InputError: there is no usable row.
-    """
+    """Return the usable rows of a file; other rows, and rows with an earlier id, are counted by reason."""
     frames, block, ids, faults = [], list[Row](), set[str](), dict[str, Row]()
     for index, file_row in enumerate(file_rows):
         row = check(file_row.value, kind)
