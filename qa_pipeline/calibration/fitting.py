@@ -189,8 +189,8 @@ def rows_of_side(
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
     """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    Each start (`_starts`) begins a sequence of tests with its share of the error, which it adds to a sequence
-    that goes on. A sequence ends with the first failure, so that only its starts cost confidence.
+    A sequence of tests ends with the first failure, and so costs its error only once. Each of `_starts` begins
+    a sequence with its share of the error, or adds its share to a sequence that goes on.
     """
     points = [decided_rows(rows, side, threshold) for threshold in GRID]
     most_groups = points[-1].n  # the laxest threshold decides most

@@ -187,7 +187,7 @@ def suite_as_json_lines(out: Path, most_pairs: int) -> bytes:
 def _noise_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return the question with its passage and each number of passages of noise."""
     noise = source.noise([pair], max(NOISE_COUNTS))
-    if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):  # the difficulties name exact numbers
+    if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):  # a difficulty names its contexts
         return []
     return [
         _row(source, NOISE, f"noise_{count}_of_{count + 1}", [pair], [*pair.passages, *noise[:count]])
@@ -244,7 +244,7 @@ def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
 
 
 def _denials(pair: ProvedPair) -> Iterator[Row]:
-    """Yield sentences of proofs, such as {"true": "It takes 14 days.", "false": "It takes 17 days."}."""
+    """Yield sentences with a number of the answer, as {"true": "Wait 14 days.", "false": "Wait 17 days."}."""
     # a number of the question is not asked for
     only_in_answer = {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}
     for proof in pair.proofs:

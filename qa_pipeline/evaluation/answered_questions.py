@@ -268,7 +268,7 @@ def _from_release(values: Row) -> Row:
 
 
 def _from_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
-    """Return the right answer of a golden row, and the relevant documents or else those it cites."""
+    """Return the fields of a ground truth; by default the documents that it cites are relevant."""
     relevant = truth.get("relevant_documents", truth.get("relevant_docs", row.get("relevant_docs")))
     cited = truth.get("citations")
     if relevant is None and isinstance(cited, list):

@@ -202,7 +202,7 @@ def gate(
         compared = compare_paired(baseline, current, critical=limits.critical)
         for name, why in compared["excluded"].items():
             measured_rows = baseline.rows[name].count() if name in baseline.rows.columns else 0
-            is_lost = measured_rows and why != "only in current"  # a new metric cannot have become worse
+            is_lost = measured_rows > 0 and why != "only in current"  # a new metric cannot have become worse
             if name in limits.critical and is_lost:
                 raise InputError(
                     f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"

@@ -91,7 +91,7 @@ class Metric:
         return [name for name in self.needs if row.get(name) is None]
 
     def deciders(self, row: Row) -> list[str]:
-        """Return the deciders of a value, such as ["rules", "llm"]; a list has one for every element."""
+        """Return the deciders of a value's signals, or of each of their elements, as ["rules", "llm"]."""
         steps: list[Any] = [] if self.without is None else self.without(row)  # such as "without recency"
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
             name, _, field = path.partition(".")  # such as "statements.scored_by"

@@ -125,8 +125,8 @@ def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
         for statement in statements
     ]
     # models have decided the statements already, and figures may be in contexts that are not cited
-    local = replace(setup, verifier=None, splitter=None, undecided="similarity")
-    verified = iter(verify(texts, local, compare_figures=False))  # in the order of the texts
+    local_setup = replace(setup, verifier=None, splitter=None, undecided="similarity")
+    verified = iter(verify(texts, local_setup, compare_figures=False))  # in the order of the texts
     return [
         [_support(cited, statements, [*islice(verified, len(statements))]) for cited, statements in assigned]
         for assigned in assigned_of_rows

@@ -105,7 +105,7 @@ def _find_claims(rows: list[Row], texts: list[list[Statement | None]], setup: Se
     verified = iter(verify([*chain(*texts)], setup))
     claims_of_rows: list[Verified] = []
     for row, row_texts in zip(rows, texts, strict=True):
-        claims = [statements or [] for statements in islice(verified, len(row_texts))]  # as their statements
+        claims = [statements or [] for statements in islice(verified, len(row_texts))]  # by claim
         if row["true_claims"] is None:
             claims = [[statement] for statement in claims[0]]  # of the reference, the only text
         is_unknown = bool(row_texts) and not any(claims)  # no text gave a statement
@@ -172,7 +172,7 @@ def _scored(claim: Row, text: Statement, setup: Setup, compare_figures: bool) ->
     is_polar = without_polar_word(claim["text"], text.language)[1] is not None
     stays_open = setup.verifier is not None or setup.undecided == "unknown" or is_polar
     verdict, decided_by, reason = claim["verdict"], claim["decided_by"], claim["reason"]
-    if verdict == "failed":
+    if verdict == "failed":  # a claim that no step could check, such as one without evidence
         verdict = "undecided"
     elif verdict == "undecided" and not stays_open:
         reason = _difference(claim, claimed, evidence, second) if is_alike and compare_figures else None
