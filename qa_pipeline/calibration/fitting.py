@@ -89,11 +89,11 @@ _DECISIONS: dict[SideName, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """The decisions of a threshold on one row of each of `n` groups, `right` of them correct."""
+class Candidate:
+    """A threshold that decides a row of each of some groups, and the number of right decisions."""
 
     threshold: float
-    n: int
+    groups: int
     right: int
 
 
@@ -162,9 +162,8 @@ def rows_of_side(
     The score is null if this side cannot decide the row. It is the lowest score of the claims of an answer,
     or the highest for contradictions.
     """
-    claims = labelled.claims
     cascade = settings.model_copy(update={"policy": "cascade"})
-    verdicts = decide_claims(claims, None, cascade, thresholds=unfitted)
+    verdicts = decide_claims(labelled.claims, None, cascade, thresholds=unfitted)
     # failed claims, and claims that a step before entailment denies: each decides its answer
     deciding_claims = verdicts.filter(
         ((pl.col("decided_by") != "no_step") & (pl.col("verdict") != "supported"))
@@ -175,7 +174,7 @@ def rows_of_side(
     if side == "accept":  # an answer is accepted only by scores of all its claims
         answer_score = pl.when(claim_score.is_not_null().all()).then(answer_score)
     answer_scores = (  # a row for each pair_id, which is an answer
-        borderline(claims, verdicts)
+        borderline(labelled.claims, verdicts)
         .select("pair_id", score=side_scores()[side].fill_nan(None))
         .join(deciding_claims, on="pair_id", how="anti")
         .group_by("pair_id")
@@ -189,46 +188,47 @@ def rows_of_side(
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
     """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    A sequence of tests ends with the first failure, and so costs its error only once. Each of `_starts` begins
-    a sequence with its share of the error, or adds its share to a sequence that goes on.
+    A sequence of tests ends with its first failure, and so costs its error only once. Each of `_starts`
+    begins a sequence with its share of the error, or adds its share to a sequence that goes on.
     """
-    points = [decided_rows(rows, side, threshold) for threshold in GRID]
-    most_groups = points[-1].n  # the laxest threshold decides most
+    candidates = [decided_rows(rows, side, threshold) for threshold in GRID]
+    most_groups = candidates[-1].groups  # the laxest threshold decides most
     error_of_start = _starts(most_groups, target, 1 - confidence)
     fewest_groups = min(error_of_start)  # of the first start; with fewer no threshold can pass
-    testable = [point for point in points if point.n >= fewest_groups]
+    testable = [candidate for candidate in candidates if candidate.groups >= fewest_groups]
     passed, passed_error = None, 1 - confidence
     tests, error = 0, 0.0  # error of the current sequence: 0 after a failure, until the next start
-    for point in testable:
-        reached = [start for start in error_of_start if start <= point.n]
+    for candidate in testable:
+        reached = [start for start in error_of_start if start <= candidate.groups]
         error += sum(error_of_start.pop(start) for start in reached)
         if not error:
             continue
         tests += 1
-        if lower_bound(point.right, point.n, 1 - error) >= target:
-            passed, passed_error = point, error
+        if lower_bound(candidate.right, candidate.groups, 1 - error) >= target:
+            passed, passed_error = candidate, error
         else:
             error = 0.0
-    best = passed or max(testable or points, key=lambda point: lower_bound(point.right, point.n, confidence))
+    best = passed or max(
+        testable or candidates, key=lambda failed: lower_bound(failed.right, failed.groups, confidence)
+    )
     return Fit(
         side=side,
         threshold=passed.threshold if passed else None,
         confidence=confidence,
         tested=tests,
-        n=best.n,
+        n=best.groups,
         right=best.right,
-        precision_low=lower_bound(best.right, best.n, 1 - passed_error) if best.n else None,
+        precision_low=lower_bound(best.right, best.groups, 1 - passed_error) if best.groups else None,
         why=None if passed else _why(best if tests else None, most_groups, side, target, confidence),
     )
 
 
-def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Tested:
+def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Candidate:
     """Decide one row of each group by a threshold of the grid."""
     limit = round(1 - threshold, 3) if side == "reject" else threshold
-    score = pl.col("score")
-    decided = rows.filter(score <= limit if side == "reject" else score >= limit)
+    decided = rows.filter(pl.col("score") <= limit if side == "reject" else pl.col("score") >= limit)
     drawn = decided.unique("group", keep="first", maintain_order=True)  # rows are in random order
-    return Tested(limit, drawn.height, int(drawn["right"].sum()))
+    return Candidate(limit, drawn.height, int(drawn["right"].sum()))
 
 
 def _starts(groups: int, target: float, error: float) -> dict[int, float]:
@@ -244,7 +244,7 @@ def _starts(groups: int, target: float, error: float) -> dict[int, float]:
     return dict.fromkeys(starts, error / count)
 
 
-def _why(best: Tested | None, most_groups: int, side: SideName, target: float, confidence: float) -> str:
+def _why(best: Candidate | None, most_groups: int, side: SideName, target: float, confidence: float) -> str:
     """Explain a missing threshold: the best tested threshold fails, or groups are too few for a test."""
     if best is None:
         return (
@@ -252,7 +252,7 @@ def _why(best: Tested | None, most_groups: int, side: SideName, target: float, c
             f"{trials_needed(target, confidence)} groups {_DECISIONS[side]} without an error, and no "
             f"threshold has more than {most_groups}"
         )
-    right = f"{best.right} of {best.n} groups"
+    right = f"{best.right} of {best.groups} groups"
     return f"no threshold meets the target: the best, {best.threshold:g}, is right in {right}"
 
 

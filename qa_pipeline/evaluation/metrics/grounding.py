@@ -172,7 +172,7 @@ def _scored(claim: Row, text: Statement, setup: Setup, compare_figures: bool) ->
     is_polar = without_polar_word(claim["text"], text.language)[1] is not None
     stays_open = setup.verifier is not None or setup.undecided == "unknown" or is_polar
     verdict, decided_by, reason = claim["verdict"], claim["decided_by"], claim["reason"]
-    if verdict == "failed":  # a claim that no step could check, such as one without evidence
+    if verdict == "failed":  # the claim could not be checked, for example without evidence
         verdict = "undecided"
     elif verdict == "undecided" and not stays_open:
         reason = _difference(claim, claimed, evidence, second) if is_alike and compare_figures else None
