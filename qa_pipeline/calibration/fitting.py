@@ -80,17 +80,17 @@ _STARTS = 3
 """Most sequences of tests; they share the error."""
 _GROWTH = 4
 """Groups at the start of a sequence, divided by the groups at the start before."""
-_DECISIONS: dict[SideName, str] = {
+_DECISION_OF_SIDE: dict[SideName, str] = {
     "contradict": "found contradicted",
     "accept": "accepted",
     "reject": "rejected",
 }
-"""The decision of each side of the band, in words."""
+"""The sides of a band in the order of their rules, each with its decision in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A threshold that decides a row of each of some groups, and the number of right decisions."""
+    """A threshold, the number of groups of which it decides a row, and of the right decisions."""
 
     threshold: float
     groups: int
@@ -114,7 +114,7 @@ def calibrate(
             "or to a name of the hub (and verification.entailment.revision to its commit)"
         )
     labelled = score_rows(resources, files)
-    # the configured model, or none if no claim has a score, which `fit_band` refuses
+    # the configured model, or None if no claim has a score, which `fit_band` refuses
     models = labelled.claims.filter(pl.col("entailment").is_not_null())["entailment_model"].unique()
     unfitted = Thresholds(
         name=name,
@@ -142,7 +142,7 @@ def fit_band(labelled: LabelledRows, settings: VerificationSettings, unfitted: T
     if not labelled.claims["entailment"].fill_nan(None).drop_nulls().len():
         raise InputError("calibration needs claims with a score in `entailment`, and no claim has one")
     fits = []
-    for side in _DECISIONS:
+    for side in _DECISION_OF_SIDE:
         rows = rows_of_side(labelled, settings, unfitted, side)
         # rejecting and contradicting share the error, so each gets half of it
         confidence = unfitted.confidence if side == "accept" else (1 + unfitted.confidence) / 2
@@ -162,20 +162,18 @@ def rows_of_side(
     The score is null if this side cannot decide the row. It is the lowest score of the claims of an answer,
     or the highest for contradictions.
     """
-    cascade = settings.model_copy(update={"policy": "cascade"})
-    verdicts = decide_claims(labelled.claims, None, cascade, thresholds=unfitted)
-    # failed claims, and claims that a step before entailment denies: each decides its answer
-    deciding_claims = verdicts.filter(
-        ((pl.col("decided_by") != "no_step") & (pl.col("verdict") != "supported"))
-        | (pl.col("verdict") == "failed")
-    )
+    cascade = settings.model_copy(update={"policy": "cascade"})  # the policy with a band
+    verdicts = decide_claims(labelled.claims, None, cascade, thresholds=unfitted)  # a row for each claim
+    open_claims = borderline(labelled.claims, verdicts)  # those that reach entailment
+    # claims that a step before entailment denies or cannot prove: each decides its answer
+    unproved_claims = verdicts.filter(pl.col("verdict") != "supported")
+    deciding_claims = unproved_claims.join(open_claims, on="claim_id", how="anti")
     claim_score = pl.col("score")
     answer_score = claim_score.max() if side == "contradict" else claim_score.min()
     if side == "accept":  # an answer is accepted only by scores of all its claims
         answer_score = pl.when(claim_score.is_not_null().all()).then(answer_score)
     answer_scores = (  # a row for each pair_id, which is an answer
-        borderline(labelled.claims, verdicts)
-        .select("pair_id", score=side_scores()[side].fill_nan(None))
+        open_claims.select("pair_id", score=side_scores()[side].fill_nan(None))
         .join(deciding_claims, on="pair_id", how="anti")
         .group_by("pair_id")
         .agg(score=answer_score)
@@ -193,22 +191,22 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
     """
     candidates = [decided_rows(rows, side, threshold) for threshold in GRID]
     most_groups = candidates[-1].groups  # the laxest threshold decides most
-    error_of_start = _starts(most_groups, target, 1 - confidence)
-    fewest_groups = min(error_of_start)  # of the first start; with fewer no threshold can pass
+    error_of_start = _starts(most_groups, target, 1 - confidence)  # of the starts that are still ahead
+    fewest_groups = min(error_of_start)  # with fewer groups a threshold cannot pass
     testable = [candidate for candidate in candidates if candidate.groups >= fewest_groups]
     passed, passed_error = None, 1 - confidence
     tests, error = 0, 0.0  # error of the current sequence: 0 after a failure, until the next start
     for candidate in testable:
         reached = [start for start in error_of_start if start <= candidate.groups]
         error += sum(error_of_start.pop(start) for start in reached)
-        if not error:
+        if not error:  # the last sequence has failed, and the next start has more groups
             continue
         tests += 1
         if lower_bound(candidate.right, candidate.groups, 1 - error) >= target:
             passed, passed_error = candidate, error
         else:
             error = 0.0
-    best = passed or max(
+    best = passed or max(  # of the failed candidates
         testable or candidates, key=lambda failed: lower_bound(failed.right, failed.groups, confidence)
     )
     return Fit(
@@ -231,17 +229,19 @@ def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Candid
     return Candidate(limit, drawn.height, int(drawn["right"].sum()))
 
 
-def _starts(groups: int, target: float, error: float) -> dict[int, float]:
-    """Return the error of each start by its number of decided groups, such as {72: 0.025, 288: 0.025}.
+def _starts(most_groups: int, target: float, error: float) -> dict[int, float]:
+    """Return the share of the error of each start, by its number of groups, as {72: 0.025, 288: 0.025}.
 
-    There are as many starts as the laxest threshold has `groups` for; without mistakes the first just passes.
+    The first start has the fewest groups that can pass. There are 1 to `_STARTS` starts, as many as
+    `most_groups` reaches.
     """
     for count in range(_STARTS, 0, -1):
-        first = trials_needed(target, 1 - error / count)
+        error_share = error / count
+        first = trials_needed(target, 1 - error_share)  # groups without a mistake
         starts = [first * _GROWTH**index for index in range(count)]
-        if groups >= starts[-1]:
+        if most_groups >= starts[-1]:
             break
-    return dict.fromkeys(starts, error / count)
+    return dict.fromkeys(starts, error_share)
 
 
 def _why(best: Candidate | None, most_groups: int, side: SideName, target: float, confidence: float) -> str:
@@ -249,7 +249,7 @@ def _why(best: Candidate | None, most_groups: int, side: SideName, target: float
     if best is None:
         return (
             f"a target of {target:g} at a confidence of {confidence:g} takes "
-            f"{trials_needed(target, confidence)} groups {_DECISIONS[side]} without an error, and no "
+            f"{trials_needed(target, confidence)} groups {_DECISION_OF_SIDE[side]} without an error, and no "
             f"threshold has more than {most_groups}"
         )
     right = f"{best.right} of {best.groups} groups"

@@ -187,7 +187,8 @@ def suite_as_json_lines(out: Path, most_pairs: int) -> bytes:
 def _noise_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return the question with its passage and each number of passages of noise."""
     noise = source.noise([pair], max(NOISE_COUNTS))
-    if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):  # a difficulty names its contexts
+    # a difficulty such as noise_2_of_3 needs these numbers of contexts
+    if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):
         return []
     return [
         _row(source, NOISE, f"noise_{count}_of_{count + 1}", [pair], [*pair.passages, *noise[:count]])
@@ -204,7 +205,7 @@ def _rejection_rows(source: Source, pair: ProvedPair) -> list[Row]:
 
 def _integration_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return a question about several passages, or two joined questions of two documents, with noise."""
-    if not pair.proofs:
+    if not pair.proofs:  # a refusal has no passages
         return []
     pairs, difficulty = [pair], "several_passages"
     if len(pair.passages) == 1:
@@ -267,8 +268,8 @@ def _row(
     is_planted: bool = False,
 ) -> Row:
     """Return a row as `eval run` reads it; contexts are shuffled unless the first is planted."""
+    pair_id = pairs[0].pair_id
     if not is_planted:
-        pair_id = pairs[0].pair_id
         contexts = sorted(contexts, key=lambda passage: draw_number(_SEED, pair_id, *astuple(passage)))
     query = " ".join(pair.question for pair in pairs)
     documents = list(dict.fromkeys(passage.document for pair in pairs for passage in pair.passages))
@@ -292,5 +293,5 @@ def _row(
         "difficulty": difficulty,
         "language": pairs[0].language,
         "dataset": source.name,
-        "group": (documents or [pairs[0].pair_id])[0],
+        "group": documents[0] if documents else pair_id,  # a refusal has no documents
     }

@@ -198,7 +198,7 @@ def _means(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Document:
         "current": current,
         "difference": difference,
         "gain": gain,
-        "relative": statistics.quotient(gain, abs(baseline or 0)),
+        "relative": statistics.quotient(gain, abs(baseline or 0)),  # None without a gain or baseline
         "decided_by": describe_deciders(facts.decided_by),
         "cohens_d": statistics.quotient(gain, statistics.pooled_deviation(first, second)),
     }

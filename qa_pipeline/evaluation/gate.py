@@ -195,7 +195,6 @@ def gate(
             unknown metric, or there is nothing to check.
     """
     limits = limits or Limits()
-    reports = [current, *([baseline] if baseline else [])]
     checks: list[Document] = []
     compared: Document = {"rows": None, "excluded": {}, "measured_otherwise": {}}
     if baseline is not None:
@@ -208,7 +207,7 @@ def gate(
                     f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
                 )
         for name, metric in compared["metrics"].items():
-            checks += _with_deciders(_metric_checks(name, metric, limits), reports, limits)
+            checks += _with_deciders(_metric_checks(name, metric, limits), [current, baseline], limits)
     checks += _with_deciders(_threshold_checks(current, limits.thresholds), [current], limits)
     if golden is not None:
         checks += _golden_checks(current, baseline, golden, limits)
@@ -308,16 +307,16 @@ def _golden_checks(
     if baseline is not None:  # an answer that the baseline did not measure may have been right
         failed_before = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
     new = failing.join(failed_before, on="id", how="anti", maintain_order="left")
-    row_count, still = len(golden.criteria), failing.height - new.height
+    row_count, still_failing = len(golden.criteria), failing.height - new.height
     passing = row_count - failing.height
-    detail = f"{passing} of {row_count} rows pass, {new.height} newly fail, {still} fail as before"
+    detail = f"{passing} of {row_count} rows pass, {new.height} newly fail, {still_failing} fail as before"
     outcome = FAILED if new.height else PASSED
     metrics = {name for bounds in golden.criteria.values() for name in bounds} & current.metrics.keys()
     doubtful = sorted(name for name in metrics if is_undecided(current.metrics[name].decided_by))
     if doubtful and outcome == PASSED and not limits.accept_likeness:
         outcome, detail = UNDECIDED, f"{detail}; {_BY_LIKENESS} of {', '.join(doubtful)}"
     facts = {"kind": "golden", "name": golden.name, "outcome": outcome, "detail": detail}
-    yield {**facts, "passing": passing, "new": new.height, "still": still}
+    yield {**facts, "passing": passing, "new": new.height, "still": still_failing}
     for row in new.head(MOST_NAMED).iter_rows(named=True):
         detail = "; ".join(row["failed"])
         yield {"kind": "golden", "name": row["id"], "outcome": FAILED, "detail": detail}

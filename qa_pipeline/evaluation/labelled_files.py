@@ -193,5 +193,4 @@ def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
     turn = pl.col("id_hash").rank("ordinal").over("dataset", "group_id")  # 1 is a group's first item
     ordered = hashed.with_columns(turn=turn).sort("turn", "group_id_hash", "id_hash")
     position = pl.int_range(pl.len()).over("dataset")  # of an item among those of its data set, from 0
-    drawn = ordered.filter(position < limit)
-    return drawn.sort("row").select(items.columns)
+    return ordered.filter(position < limit).sort("row").select(items.columns)

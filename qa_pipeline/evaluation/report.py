@@ -121,7 +121,7 @@ def ranked_by(document: Document, preferred: str | None = None) -> str | None:
     return next((name for name in (preferred, WORST_BY, *measured) if name in measured), None)
 
 
-def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, direction: str) -> pl.DataFrame:
+def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, metric: str, direction: str) -> pl.DataFrame:
     """Return the rows with a value of a metric, the worst first.
 
     Rows with equal values are sorted by the number of their unsupported statements (`against`), then by
@@ -129,10 +129,10 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, directio
     """
     is_against = pl.col("verdict").is_in(["unsupported", "contradicted"])
     counted = statements.group_by("id").agg(against=is_against.sum())  # a row for each row with statements
-    scored = rows.with_row_index("index").filter(pl.col(name).is_not_null())
+    scored = rows.with_row_index("index").filter(pl.col(metric).is_not_null())
     joined = scored.join(counted, on="id", how="left").with_columns(pl.col("against").fill_null(0))
     is_greatest_worst = direction == "lower"  # then lower values are better
-    return joined.sort(name, "against", "index", descending=[is_greatest_worst, True, False])
+    return joined.sort(metric, "against", "index", descending=[is_greatest_worst, True, False])
 
 
 def cautions(document: Document) -> list[str]:
@@ -214,40 +214,42 @@ MARKS = {"supported": "✓", "unsupported": "✗", "contradicted": "≠", "undec
 """A sign for each verdict, so that the page is readable without colours."""
 
 
-def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -> str:
-    """Return the report as Markdown, with the worst rows (`by_badness`) by a metric."""
+def markdown_report(document: Document, worst: pl.DataFrame, worst_by: str | None) -> str:
+    """Return the report as Markdown, with the worst rows (`by_badness`) by the metric `worst_by`."""
     metrics = document["metrics"]
     return render_markdown(
         "evaluation/report.md.j2",
         document=document,
         notes=cautions(document),
-        measured={key: metric for key, metric in metrics.items() if metric["known"]},
+        measured={name: metric for name, metric in metrics.items() if metric["known"]},
         unknown=reasons(metrics),
-        name=name,
-        worst=[] if name is None else worst.select("id", "query", "answer", name).rows(),
+        name=worst_by,
+        worst=[] if worst_by is None else worst.select("id", "query", "answer", worst_by).rows(),
         bounds=with_bounds,
         deciders=describe_deciders,
     )
 
 
-def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFrame, name: str | None) -> str:
-    """Return the report as HTML, with the statements of the worst rows (`by_badness`) by metric `name`."""
+def report_page(
+    document: Document, worst: pl.DataFrame, statements: pl.DataFrame, worst_by: str | None
+) -> str:
+    """Return the report as HTML, with the statements of the worst rows (`by_badness`) by `worst_by`."""
     by_id = statements.partition_by("id", as_dict=True)
     cards = []
     for row in worst.iter_rows(named=True):
         row_statements = by_id.get((row["id"],), statements.clear()).to_dicts()
-        value = None if name is None else row[name]
+        value = None if worst_by is None else row[worst_by]
         cards.append({**row, "value": value, "statements": row_statements})
     headline = None
-    if name is not None:
-        metric = document["metrics"][name]
+    if worst_by is not None:
+        metric = document["metrics"][worst_by]
         headline = f"{metric['meaning']} {metric['direction'].title()} is better."
     return render_page(
         "evaluation/report_page.html.j2",
         document=document,
         notes=cautions(document),
         headline=headline,
-        name=name,
+        name=worst_by,
         unknown=reasons(document["metrics"]),
         cards=cards,
         marks=MARKS,

@@ -1,7 +1,7 @@
 """Summaries of scores, overall and by category, difficulty and language; and the shares of their deciders."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -86,9 +86,8 @@ def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
             raise InputError(f"row {index + 1} has {name} {score}, but it must be {between}: evaluate again")
 
 
-def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
+def group_sums(rows: pl.DataFrame, names: Collection[str]) -> Sums:
     """Return sums and counts of known scores: two matrices, a row by `group` and a column by name."""
-    names = list(names)
     totals = [pl.col(name).sum().alias(f"total {name}") for name in names]
     counts = [pl.col(name).count().alias(f"count {name}") for name in names]
     sums = rows.group_by("group").agg(*totals, *counts).sort("group")

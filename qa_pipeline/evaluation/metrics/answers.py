@@ -67,9 +67,8 @@ def find_relevance(rows: list[Row], setup: Setup) -> list[float | None]:
             else:
                 questions = [question for question in reply.questions if question.strip()]
                 texts.append(questions[:QUESTIONS] or None)
-    vectors = TextVectors(
-        chain((row["query"] for row in rows), *filter(None, texts)), setup.resources.embedder
-    )
+    queries = (row["query"] for row in rows)
+    vectors = TextVectors(chain(queries, *filter(None, texts)), setup.resources.embedder)
     relevances: list[float | None] = []
     for row, row_texts in zip(rows, texts, strict=True):
         cosines = vectors.cosines(row["query"], row_texts or ())
@@ -123,18 +122,19 @@ def find_conflicts(rows: list[Row], _setup: Setup) -> list[list[bool]]:
 
 
 def _conflicts(row: Row) -> list[bool]:
-    """Return for each contradiction of a row True if the answer handles it; see `find_conflicts`."""
+    """Return the flags of `find_conflicts` for a row."""
     language = row["language"]
     answer_tokens = {*read(row["answer"], language).tokens}
     units = [units_of("", context["text"] or "", language) for context in row["contexts"]]
     # the sentences of each context, without rows of tables
     sentences = [[unit.reading for unit in context_units if not unit.is_row] for context_units in units]
-    conflicts = []
     # each sentence of a context with each of another context
-    for first, second in chain(*(product(*pair) for pair in combinations(sentences, 2))):
+    pairs = (product(context, other) for context, other in combinations(sentences, 2))
+    conflicts = []
+    for first, second in chain.from_iterable(pairs):
         denial = one_slot_denial(first, second, stated=frozenset())
         if denial is not None:
-            # the words in which the sentences differ; a side without its negation is empty
+            # the words in which the sentences differ, such as 14 and 30; a missing negation is empty
             sides = {denial.claimed, denial.stated} - {""}
             conflicts.append(row["refused"] or sides <= answer_tokens)
     return conflicts

@@ -91,16 +91,19 @@ class Metric:
         return [name for name in self.needs if row.get(name) is None]
 
     def deciders(self, row: Row) -> list[str]:
-        """Return the deciders of a value's signals, or of each of their elements, as ["rules", "llm"]."""
-        steps: list[Any] = [] if self.without is None else self.without(row)  # such as "without recency"
+        """Return the deciders of a value, after the parts that it omits, as ["without recency", "llm"].
+
+        A signal has a single decider, or its elements name their own.
+        """
+        deciders: list[Any] = [] if self.without is None else self.without(row)
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
-            name, _, field = path.partition(".")  # such as "statements.scored_by"
+            name, _, key = path.partition(".")  # such as "statements.scored_by"
             has_single_decider = f"{name}_by" in row  # see `add_signals`
             if isinstance(row.get(name), list) and not has_single_decider:
-                steps += [element[field or "decided_by"] for element in row[name]]
+                deciders += [element[key or "decided_by"] for element in row[name]]
             else:
-                steps.append(row.get(f"{name}_by"))
-        return [step for step in steps if step is not None]
+                deciders.append(row.get(f"{name}_by"))
+        return [decider for decider in deciders if decider is not None]
 
 
 METRICS: dict[str, Metric] = {}
@@ -171,7 +174,7 @@ def add_signals(rows: Sequence[Row], names: Iterable[str], setup: Setup) -> None
         complete = [row for row in new if all(row.get(need) is not None for need in definition.needs)]
         values = definition.find(complete, setup)
         decider = MODEL if definition.judged and setup.judge is not None else definition.decided_by
-        for row in new:
+        for row in new:  # incomplete rows keep None
             row[name] = None
             if decider is not None:
                 row[f"{name}_by"] = None
@@ -212,15 +215,16 @@ def judge_request(
     asked = {label: text for label, text in texts.items() if label in prompt.placeholders}
     values = {label: delimit(text, label) for label, text in asked.items()}
     # the request keeps the injections that the prompt withholds, so that `ask` finds them
-    passages = [
-        Passage(f"context-{index}", context["document"] or "", (), context["text"] or "", language)
-        for index, context in enumerate(contexts)
-    ]
+    passages: list[Passage] = []
     if contexts:
+        passages = [
+            Passage(f"context-{index}", context["document"] or "", (), context["text"] or "", language)
+            for index, context in enumerate(contexts)
+        ]
         values["passages"] = render_passages([redact_injections(passage) for passage in passages])
-    if sentences:
-        values["sentences"] = delimit_all(sentences, "sentence")
+    elif sentences:
         passages = [Passage("context", "", (), "\n".join(sentences), language)]
+        values["sentences"] = delimit_all(sentences, "sentence")
     return Request(
         role="evaluate",
         system=prompt.system,

@@ -43,7 +43,7 @@ def _citations(row: Row) -> list[Row] | None:
     entries = [
         _citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
     ]
-    citations = [*entries]
+    citations = [*entries]  # and below, those of marks without an entry
     answer = row["answer"]
     # a single claim of the whole answer gets all its marks
     (whole_answer,) = with_references([Claim(answer, 0, len(answer))], answer)
@@ -67,6 +67,7 @@ def _marked_entry(mark: str, entries: list[Row]) -> Row | None:
 
 
 def _citation(reference: str | None, quote: str | None = None) -> Row:
+    """Return a citation without marks; `reference` is a mark, the name of a document, or None."""
     return {"reference": reference, "quote": quote, "marks": [], "mentions": 0}
 
 
@@ -86,7 +87,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
     named_document = None
-    if reference is None:  # a quote alone may be in any context
+    if reference is None:  # the quote, if any, may be in any context
         contexts, exists = [*range(len(texts))], quote is not None
     elif numbers := _numbers(reference):  # such as [3], the third context
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
@@ -114,8 +115,8 @@ def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
     """Return the support of each citation for its statements.
 
     `score` is the best of its statements against its contexts alone (None if unknown), `proves` has the
-    positions of the statements it proves. A mark belongs to the statement it is in or behind, and to the
-    statements of its sentence without a mark; a citation without marks belongs to all statements.
+    positions of the statements it proves. A mark belongs to the statement that it is in or follows, and to
+    the unmarked statements of the same sentence; a citation without marks belongs to all statements.
     """
     assigned_of_rows = [_assigned(row) for row in rows]
     texts = [
@@ -140,14 +141,14 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
     for statement in row["statements"]:
         start = statement["start"]
         around = (sentence.references for sentence in sentences if sentence.start <= start < sentence.end)
-        # the references of its sentence, which `with_references` keeps unless the statement has its own
+        # `with_references` keeps the references of the sentence unless the statement has its own
         claims.append(Claim(statement["text"], start, statement["end"], next(around, ())))
-    marks = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
-    marked = [*zip(row["statements"], marks, strict=True)]
+    marks_of_claims = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
+    marked = [*zip(row["statements"], marks_of_claims, strict=True)]
     assigned = []
     for cited in row["cited"]:
         names = cited["marks"]  # a citation without marks belongs to all statements
-        statements = [statement for statement, own in marked if not names or not own.isdisjoint(names)]
+        statements = [statement for statement, marks in marked if not names or not marks.isdisjoint(names)]
         assigned.append((cited, statements))
     return assigned
 
@@ -155,8 +156,8 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
 def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) -> Row:
     """Return the best score of a citation, such as {"score": 0.9, "proves": [0, 2], "decided_by": "rules"}.
 
-    `verified_alone` has each statement verified against the contexts of the citation alone. A statement that
-    a step or model denied keeps its score of all contexts.
+    `verified_alone` has each statement verified against the contexts of the citation alone. A statement with
+    evidence in these, or denied by a step or model, keeps its score of all contexts.
     """
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
@@ -168,11 +169,11 @@ def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) 
         is_supported = statement["verdict"] == "supported"
         has_cited_evidence = is_supported and statement["context"] in cited["contexts"]
         is_denied = not is_supported and statement["decided_by"] not in SCORES_DECIDE
-        if has_cited_evidence or (is_supported and alone["verdict"] == "supported"):
+        decision = statement if has_cited_evidence or is_denied else alone
+        if is_supported and decision["verdict"] == "supported":
             support["proves"].append(statement["position"])
-        scored = statement if has_cited_evidence or is_denied else alone
-        if support["score"] is None or scored["score"] > support["score"]:
-            support |= {"score": scored["score"], "decided_by": scored["scored_by"]}
+        if support["score"] is None or decision["score"] > support["score"]:
+            support |= {"score": decision["score"], "decided_by": decision["scored_by"]}
     return support
 
 
@@ -240,7 +241,7 @@ def fabricated_citations(row: Row) -> float | None:
 def annotated_citation_accuracy(row: Row) -> float | None:
     """Return the share of the claims with a citation that cite a document people annotated."""
     annotated = {*map(references.normalise_path, row["relevant_documents"])}
-    # each mention of a citation counts as a claim
+    # each mention of a citation counts as a claim, and an entry without a mark as a single claim
     mentions = [(citation["document"], max(1, citation["mentions"])) for citation in row["cited"]]
     if not mentions or not annotated or any(document is None for document, _ in mentions):
         return None

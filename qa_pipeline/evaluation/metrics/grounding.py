@@ -100,15 +100,15 @@ def _true_claims(row: Row) -> list[str]:
     return [row["reference"] or ""] if claims is None else [claim["claim"] for claim in claims]
 
 
-def _find_claims(rows: list[Row], texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
+def _find_claims(rows: list[Row], row_texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
     """Verify the texts of each row: its true claims, or else its reference, each statement as a claim."""
-    verified = iter(verify([*chain(*texts)], setup))
+    verified = iter(verify([*chain(*row_texts)], setup))  # the statements of each text
     claims_of_rows: list[Verified] = []
-    for row, row_texts in zip(rows, texts, strict=True):
-        claims = [statements or [] for statements in islice(verified, len(row_texts))]  # by claim
-        if row["true_claims"] is None:
-            claims = [[statement] for statement in claims[0]]  # of the reference, the only text
-        is_unknown = bool(row_texts) and not any(claims)  # no text gave a statement
+    for row, texts in zip(rows, row_texts, strict=True):
+        claims = [statements or [] for statements in islice(verified, len(texts))]  # a text is a claim
+        if row["true_claims"] is None:  # the only text is the reference, and its statements are claims
+            claims = [[statement] for statement in claims[0]]
+        is_unknown = bool(texts) and not any(claims)  # no text has a statement
         claims_of_rows.append(None if is_unknown else [_as_one(statements) for statements in claims])
     return claims_of_rows
 
@@ -141,7 +141,7 @@ def verify(
     # other metrics measure if the answer is to the question
     verified = verification.verify([*text_by_id.values()], verification_models, to_the_question=False)
     if settings.verification.split_claims == "model":
-        for statement_id, reason in verified.failures.items():
+        for statement_id, reason in verified.failures.items():  # of answers that the model did not split
             text = text_by_id.pop(statement_id)
             setup.unsplit[text.question, text.text] = reason
     claims = verified.claims_with_verdicts().filter(pl.col("pair_id").is_in([*text_by_id]))
@@ -165,8 +165,9 @@ def _scored(claim: Row, text: Statement, setup: Setup, compare_figures: bool) ->
     The score is 1 for a claim that a step proved, and 0 for a claim that a step denied.
     """
     claimed, evidence = (read(words or "", text.language) for words in (claim["claim"], claim["quote"]))
+    others = [passage for index, passage in enumerate(text.passages) if index != claim["context"]]
     # completes the evidence for the score of a pair of contexts
-    second = _second_evidence(claimed, evidence, claim["context"], text)
+    second = _second_evidence(claimed, evidence, others)
     scored_by, score, pair_score, is_alike = _scores(claim, claimed, evidence, second, setup)
     # a claim that says yes has nearly the score of one that says no
     is_polar = without_polar_word(claim["text"], text.language)[1] is not None
@@ -174,7 +175,7 @@ def _scored(claim: Row, text: Statement, setup: Setup, compare_figures: bool) ->
     verdict, decided_by, reason = claim["verdict"], claim["decided_by"], claim["reason"]
     if verdict == "failed":  # the claim could not be checked, for example without evidence
         verdict = "undecided"
-    elif verdict == "undecided" and not stays_open:
+    elif verdict == "undecided" and not stays_open:  # the score decides
         reason = _difference(claim, claimed, evidence, second) if is_alike and compare_figures else None
         verdict = "supported" if is_alike and reason is None else "unsupported"
         if reason == _OPPOSITE:
@@ -232,17 +233,12 @@ def _direction(reading: Reading) -> int:
     return 1 if rises else -1
 
 
-def _second_evidence(claimed: Reading, evidence: Reading, context: int | None, text: Statement) -> Reading:
-    """Return the sentence outside a context with most of the claimed words that the evidence lacks."""
-    unproved = claimed.stem_set - evidence.stem_set
-    sentences = (
-        unit.reading
-        for index, passage in enumerate(text.passages)
-        if index != context
-        for unit in units_of("", passage, text.language)
-    )
-    only_context = read("", text.language)
-    return max(sentences, key=lambda sentence: len(unproved & sentence.stem_set), default=only_context)
+def _second_evidence(claimed: Reading, evidence: Reading, others: Sequence[str]) -> Reading:
+    """Return the sentence of other passages with most of the claimed words that the evidence lacks."""
+    unproved, language = claimed.stem_set - evidence.stem_set, claimed.language
+    sentences = (unit.reading for passage in others for unit in units_of("", passage, language))
+    empty = read("", language)
+    return max(sentences, key=lambda sentence: len(unproved & sentence.stem_set), default=empty)
 
 
 @signal("contexts", "statements", decided_by=QUOTATION, judged=True)
@@ -284,14 +280,14 @@ def find_groundedness(rows: list[Row], setup: Setup) -> list[list[float | None] 
         for context in row["contexts"]
     ]
     replies = ask(requests, setup)
-    best: list[float | None] = []
+    best_ratings: list[float | None] = []  # of the claims of all rows
     for row, _ in claims:
         claim_replies = [*islice(replies, len(row["contexts"]))]
         ratings = [reply.groundedness for reply in claim_replies if reply is not None]
         is_complete = bool(ratings) and len(ratings) == len(claim_replies)  # a failed rating may be the best
-        best.append(max(ratings) if is_complete else None)
-    best_in_order = iter(best)
-    return [[*islice(best_in_order, len(row["statements"]))] for row in rows]
+        best_ratings.append(max(ratings) if is_complete else None)
+    remaining = iter(best_ratings)
+    return [[*islice(remaining, len(row["statements"]))] for row in rows]
 
 
 @metric("statements", version=STATEMENTS_VERSION)

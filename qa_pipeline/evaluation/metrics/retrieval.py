@@ -42,7 +42,7 @@ _FAMILIES = {
 
 
 def _ranking(row: Row) -> tuple[dict[str, int], list[str]] | None:
-    """Return grades by document, and the documents in order; None if unknown or without relevant ones."""
+    """Return grades by document, and the documents in order; None if unknown or if none is relevant."""
     relevant, contexts = row["relevant_documents"], row["contexts"]
     if not relevant or contexts is None or any(context["document"] is None for context in contexts):
         return None
@@ -126,10 +126,11 @@ def _sentences(text: str | None, row: Row) -> list[str] | None:
 
 
 def _similar(contexts: Contexts, setup: Setup) -> Iterator[list[bool | None]]:
-    """Yield for each context which of its sentences are similar to the question or the reference."""
+    """Yield for each context flags of its sentences: True if similar to the question or the reference."""
     targets = [(row["query"], row["reference"] or row["query"]) for row, _ in contexts]
     texts = chain(*targets, *(sentences or () for _, sentences in contexts))
     vectors = TextVectors(texts, setup.resources.embedder)
+    # below this cosine, the policy `similarity_only` rejects a claim
     limit = setup.resources.settings.verification.similarity_fail
     for (_, sentences), (question, reference) in zip(contexts, targets, strict=True):
         if sentences is None:
