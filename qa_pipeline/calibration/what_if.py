@@ -63,7 +63,7 @@ def what_if(
             f"qa-pipeline run CORPUS --out {layout.out} makes them"
         )
     settings = load_settings(out=layout.out, **changes)
-    rows = []
+    compared = []
     for batch in batches or stored_batches:
         frames = {name: read_table(layout.table(name, batch), STORED[name]) for name in INPUTS}
         claims, pairs = decide_again(frames, settings.verification, settings.judging)
@@ -73,8 +73,8 @@ def what_if(
         ):
             # a row for each claim or pair, with its old and its new verdict
             verdicts = new.select(key, "reason", what=pl.lit(counted), new="verdict")
-            rows.append(verdicts.join(old.select(key, old="verdict"), on=key, how="left").drop(key))
-    counts = pl.concat(rows).group_by("what", "old", "new", "reason").agg(count=pl.len().cast(pl.Int64))
+            compared.append(verdicts.join(old.select(key, old="verdict"), on=key, how="left").drop(key))
+    counts = pl.concat(compared).group_by("what", "old", "new", "reason").agg(count=pl.len().cast(pl.Int64))
     return counts.sort("what", "old", "new", "reason")
 
 

@@ -219,8 +219,8 @@ def _with_our_names(values: Row) -> Row:
         fields.setdefault("reference", truth)
     for name, other_names in _OTHER_NAMES.items():
         if fields.get(name) is None:
-            values_there = (fields[other] for other in other_names if fields.get(other) is not None)
-            fields[name] = next(values_there, None)
+            other_values = (fields[other] for other in other_names if fields.get(other) is not None)
+            fields[name] = next(other_values, None)
     if isinstance(fields["reference"], list) and fields["reference"]:  # such as ground_truths of Ragas
         fields["reference"] = fields["reference"][0]
     fields |= _graded(fields.get("relevant_documents"))
@@ -268,7 +268,7 @@ def _from_release(values: Row) -> Row:
 
 
 def _from_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
-    """Return the fields of a ground truth; by default the documents that it cites are relevant."""
+    """Return the fields of a ground truth, or else of its row; cited documents are relevant by default."""
     relevant = truth.get("relevant_documents", truth.get("relevant_docs", row.get("relevant_docs")))
     cited = truth.get("citations")
     if relevant is None and isinstance(cited, list):

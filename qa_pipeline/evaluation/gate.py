@@ -136,8 +136,8 @@ def read_golden(path: Path) -> GoldenSet:
             raise InputError(f"{path} mixes rows of {column} {values[0]!r} and {values[1]!r}; split it")
     # `GoldenRow` has turned the criteria, must_refuse and the ground truth of a row into a list of bounds
     criteria = {
-        name: {bound["metric"]: bound["bound"] for bound in bounds}
-        for name, bounds in read.items.select("id", "criteria").iter_rows()
+        row_id: {bound["metric"]: bound["bound"] for bound in bounds}
+        for row_id, bounds in read.items.select("id", "criteria").iter_rows()
     }
     name, version = read.items.select("dataset", "version").row(0)
     return GoldenSet(name, version, hash_file(path), criteria)

@@ -165,17 +165,17 @@ def cautions(document: Document) -> list[str]:
         answers = plural(sum(unsplit.values()), "answer")
         notes.append(f"The model failed to split {answers} into statements ({why}).")
     known_rows = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
-    if rare := [f"{name} ({rows:,})" for name, rows in known_rows.items() if rows < row_count / 2]:
-        listed = first_names(rare, _MOST_LISTED)
+    if rarely_known := [f"{name} ({rows:,})" for name, rows in known_rows.items() if rows < row_count / 2]:
+        listed = first_names(rarely_known, _MOST_LISTED)
         notes.append(f"Known of less than half of the {plural(row_count, 'row')}: {listed}.")
-    if mostly := [
+    if by_likeness := [
         f"{name} ({decider_shares(steps)[LIKENESS]:.0%})"
         for name, steps in deciders.items()
         if rests_on_likeness(steps)
     ]:
         notes.append(
-            f"Likeness alone decided most of {first_names(mostly, _MOST_LISTED)}: cosines and shared words. "
-            "It overlooks a swapped number, name or negation, and rejects right answers in other words."
+            f"Likeness alone decided most of {first_names(by_likeness, _MOST_LISTED)}: cosines and shared "
+            "words. It overlooks a swapped number, name or negation, and rejects right answers in other words."
         )
     return notes
 

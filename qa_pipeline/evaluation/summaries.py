@@ -71,8 +71,8 @@ def known_scores(rows: pl.DataFrame, names: Iterable[str]) -> list[pl.Expr]:
         if name not in rows.columns or not (rows[name].dtype.is_numeric() or rows[name].dtype == pl.Null()):
             problem = f"holds {rows[name].dtype}" if name in rows.columns else "is missing"
             raise InputError(f"the column of metric {name} {problem}; evaluate again")
-    column = {name: pl.col(name).cast(pl.Float64) for name in names}
-    return [pl.when(score.is_finite()).then(score).alias(name) for name, score in column.items()]
+    scores = {name: pl.col(name).cast(pl.Float64) for name in names}
+    return [pl.when(score.is_finite()).then(score).alias(name) for name, score in scores.items()]
 
 
 def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:

@@ -138,12 +138,12 @@ def _verified(
     )
     # the judge decides if an answer is to its question
     claims = verification.verify(statements, models, to_the_question=False).claims_with_verdicts()
-    verdicts: dict[str, set[str]] = {}
+    verdicts_by_id: dict[str, set[str]] = {}  # of the claims of each answer
     for pair_id, verdict in claims.select("pair_id", "verdict").iter_rows():
-        verdicts.setdefault(pair_id, set()).add(verdict)
+        verdicts_by_id.setdefault(pair_id, set()).add(verdict)
     accepted: list[bool | None] = []
     for statement in statements:
-        answer_verdicts = verdicts.get(statement.statement_id, set())
+        answer_verdicts = verdicts_by_id.get(statement.statement_id, set())
         if answer_verdicts & {"contradicted", "unsupported"}:
             accepted.append(False)
         else:

@@ -158,7 +158,7 @@ def _level_message(row: dict[str, Any]) -> str:
     """Return a row of `LEVELS` as a sentence."""
     hour = "" if row["hour"] is None else f" {row['hour']}–{row['hour'] + 1} h UTC"
     period = f"{row['metric']} on {row['day']}{hour}"
-    if "low" not in row:
+    if "low" not in row:  # not enough rows
         return f"{period}: {row['state']} ({row['rows']})"
     bounds = f"{row['mean']:.3f} ({row['low']:.3f}–{row['high']:.3f}, {row['rows']} rows)"
     limit = f"limit: not {row['side']} {row['limit']:g}"

@@ -62,7 +62,8 @@ def find_statements(rows: list[Row], setup: Setup) -> list[Verified]:
 def find_reference_statements(rows: list[Row], setup: Setup) -> list[Verified]:
     """Look for each statement of the answer in the reference; None for a refusal."""
     texts = [None if row["refused"] else _by_text(row["answer"], row, row["reference"]) for row in rows]
-    return [claims and [_as_one([claim]) for claim in claims] for claims in verify(texts, setup)]
+    verified = verify(texts, setup)
+    return [None if claims is None else [_as_one([claim]) for claim in claims] for claims in verified]
 
 
 @signal("contexts")
@@ -145,7 +146,7 @@ def verify(
             text = text_by_id.pop(statement_id)
             setup.unsplit[text.question, text.text] = reason
     claims = verified.claims_with_verdicts().filter(pl.col("pair_id").is_in([*text_by_id]))
-    claims = claims.with_columns(
+    claims = claims.with_columns(  # with the names of `Verified`
         claim=pl.coalesce("self_contained", "text"), context="evidence_passage", quote="evidence_quote"
     )
     questions = [text.question for text in text_by_id.values()]
@@ -228,9 +229,7 @@ def _direction(reading: Reading) -> int:
     """Return 1 for a text of rising amounts, -1 for falling amounts, 0 if neither or both."""
     words, vocabulary = {*reading.lower_tokens}, lexicon(reading.language)
     rises, falls = bool(words & vocabulary.rising), bool(words & vocabulary.falling)
-    if rises == falls:
-        return 0
-    return 1 if rises else -1
+    return int(rises) - int(falls)
 
 
 def _second_evidence(claimed: Reading, evidence: Reading, others: Sequence[str]) -> Reading:
