@@ -173,9 +173,10 @@ def cautions(document: Document) -> list[str]:
         for name, steps in deciders.items()
         if rests_on_likeness(steps)
     ]:
+        listed = first_names(by_likeness, _MOST_LISTED)
         notes.append(
-            f"Likeness alone decided most of {first_names(by_likeness, _MOST_LISTED)}: cosines and shared "
-            "words. It overlooks a swapped number, name or negation, and rejects right answers in other words."
+            f"Likeness alone decided most of {listed}: cosines and shared words. It overlooks a swapped "
+            "number, name or negation, and rejects right answers in other words."
         )
     return notes
 
