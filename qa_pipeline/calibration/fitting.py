@@ -77,23 +77,23 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
 GRID = (0.999, 0.998, 0.995, *(percent / 100 for percent in range(99, 49, -1)))
 """Scores from which a row is accepted, strict first; it is rejected up to 1 minus each of them."""
 _STARTS = 3
-"""Starts of the sequence of tests; they share the error."""
+"""Most sequences of tests; they share the error."""
 _GROWTH = 4
-"""Groups at a start, divided by the groups at the start before."""
-_DECISIONS: dict[SideName, str] = {
+"""Groups at the start of a sequence, divided by the groups at the start before."""
+_DECISION_OF_SIDE: dict[SideName, str] = {
     "contradict": "found contradicted",
     "accept": "accepted",
     "reject": "rejected",
 }
-"""The decision of each side of the band, in words."""
+"""The sides of a band in the order of their rules, each with its decision in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """The decisions of a threshold on one row of each of `n` groups, `right` of them correct."""
+class Candidate:
+    """A threshold, the number of groups of which it decides a row, and of the right decisions."""
 
     threshold: float
-    n: int
+    groups: int
     right: int
 
 
@@ -114,7 +114,7 @@ def calibrate(
             "or to a name of the hub (and verification.entailment.revision to its commit)"
         )
     labelled = score_rows(resources, files)
-    # the configured model, or none if no claim has a score, which `fit_band` refuses
+    # the configured model, or None if no claim has a score, which `fit_band` refuses
     models = labelled.claims.filter(pl.col("entailment").is_not_null())["entailment_model"].unique()
     unfitted = Thresholds(
         name=name,
@@ -142,7 +142,7 @@ def fit_band(labelled: LabelledRows, settings: VerificationSettings, unfitted: T
     if not labelled.claims["entailment"].fill_nan(None).drop_nulls().len():
         raise InputError("calibration needs claims with a score in `entailment`, and no claim has one")
     fits = []
-    for side in _DECISIONS:
+    for side in _DECISION_OF_SIDE:
         rows = rows_of_side(labelled, settings, unfitted, side)
         # rejecting and contradicting share the error, so each gets half of it
         confidence = unfitted.confidence if side == "accept" else (1 + unfitted.confidence) / 2
@@ -162,98 +162,97 @@ def rows_of_side(
     The score is null if this side cannot decide the row. It is the lowest score of the claims of an answer,
     or the highest for contradictions.
     """
-    score_of_claim = side_scores()[side]
-    claims = labelled.claims
-    cascade = settings.model_copy(update={"policy": "cascade"})
-    verdicts = decide_claims(claims, None, cascade, thresholds=unfitted)
-    # claims that a step before entailment rejects, and failed claims
-    decided_against = verdicts.filter(
-        ((pl.col("decided_by") != "no_step") & (pl.col("verdict") != "supported"))
-        | (pl.col("verdict") == "failed")
-    )
-    score = pl.col("score")  # of a claim
-    pair_score = score.max() if side == "contradict" else score.min()
+    cascade = settings.model_copy(update={"policy": "cascade"})  # the policy with a band
+    verdicts = decide_claims(labelled.claims, None, cascade, thresholds=unfitted)  # a row for each claim
+    open_claims = borderline(labelled.claims, verdicts)  # those that reach entailment
+    # claims that a step before entailment denies or cannot prove: each decides its answer
+    unproved_claims = verdicts.filter(pl.col("verdict") != "supported")
+    deciding_claims = unproved_claims.join(open_claims, on="claim_id", how="anti")
+    claim_score = pl.col("score")
+    answer_score = claim_score.max() if side == "contradict" else claim_score.min()
     if side == "accept":  # an answer is accepted only by scores of all its claims
-        pair_score = pl.when(score.is_not_null().all()).then(pair_score)
-    scores = (
-        borderline(claims, verdicts)
-        .select("pair_id", score=score_of_claim.fill_nan(None))
-        # such a claim decides its answer before entailment
-        .join(decided_against, on="pair_id", how="anti")
+        answer_score = pl.when(claim_score.is_not_null().all()).then(answer_score)
+    answer_scores = (  # a row for each pair_id, which is an answer
+        open_claims.select("pair_id", score=side_scores()[side].fill_nan(None))
+        .join(deciding_claims, on="pair_id", how="anti")
         .group_by("pair_id")
-        .agg(score=pair_score)
+        .agg(score=answer_score)
     )
     is_right = pl.col("label") if side == "accept" else ~pl.col("label")
-    rows = labelled.rows.join(scores, on="pair_id", maintain_order="left")
+    rows = labelled.rows.join(answer_scores, on="pair_id", maintain_order="left")
     return rows.select("group", is_right.alias("right"), "score")
 
 
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
     """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    Each start (`_starts`) begins a sequence of tests with its share of the error, which it adds to a sequence
-    that goes on. A sequence ends with the first failure, so that only its starts cost confidence.
+    A sequence of tests ends with its first failure, and so costs its error only once. Each of `_starts`
+    begins a sequence with its share of the error, or adds its share to a sequence that goes on.
     """
-    points = [decided_rows(rows, side, threshold) for threshold in GRID]
-    most_groups = points[-1].n  # the laxest threshold decides most
-    error_of_start = _starts(most_groups, target, 1 - confidence)
-    fewest_groups = min(error_of_start)  # of the first start; with fewer no threshold can pass
-    testable = [point for point in points if point.n >= fewest_groups]
-    passed, passed_error, tests = None, 1 - confidence, 0
-    error = 0.0  # of the current sequence; 0 after a failure, until the next start
-    for point in testable:
-        # each start that this point reaches brings its share of the error
-        error += sum(error_of_start.pop(start) for start in list(error_of_start) if start <= point.n)
-        if not error:
+    candidates = [decided_rows(rows, side, threshold) for threshold in GRID]
+    most_groups = candidates[-1].groups  # the laxest threshold decides most
+    error_of_start = _starts(most_groups, target, 1 - confidence)  # of the starts that are still ahead
+    fewest_groups = min(error_of_start)  # with fewer groups a threshold cannot pass
+    testable = [candidate for candidate in candidates if candidate.groups >= fewest_groups]
+    passed, passed_error = None, 1 - confidence
+    tests, error = 0, 0.0  # error of the current sequence: 0 after a failure, until the next start
+    for candidate in testable:
+        reached = [start for start in error_of_start if start <= candidate.groups]
+        error += sum(error_of_start.pop(start) for start in reached)
+        if not error:  # the last sequence has failed, and the next start has more groups
             continue
         tests += 1
-        if lower_bound(point.right, point.n, 1 - error) >= target:
-            passed, passed_error = point, error
+        if lower_bound(candidate.right, candidate.groups, 1 - error) >= target:
+            passed, passed_error = candidate, error
         else:
             error = 0.0
-    best = passed or max(testable or points, key=lambda point: lower_bound(point.right, point.n, confidence))
+    best = passed or max(  # of the failed candidates
+        testable or candidates, key=lambda failed: lower_bound(failed.right, failed.groups, confidence)
+    )
     return Fit(
         side=side,
         threshold=passed.threshold if passed else None,
         confidence=confidence,
         tested=tests,
-        n=best.n,
+        n=best.groups,
         right=best.right,
-        precision_low=lower_bound(best.right, best.n, 1 - passed_error) if best.n else None,
-        why=None if passed else _why(best, None if tests else most_groups, side, target, confidence),
+        precision_low=lower_bound(best.right, best.groups, 1 - passed_error) if best.groups else None,
+        why=None if passed else _why(best if tests else None, most_groups, side, target, confidence),
     )
 
 
-def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Tested:
+def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Candidate:
     """Decide one row of each group by a threshold of the grid."""
     limit = round(1 - threshold, 3) if side == "reject" else threshold
-    score = pl.col("score")
-    decided = rows.filter(score <= limit if side == "reject" else score >= limit)
+    decided = rows.filter(pl.col("score") <= limit if side == "reject" else pl.col("score") >= limit)
     drawn = decided.unique("group", keep="first", maintain_order=True)  # rows are in random order
-    return Tested(limit, drawn.height, int(drawn["right"].sum()))
+    return Candidate(limit, drawn.height, int(drawn["right"].sum()))
 
 
-def _starts(groups: int, target: float, error: float) -> dict[int, float]:
-    """Return the error of each start by its number of decided groups, such as {72: 0.025, 288: 0.025}.
+def _starts(most_groups: int, target: float, error: float) -> dict[int, float]:
+    """Return the share of the error of each start, by its number of groups, as {72: 0.025, 288: 0.025}.
 
-    There are as many starts as the laxest threshold has `groups` for; without mistakes the first just passes.
+    The first start has the fewest groups that can pass. There are 1 to `_STARTS` starts, as many as
+    `most_groups` reaches.
     """
     for count in range(_STARTS, 0, -1):
-        least = trials_needed(target, 1 - error / count)
-        if groups >= least * _GROWTH ** (count - 1):
+        error_share = error / count
+        first = trials_needed(target, 1 - error_share)  # groups without a mistake
+        starts = [first * _GROWTH**index for index in range(count)]
+        if most_groups >= starts[-1]:
             break
-    return {least * _GROWTH**index: error / count for index in range(count)}
+    return dict.fromkeys(starts, error_share)
 
 
-def _why(best: Tested, groups: int | None, side: SideName, target: float, confidence: float) -> str:
-    """Explain a missing threshold; `groups` counts the laxest threshold, or is None if one was tested."""
-    if groups is not None:
+def _why(best: Candidate | None, most_groups: int, side: SideName, target: float, confidence: float) -> str:
+    """Explain a missing threshold: the best tested threshold fails, or groups are too few for a test."""
+    if best is None:
         return (
             f"a target of {target:g} at a confidence of {confidence:g} takes "
-            f"{trials_needed(target, confidence)} groups {_DECISIONS[side]} without an error, and no "
-            f"threshold has more than {groups}"
+            f"{trials_needed(target, confidence)} groups {_DECISION_OF_SIDE[side]} without an error, and no "
+            f"threshold has more than {most_groups}"
         )
-    right = f"{best.right} of {best.n} groups"
+    right = f"{best.right} of {best.groups} groups"
     return f"no threshold meets the target: the best, {best.threshold:g}, is right in {right}"
 
 

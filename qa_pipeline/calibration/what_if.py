@@ -28,7 +28,7 @@ _GROUPS = {"verification": VerificationSettings.deciding(), "judging": JudgingSe
 
 
 def read_changes(texts: list[str]) -> dict[str, dict[str, Any]]:
-    """Read `GROUP.NAME=VALUE` texts into the groups of settings that they change.
+    """Read `GROUP.NAME=VALUE` texts into groups, such as {"verification": {"similarity_pass": 0.8}}.
 
     Raises:
         InputError: a setting needs scores or replies that are not stored.
@@ -63,7 +63,7 @@ def what_if(
             f"qa-pipeline run CORPUS --out {layout.out} makes them"
         )
     settings = load_settings(out=layout.out, **changes)
-    rows = []
+    compared = []
     for batch in batches or stored_batches:
         frames = {name: read_table(layout.table(name, batch), STORED[name]) for name in INPUTS}
         claims, pairs = decide_again(frames, settings.verification, settings.judging)
@@ -73,8 +73,8 @@ def what_if(
         ):
             # a row for each claim or pair, with its old and its new verdict
             verdicts = new.select(key, "reason", what=pl.lit(counted), new="verdict")
-            rows.append(verdicts.join(old.select(key, old="verdict"), on=key, how="left").drop(key))
-    counts = pl.concat(rows).group_by("what", "old", "new", "reason").agg(count=pl.len().cast(pl.Int64))
+            compared.append(verdicts.join(old.select(key, old="verdict"), on=key, how="left").drop(key))
+    counts = pl.concat(compared).group_by("what", "old", "new", "reason").agg(count=pl.len().cast(pl.Int64))
     return counts.sort("what", "old", "new", "reason")
 
 
@@ -112,6 +112,7 @@ def _stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     replied = claim_verdicts.filter(pl.col("llm_decision").is_not_null())
     # where the model failed, llm_decision is the reason
     is_decision = pl.col("llm_decision").is_in(["accept", "reject", "unsure"])
+    # an accept that was not trusted keeps its reason
     is_distrusted = (pl.col("llm_decision") == "accept") & (pl.col("verdict") != "supported")
     return replied.select(
         "claim_id",

@@ -49,13 +49,13 @@ def run(
     """
     options.check_exists(*datasets)
     from qa_pipeline.evaluation import report, report_folder, running
-    from qa_pipeline.evaluation.abilities import write_suite
+    from qa_pipeline.evaluation.abilities import suite_as_json_lines
     from qa_pipeline.evaluation.answered_questions import read_rag_rows
     from qa_pipeline.evaluation.labelled_files import draw
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 
     if abilities is not None:
-        write_bytes(out, write_suite(datasets[0], abilities))
+        write_bytes(out, suite_as_json_lines(datasets[0], abilities))
         console.print_line(f"Suite: {out}; answer its rows, then name the file with the answers as DATASET")
         return
     metrics = chosen_metrics(metric or [])

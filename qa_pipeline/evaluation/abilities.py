@@ -8,7 +8,7 @@ Noise is filtered word by word, so that it never answers. Rows are drawn by hash
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import chain, islice
 from pathlib import Path
 
@@ -35,11 +35,12 @@ _MOST_ASKED = 0.8
 """Share of the words of a question, from which a sentence may answer."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _CHANGEABLE = re.compile(r"(?<![\d.,])\d{1,4}(?!\d|[.,]\d)")
-"""A whole number of at most four digits: longer numbers are often codes or telephone numbers."""
+"""A whole number of at most four digits, such as 14 but not 1.5; longer numbers are often codes."""
+_SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Passage:
     """A passage of a document."""
 
     document: str
@@ -52,7 +53,7 @@ class Proof:
 
     claim: str
     quote: str
-    passage: Text
+    passage: Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +67,24 @@ class ProvedPair:
     proofs: tuple[Proof, ...]
 
     @property
-    def passages(self) -> list[Text]:
+    def passages(self) -> list[Passage]:
         """Return the distinct passages of the proofs."""
         return list(dict.fromkeys(proof.passage for proof in self.proofs))
 
-    def may_be_answered_by(self, text: Text) -> bool:
-        """Return True if a text has a proof, most words of a claim, or most of the question in a sentence."""
-        folded, question = _folded(text.text), read(self.question, self.language).stem_set
-        for start, end in split_sentences(text.text, self.language):
-            if (recall(question, read(text.text[start:end], self.language).stem_set) or 0.0) >= _MOST_ASKED:
+    def may_be_answered_by(self, text: str) -> bool:
+        """Return True if a text has most of the question in a sentence, a proof, or most of a claim."""
+        question = read(self.question, self.language).stem_set
+        for start, end in split_sentences(text, self.language):
+            if (recall(question, read(text[start:end], self.language).stem_set) or 0.0) >= _MOST_ASKED:
                 return True
+        folded, stems = _folded(text), read(text, self.language).stem_set
         for proof in self.proofs:
-            stated = read(proof.claim, self.language).stem_set
-            added = stated - question or stated  # the words that the claim adds to the question, if any
-            stated_share = recall(added, read(text.text, self.language).stem_set)
-            # a share is unknown if the claim has no words; such a claim may be in any text
+            claim = read(proof.claim, self.language).stem_set
+            # the words that the claim adds to the question, or all its words if it adds none
+            added = claim - question or claim
+            added_share = recall(added, stems)  # None for a claim without words, which may be in any text
             is_quoted = _folded(proof.quote) in folded or _folded(proof.claim) in folded
-            if is_quoted or stated_share is None or stated_share >= ENOUGH_WORDS:
+            if is_quoted or added_share is None or added_share >= ENOUGH_WORDS:
                 return True
         return False
 
@@ -93,26 +95,26 @@ class Source:
 
     name: str
     pairs: Sequence[ProvedPair]
-    texts: dict[str, list[Text]]
+    passages: dict[str, list[Passage]]
 
-    def noise(self, pairs: Sequence[ProvedPair], count: int, *, without: str = "") -> list[Text]:
+    def noise(self, pairs: Sequence[ProvedPair], count: int, *, without: str = "") -> list[Passage]:
         """Return the `count` most similar passages that answer no question and lack the text `without`."""
         language = pairs[0].language  # pairs that are joined have one language
         pair_texts = " ".join(f"{pair.question} {pair.answer}" for pair in pairs)
         stems = read(pair_texts, language).stem_set
         nearest_first = sorted(
-            self.texts.get(language, ()),
-            key=lambda text: -(recall(stems, read(text.text, language).stem_set) or 0.0),
+            self.passages.get(language, ()),
+            key=lambda passage: -(recall(stems, read(passage.text, language).stem_set) or 0.0),
         )
-        noise: dict[str, Text] = {}  # by folded text, so that no passage repeats
-        for text in nearest_first:
-            folded = _folded(text.text)
+        noise: dict[str, Passage] = {}  # by folded text, so that no text repeats
+        for passage in nearest_first:
             if len(noise) == count:
                 break
+            folded = _folded(passage.text)
             if folded in noise or (without and _folded(without) in folded):
                 continue
-            if not any(pair.may_be_answered_by(text) for pair in pairs):
-                noise[folded] = text
+            if not any(pair.may_be_answered_by(passage.text) for pair in pairs):
+                noise[folded] = passage
         return list(noise.values())
 
 
@@ -129,32 +131,32 @@ def workspace_source(out: Path) -> Source:
     """
     layout = Layout(out)
     pairs: list[ProvedPair] = []
-    texts: dict[str, list[Text]] = {}
-    for path in layout.tables(TRAINING_EXAMPLES.name):
+    passages: dict[str, list[Passage]] = {}  # by language
+    for batch in (path.stem for path in layout.tables(TRAINING_EXAMPLES.name)):
         documents, chunks, examples = (
-            read_table(layout.table(table.name, path.stem), table)
+            read_table(layout.table(table.name, batch), table)
             for table in (DOCUMENTS, CHUNKS, TRAINING_EXAMPLES)
         )
         paths = dict(documents.select("document_id", "path").iter_rows())
-        text_by_chunk = {}
+        passage_by_chunk = {}
         columns = ("chunk_id", "document_id", "language", "text")
-        for chunk, document, language, text in chunks.select(columns).iter_rows():
-            text_by_chunk[chunk] = Text(paths[document], text)
-            texts.setdefault(language, []).append(text_by_chunk[chunk])
+        for chunk_id, document_id, language, text in chunks.select(columns).iter_rows():
+            passage_by_chunk[chunk_id] = Passage(paths[document_id], text)
+            passages.setdefault(language, []).append(passage_by_chunk[chunk_id])
         for row in examples.iter_rows(named=True):
             proofs = [
-                Proof(evidence["claim"], evidence["quote"], text_by_chunk[evidence["chunk_id"]])
+                Proof(evidence["claim"], evidence["quote"], passage_by_chunk[evidence["chunk_id"]])
                 for evidence in row["evidence"]
             ]
             pair = {name: row[name] for name in ("pair_id", "question", "answer", "language")}
             pairs.append(ProvedPair(**pair, proofs=tuple(proofs)))
     if not pairs:
         raise InputError(f"{out} has no training examples; name the output folder of qa-pipeline run")
-    return Source(out.resolve().name, pairs, texts)
+    return Source(out.resolve().name, pairs, passages)
 
 
-def build_suite(source: Source, most: int) -> list[Row]:
-    """Return the rows of each ability, from at most `most` pairs with different questions."""
+def build_suite(source: Source, most_pairs: int) -> list[Row]:
+    """Return the rows of each ability, from at most `most_pairs` pairs with different questions."""
     builders = {
         NOISE: _noise_rows,
         REJECTION: _rejection_rows,
@@ -163,20 +165,20 @@ def build_suite(source: Source, most: int) -> list[Row]:
     }
     rows: list[Row] = []
     for ability, build in builders.items():
-        drawn = sorted(source.pairs, key=lambda pair: draw_number(0, ability, pair.pair_id))
+        drawn = sorted(source.pairs, key=lambda pair: draw_number(_SEED, ability, pair.pair_id))
         one_by_question = {pair.question: pair for pair in drawn}
-        built = (build(source, pair) for pair in one_by_question.values())
-        rows += chain.from_iterable(islice(filter(None, built), most))
+        built = (build(source, pair) for pair in one_by_question.values())  # [] for an unsuitable pair
+        rows += chain.from_iterable(islice(filter(None, built), most_pairs))
     return rows
 
 
-def write_suite(out: Path, most: int) -> bytes:
+def suite_as_json_lines(out: Path, most_pairs: int) -> bytes:
     """Return the suite of an output folder as JSON lines.
 
     Raises:
         InputError: the folder has no training examples, or they give no row.
     """
-    rows = build_suite(workspace_source(out), most)
+    rows = build_suite(workspace_source(out), most_pairs)
     if not rows:
         raise InputError(f"the training examples of {out} yield no row of a suite; they need more passages")
     return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
@@ -185,6 +187,7 @@ def write_suite(out: Path, most: int) -> bytes:
 def _noise_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return the question with its passage and each number of passages of noise."""
     noise = source.noise([pair], max(NOISE_COUNTS))
+    # a difficulty such as noise_2_of_3 needs these numbers of contexts
     if len(pair.passages) != 1 or len(noise) < max(NOISE_COUNTS):
         return []
     return [
@@ -202,43 +205,48 @@ def _rejection_rows(source: Source, pair: ProvedPair) -> list[Row]:
 
 def _integration_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return a question about several passages, or two joined questions of two documents, with noise."""
+    if not pair.proofs:  # a refusal has no passages
+        return []
     pairs, difficulty = [pair], "several_passages"
-    if len(pair.passages) < 2:
-        documents = {text.document for text in pair.passages}
-        others = [
+    if len(pair.passages) == 1:
+        document = pair.passages[0].document
+        joinable = [
             other
             for other in source.pairs
             if other.language == pair.language
             and len(other.passages) == 1
-            and other.passages[0].document not in documents
+            and other.passages[0].document != document
         ]
-        if not pair.proofs or not others:
+        if not joinable:
             return []
-        drawn = min(others, key=lambda other: draw_number(0, pair.pair_id, other.pair_id))
+        drawn = min(joinable, key=lambda other: draw_number(_SEED, pair.pair_id, other.pair_id))
         pairs, difficulty = [pair, drawn], "joined"
-    passages = [text for member in pairs for text in member.passages]
+    passages = [passage for member in pairs for passage in member.passages]
     contexts = [*passages, *source.noise(pairs, max(0, CONTEXTS - len(passages)))]
     return [_row(source, INTEGRATION, difficulty, pairs, contexts)] if len(contexts) >= CONTEXTS else []
 
 
 def _counterfactual_rows(source: Source, pair: ProvedPair) -> list[Row]:
     """Return rows in which a passage that denies the proof ranks first, with and without the true passage."""
-    planted = next(_denials(pair), None) if len(pair.passages) == 1 else None
-    noise = [] if planted is None else source.noise([pair], CONTEXTS - 1, without=planted["false"])
-    if planted is None or len(noise) < CONTEXTS - 1:
+    planted = next(_denials(pair), None)
+    if planted is None or len(pair.passages) != 1:
         return []
-    passage = pair.passages[0]
+    noise = source.noise([pair], CONTEXTS - 1, without=planted["false"])
+    if len(noise) < CONTEXTS - 1:
+        return []
+    (passage,) = pair.passages
     # the false passage looks like a passage of another document
     made_up = f"{hash_parts(passage.document, planted['false'])[:8]}{Path(passage.document).suffix}"
-    false = Text(made_up, passage.text.replace(planted["true"], planted["false"]))
+    false = Passage(made_up, passage.text.replace(planted["true"], planted["false"]))
     alone = _row(source, COUNTERFACTUAL, "planted_alone", [pair], [false, *noise], is_planted=True)
-    counterfactual = [false, passage, *noise[:-1]]  # as many contexts as in the other row
-    both = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], counterfactual, is_planted=True)
-    return [{**row, "planted": planted} for row in (alone, both)]
+    with_truth = [false, passage, *noise[:-1]]  # as many contexts as in the other row
+    beside = _row(source, COUNTERFACTUAL, "planted_beside_truth", [pair], with_truth, is_planted=True)
+    return [{**row, "planted": planted} for row in (alone, beside)]
 
 
 def _denials(pair: ProvedPair) -> Iterator[Row]:
-    """Yield a proof's sentence as `true`, and as `false` with a changed number of the answer."""
+    """Yield sentences with a number of the answer, as {"true": "Wait 14 days.", "false": "Wait 17 days."}."""
+    # a number of the question is not asked for
     only_in_answer = {*_NUMBER.findall(pair.answer)} - {*_NUMBER.findall(pair.question)}
     for proof in pair.proofs:
         for start, end in split_sentences(proof.quote, pair.language):
@@ -255,15 +263,16 @@ def _row(
     ability: str,
     difficulty: str,
     pairs: Sequence[ProvedPair],
-    texts: Sequence[Text],
+    contexts: Sequence[Passage],
     *,
     is_planted: bool = False,
 ) -> Row:
     """Return a row as `eval run` reads it; contexts are shuffled unless the first is planted."""
+    pair_id = pairs[0].pair_id
     if not is_planted:
-        texts = sorted(texts, key=lambda text: draw_number(0, pairs[0].pair_id, text.document, text.text))
+        contexts = sorted(contexts, key=lambda passage: draw_number(_SEED, pair_id, *astuple(passage)))
     query = " ".join(pair.question for pair in pairs)
-    documents = list(dict.fromkeys(text.document for pair in pairs for text in pair.passages))
+    documents = list(dict.fromkeys(passage.document for pair in pairs for passage in pair.passages))
     truth: Row = {"must_refuse": ability == REJECTION}
     if ability != REJECTION:
         proofs = [proof for pair in pairs for proof in pair.proofs]
@@ -273,16 +282,16 @@ def _row(
             "claims": [{"claim": proof.claim, "source": proof.passage.document} for proof in proofs],
         }
     return {
-        "id": hash_parts(ability, difficulty, query, *(text.text for text in texts))[:32],
+        "id": hash_parts(ability, difficulty, query, *(passage.text for passage in contexts))[:32],
         "query": query,
         "contexts": [
-            {"text": text.text, "document": text.document, "rank": rank}
-            for rank, text in enumerate(texts, start=1)
+            {"text": passage.text, "document": passage.document, "rank": rank}
+            for rank, passage in enumerate(contexts, start=1)
         ],
         "ground_truth": truth,
         "category": ability,
         "difficulty": difficulty,
         "language": pairs[0].language,
         "dataset": source.name,
-        "group": (documents or [pairs[0].pair_id])[0],
+        "group": documents[0] if documents else pair_id,  # a refusal has no documents
     }

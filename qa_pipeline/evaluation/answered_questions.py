@@ -86,11 +86,7 @@ def _yes_or_no(value: object) -> object:
 
 
 def _read_list(value: object) -> object:
-    """Return the JSON list in a cell of CSV, such as `["a"]`; other values stay.
-
-    Raises:
-        ValueError: it begins like a list and is not JSON.
-    """
+    """Return the JSON list in a cell of CSV, such as `["a"]`; raises ValueError for a broken list."""
     if isinstance(value, str) and re.match(r"""\[\s*['"{\[]""", value):
         try:
             return json.loads(value)
@@ -100,7 +96,7 @@ def _read_list(value: object) -> object:
 
 
 def _texts_as(name: str) -> BeforeValidator:
-    """Return a validator that turns a text, or each text of a list, into an object with this field."""
+    """Return a validator that turns a text, or each text of a list, into an object {name: text}."""
 
     def wrap_texts(value: object) -> object:
         value = _read_list(value)  # a list may be written as a string
@@ -223,8 +219,8 @@ def _with_our_names(values: Row) -> Row:
         fields.setdefault("reference", truth)
     for name, other_names in _OTHER_NAMES.items():
         if fields.get(name) is None:
-            values_there = (fields[other] for other in other_names if fields.get(other) is not None)
-            fields[name] = next(values_there, None)
+            other_values = (fields[other] for other in other_names if fields.get(other) is not None)
+            fields[name] = next(other_values, None)
     if isinstance(fields["reference"], list) and fields["reference"]:  # such as ground_truths of Ragas
         fields["reference"] = fields["reference"][0]
     fields |= _graded(fields.get("relevant_documents"))
@@ -272,7 +268,7 @@ def _from_release(values: Row) -> Row:
 
 
 def _from_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
-    """Return the right answer of a golden row, and the relevant documents or else those it cites."""
+    """Return the fields of a ground truth, or else of its row; cited documents are relevant by default."""
     relevant = truth.get("relevant_documents", truth.get("relevant_docs", row.get("relevant_docs")))
     cited = truth.get("citations")
     if relevant is None and isinstance(cited, list):

@@ -198,14 +198,14 @@ def _means(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Document:
         "current": current,
         "difference": difference,
         "gain": gain,
-        "relative": statistics.quotient(gain, abs(baseline or 0)),
+        "relative": statistics.quotient(gain, abs(baseline or 0)),  # None without a gain or baseline
         "decided_by": describe_deciders(facts.decided_by),
         "cohens_d": statistics.quotient(gain, statistics.pooled_deviation(first, second)),
     }
 
 
 def _with_significance(metrics: Mapping[str, Document], critical: Collection[str]) -> dict[str, Document]:
-    """Add p_holm, adjusted among critical or other metrics, and better: True if it is current."""
+    """Add p_holm, adjusted among critical or other metrics, and better: True, False, or None by chance."""
     adjusted: dict[str, float | None] = {}
     for is_critical in (True, False):
         family = {name: metric["p"] for name, metric in metrics.items() if (name in critical) == is_critical}

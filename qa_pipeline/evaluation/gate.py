@@ -75,7 +75,7 @@ class GoldenRow(LabelledRow):
 
     @classmethod
     def from_values(cls, values: Row) -> Row:
-        """Return the fields of a row; the ground truth only decides if the question must be refused."""
+        """Return the fields of a row; its ground truth, an answer or a mapping, only sets `must_refuse`."""
         truth, answer = values.get("ground_truth"), values.get("reference")
         if isinstance(truth, Mapping):
             answer = truth.get("answer")
@@ -136,8 +136,8 @@ def read_golden(path: Path) -> GoldenSet:
             raise InputError(f"{path} mixes rows of {column} {values[0]!r} and {values[1]!r}; split it")
     # `GoldenRow` has turned the criteria, must_refuse and the ground truth of a row into a list of bounds
     criteria = {
-        name: {bound["metric"]: bound["bound"] for bound in bounds}
-        for name, bounds in read.items.select("id", "criteria").iter_rows()
+        row_id: {bound["metric"]: bound["bound"] for bound in bounds}
+        for row_id, bounds in read.items.select("id", "criteria").iter_rows()
     }
     name, version = read.items.select("dataset", "version").row(0)
     return GoldenSet(name, version, hash_file(path), criteria)
@@ -195,20 +195,19 @@ def gate(
             unknown metric, or there is nothing to check.
     """
     limits = limits or Limits()
-    reports = [current, *([baseline] if baseline else [])]
     checks: list[Document] = []
     compared: Document = {"rows": None, "excluded": {}, "measured_otherwise": {}}
     if baseline is not None:
         compared = compare_paired(baseline, current, critical=limits.critical)
         for name, why in compared["excluded"].items():
             measured_rows = baseline.rows[name].count() if name in baseline.rows.columns else 0
-            is_lost = measured_rows and why != "only in current"  # a new metric cannot have become worse
+            is_lost = measured_rows > 0 and why != "only in current"  # a new metric cannot have become worse
             if name in limits.critical and is_lost:
                 raise InputError(
                     f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
                 )
         for name, metric in compared["metrics"].items():
-            checks += _with_deciders(_metric_checks(name, metric, limits), reports, limits)
+            checks += _with_deciders(_metric_checks(name, metric, limits), [current, baseline], limits)
     checks += _with_deciders(_threshold_checks(current, limits.thresholds), [current], limits)
     if golden is not None:
         checks += _golden_checks(current, baseline, golden, limits)
@@ -308,19 +307,19 @@ def _golden_checks(
     if baseline is not None:  # an answer that the baseline did not measure may have been right
         failed_before = golden_outcomes(baseline, golden).filter(~pl.col("passed") & pl.col("measured"))
     new = failing.join(failed_before, on="id", how="anti", maintain_order="left")
-    rows, still = len(golden.criteria), failing.height - new.height
-    passing = rows - failing.height
-    detail = f"{passing} of {rows} rows pass, {new.height} newly fail, {still} fail as before"
+    row_count, still_failing = len(golden.criteria), failing.height - new.height
+    passing = row_count - failing.height
+    detail = f"{passing} of {row_count} rows pass, {new.height} newly fail, {still_failing} fail as before"
     outcome = FAILED if new.height else PASSED
     metrics = {name for bounds in golden.criteria.values() for name in bounds} & current.metrics.keys()
     doubtful = sorted(name for name in metrics if is_undecided(current.metrics[name].decided_by))
     if doubtful and outcome == PASSED and not limits.accept_likeness:
         outcome, detail = UNDECIDED, f"{detail}; {_BY_LIKENESS} of {', '.join(doubtful)}"
     facts = {"kind": "golden", "name": golden.name, "outcome": outcome, "detail": detail}
-    yield {**facts, "passing": passing, "new": new.height, "still": still}
+    yield {**facts, "passing": passing, "new": new.height, "still": still_failing}
     for row in new.head(MOST_NAMED).iter_rows(named=True):
-        failed = "; ".join(row["failed"])
-        yield {"kind": "golden", "name": row["id"], "outcome": FAILED, "detail": failed}
+        detail = "; ".join(row["failed"])
+        yield {"kind": "golden", "name": row["id"], "outcome": FAILED, "detail": detail}
 
 
 def gate_screen(checked: Document) -> Document:

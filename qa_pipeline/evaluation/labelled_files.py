@@ -133,11 +133,7 @@ def read_file(path: Path, kind: type[LabelledRow], limits: Limits = LIMITS) -> L
 
 
 def usable_rows(file_rows: Iterable[FileRow], kind: type[LabelledRow], path: Path) -> Labelled:
-    """Return the usable rows of a file; other rows, and rows with an earlier id, are counted by reason.
-
-    Raises:
-        InputError: there is no usable row.
-    """
+    """Return the usable rows of a file; other rows, and rows with an earlier id, are counted by reason."""
     frames, block, ids, faults = [], list[Row](), set[str](), dict[str, Row]()
     for index, file_row in enumerate(file_rows):
         row = check(file_row.value, kind)
@@ -197,5 +193,4 @@ def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
     turn = pl.col("id_hash").rank("ordinal").over("dataset", "group_id")  # 1 is a group's first item
     ordered = hashed.with_columns(turn=turn).sort("turn", "group_id_hash", "id_hash")
     position = pl.int_range(pl.len()).over("dataset")  # of an item among those of its data set, from 0
-    drawn = ordered.filter(position < limit)
-    return drawn.sort("row").select(items.columns)
+    return ordered.filter(position < limit).sort("row").select(items.columns)

@@ -15,7 +15,6 @@ from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.running import Counts
 from qa_pipeline.evaluation.summaries import (
     LIKENESS,
-    MOSTLY,
     Document,
     decider_shares,
     describe_deciders,
@@ -80,11 +79,7 @@ def dataset_name(rows: pl.DataFrame, name: str | None = None) -> str:
 def report_document(
     rows: pl.DataFrame, statements: pl.DataFrame, metrics: Sequence[Metric], counts: Counts, about: About
 ) -> Document:
-    """Return the content of `report.json` for the rows and statements as stored.
-
-    Raises:
-        InputError: a value is outside the range of its metric.
-    """
+    """Return the content of `report.json` for the rows and statements as stored."""
     summaries = summarise(rows, {metric.name: metric.range for metric in metrics})
     for metric in metrics:
         deciders = counts.decided_by.get(metric.name, Counter())
@@ -96,9 +91,9 @@ def report_document(
             "decided_by": dict(sorted(deciders.items(), key=lambda item: (-item[1], item[0]))),
             "missing": dict(counts.missing.get(metric.name, {})),
         }
-    verdicts = statements.group_by("verdict").len().sort("verdict")
-    # micro F1: see `micro_f1_parts`
-    micro = {f"micro_f1_at_{k}": 2 * counts.hits[k] / total for k, total in counts.listed.items() if total}
+    verdict_counts = statements.group_by("verdict").len().sort("verdict")
+    totals = counts.retrieved_plus_relevant
+    micro_f1 = {f"micro_f1_at_{k}": 2 * counts.hits[k] / total for k, total in totals.items() if total}
     document: Document = rounded(
         {
             "format": FORMAT,
@@ -108,10 +103,10 @@ def report_document(
             "groups": rows["group"].n_unique(),
             "left_out": about.left_out.to_dicts(),
             "settings": about.settings,
-            "statements": dict(verdicts.iter_rows()),
+            "statements": dict(verdict_counts.iter_rows()),
             **({} if about.laws is None else {"categorical_correctness": about.laws}),
             **summaries,
-            "of_all_rows": micro,
+            "of_all_rows": micro_f1,
         }
     )
     return document
@@ -126,36 +121,37 @@ def ranked_by(document: Document, preferred: str | None = None) -> str | None:
     return next((name for name in (preferred, WORST_BY, *measured) if name in measured), None)
 
 
-def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, direction: str) -> pl.DataFrame:
+def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, metric: str, direction: str) -> pl.DataFrame:
     """Return the rows with a value of a metric, the worst first.
 
     Rows with equal values are sorted by the number of their unsupported statements (`against`), then by
     their order in the data set (`index`).
     """
-    against = pl.col("verdict").is_in(["unsupported", "contradicted"]).sum().alias("against")
-    counted = statements.group_by("id").agg(against)
-    scored = rows.with_row_index("index").filter(pl.col(name).is_not_null())
+    is_against = pl.col("verdict").is_in(["unsupported", "contradicted"])
+    counted = statements.group_by("id").agg(against=is_against.sum())  # a row for each row with statements
+    scored = rows.with_row_index("index").filter(pl.col(metric).is_not_null())
     joined = scored.join(counted, on="id", how="left").with_columns(pl.col("against").fill_null(0))
-    has_worst_on_top = direction == "lower"  # the greatest values are the worst if lower is better
-    return joined.sort(name, "against", "index", descending=[has_worst_on_top, True, False])
+    is_greatest_worst = direction == "lower"  # then lower values are better
+    return joined.sort(metric, "against", "index", descending=[is_greatest_worst, True, False])
 
 
 def cautions(document: Document) -> list[str]:
     """Return cautions about the figures, the most important first."""
     notes, metrics = [], document["metrics"]
     deciders = {name: metric["decided_by"] for name, metric in metrics.items()}
-    if any(deciders.values()) and not any(map(has_model, deciders.values())):
+    is_decided_without_model = any(deciders.values()) and not any(map(has_model, deciders.values()))
+    if is_decided_without_model:
         doubtful = [
             name for name, steps in deciders.items() if metrics[name]["known"] and is_undecided(steps)
         ]
         undecided = f" Not decided: {first_names(doubtful, _MOST_LISTED)}." if doubtful else ""
         notes.append(f"No model decided anything here: rules, likeness and arithmetic did.{undecided}")
-    count, groups = document["total_queries"], document["groups"]
+    row_count, groups = document["total_queries"], document["groups"]
     if groups < 2:
         notes.append("All rows are about one document: nothing is known of how another would do.")
-    elif count < FEW_ROWS or groups < FEW_GROUPS:
+    elif row_count < FEW_ROWS or groups < FEW_GROUPS:
         notes.append(
-            f"Only {plural(count, 'row')} about {plural(groups, 'document')}: the intervals are wide."
+            f"Only {plural(row_count, 'row')} about {plural(groups, 'document')}: the intervals are wide."
         )
     if left_out := document["left_out"]:
         lost = sum(entry["rows"] for entry in left_out)
@@ -169,17 +165,18 @@ def cautions(document: Document) -> list[str]:
         answers = plural(sum(unsplit.values()), "answer")
         notes.append(f"The model failed to split {answers} into statements ({why}).")
     known_rows = {name: metric["known"] for name, metric in metrics.items() if metric["known"]}
-    if rare := [f"{name} ({rows:,})" for name, rows in known_rows.items() if rows < MOSTLY * count]:
-        listed = first_names(rare, _MOST_LISTED)
-        notes.append(f"Known of less than half of the {plural(count, 'row')}: {listed}.")
-    if mostly := [
+    if rarely_known := [f"{name} ({rows:,})" for name, rows in known_rows.items() if rows < row_count / 2]:
+        listed = first_names(rarely_known, _MOST_LISTED)
+        notes.append(f"Known of less than half of the {plural(row_count, 'row')}: {listed}.")
+    if by_likeness := [
         f"{name} ({decider_shares(steps)[LIKENESS]:.0%})"
         for name, steps in deciders.items()
         if rests_on_likeness(steps)
     ]:
+        listed = first_names(by_likeness, _MOST_LISTED)
         notes.append(
-            f"Likeness alone decided most of {first_names(mostly, _MOST_LISTED)}: cosines and shared words. "
-            "It overlooks a swapped number, name or negation, and rejects right answers in other words."
+            f"Likeness alone decided most of {listed}: cosines and shared words. It overlooks a swapped "
+            "number, name or negation, and rejects right answers in other words."
         )
     return notes
 
@@ -218,40 +215,42 @@ MARKS = {"supported": "✓", "unsupported": "✗", "contradicted": "≠", "undec
 """A sign for each verdict, so that the page is readable without colours."""
 
 
-def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -> str:
-    """Return the report as Markdown, with the worst rows (`by_badness`) by a metric."""
+def markdown_report(document: Document, worst: pl.DataFrame, worst_by: str | None) -> str:
+    """Return the report as Markdown, with the worst rows (`by_badness`) by the metric `worst_by`."""
     metrics = document["metrics"]
     return render_markdown(
         "evaluation/report.md.j2",
         document=document,
         notes=cautions(document),
-        measured={key: metric for key, metric in metrics.items() if metric["known"]},
+        measured={name: metric for name, metric in metrics.items() if metric["known"]},
         unknown=reasons(metrics),
-        name=name,
-        worst=[] if name is None else worst.select("id", "query", "answer", name).rows(),
+        name=worst_by,
+        worst=[] if worst_by is None else worst.select("id", "query", "answer", worst_by).rows(),
         bounds=with_bounds,
         deciders=describe_deciders,
     )
 
 
-def report_page(document: Document, worst: pl.DataFrame, statements: pl.DataFrame, name: str | None) -> str:
-    """Return the report as HTML, with the statements of the worst rows (`by_badness`) by metric `name`."""
+def report_page(
+    document: Document, worst: pl.DataFrame, statements: pl.DataFrame, worst_by: str | None
+) -> str:
+    """Return the report as HTML, with the statements of the worst rows (`by_badness`) by `worst_by`."""
     by_id = statements.partition_by("id", as_dict=True)
     cards = []
     for row in worst.iter_rows(named=True):
         row_statements = by_id.get((row["id"],), statements.clear()).to_dicts()
-        value = None if name is None else row[name]
+        value = None if worst_by is None else row[worst_by]
         cards.append({**row, "value": value, "statements": row_statements})
     headline = None
-    if name is not None:
-        metric = document["metrics"][name]
+    if worst_by is not None:
+        metric = document["metrics"][worst_by]
         headline = f"{metric['meaning']} {metric['direction'].title()} is better."
     return render_page(
         "evaluation/report_page.html.j2",
         document=document,
         notes=cautions(document),
         headline=headline,
-        name=name,
+        name=worst_by,
         unknown=reasons(document["metrics"]),
         cards=cards,
         marks=MARKS,

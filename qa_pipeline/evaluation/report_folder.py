@@ -102,14 +102,14 @@ def write_report(
     """
     rows, statements = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rows", "statements"))
     document = report_document(rows, statements, metrics, counts, about)
-    name = ranked_by(document, worst_by)
+    metric = ranked_by(document, worst_by)
     worst = rows.clear()
-    if name is not None:
-        worst = by_badness(rows, statements, name, document["metrics"][name]["direction"]).head(WORST)
+    if metric is not None:
+        worst = by_badness(rows, statements, metric, document["metrics"][metric]["direction"]).head(WORST)
     written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
     write_bytes(folder / REPORT, f"{written}\n".encode())
-    write_bytes(folder / MARKDOWN, markdown_report(document, worst, name).encode())
-    write_bytes(folder / PAGE, report_page(document, worst, statements, name).encode())
+    write_bytes(folder / MARKDOWN, markdown_report(document, worst, metric).encode())
+    write_bytes(folder / PAGE, report_page(document, worst, statements, metric).encode())
     return document
 
 
@@ -117,7 +117,6 @@ class MetricFacts(BaseModel):
     """The facts of a metric in a stored report."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
-
     version: str | int
     direction: Literal["higher", "lower"]
     range: tuple[float, float | None]
@@ -128,7 +127,6 @@ class _StoredDocument(BaseModel):
     """The fields of `report.json` that comparisons and gates need."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
-
     format: Literal[1]
     dataset: str = Field(max_length=1000)
     dataset_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")

@@ -48,15 +48,15 @@ def with_claims_split_by(
 class Counts:
     """Counts of an evaluation: by metric the deciders and the inputs that rows lack.
 
-    `hits` has the relevant documents among the first K of all rows, by K, and `listed` has K of each ranked
-    row plus its relevant documents.
+    By K, `hits` counts the relevant documents among the first K of all rows, and `retrieved_plus_relevant`
+    adds up K and the relevant documents of each ranked row.
     """
 
     rows: int = 0
     decided_by: dict[str, Counter[str]] = field(default_factory=dict)
     missing: dict[str, Counter[str]] = field(default_factory=dict)
     hits: Counter[int] = field(default_factory=Counter)
-    listed: Counter[int] = field(default_factory=Counter)
+    retrieved_plus_relevant: Counter[int] = field(default_factory=Counter)
 
     def add(self, metric: Metric, rows: Sequence[Row], values: pl.Series) -> None:
         """Count a block of rows of one metric."""
@@ -69,9 +69,9 @@ class Counts:
         for k in CUTOFFS:
             if metric.name == f"f1_at_{k}":  # micro F1 accompanies the mean of the rows
                 for row in rows:
-                    hits, listed = micro_f1_parts(row, k)
+                    hits, retrieved_plus_relevant = micro_f1_parts(row, k)
                     self.hits[k] += hits
-                    self.listed[k] += listed
+                    self.retrieved_plus_relevant[k] += retrieved_plus_relevant
 
 
 def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
@@ -81,11 +81,7 @@ def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
 
 
 def evaluate(frame: pl.DataFrame, metrics: Sequence[Metric], setup: Setup) -> tuple[list[Row], pl.DataFrame]:
-    """Return the rows (`RAG_ROWS`) with their signals, and the values of each metric.
-
-    Raises:
-        PermanentModelError: a model refuses all further requests.
-    """
+    """Return the rows (`RAG_ROWS`) with their signals, and the values of each metric."""
     rows, values = [], {metric.name: list[float | None]() for metric in metrics}
     for part in frame.iter_slices(BLOCK):
         block = part.rows(named=True)
@@ -108,7 +104,9 @@ def evaluate_into(
         PermanentModelError: a model refuses all further requests.
         StorageError: a file cannot be written.
     """
-    counts, scored, statements = Counts(), [rows_schema(metrics).to_frame()], [STATEMENTS.to_frame()]
+    counts = Counts()
+    # empty at first, so that a file without rows has all columns
+    scored, statements = [rows_schema(metrics).to_frame()], [STATEMENTS.to_frame()]
     for block in rows.iter_slices(BLOCK):
         evaluated, values = evaluate(block, metrics, setup)
         for metric in metrics:
@@ -150,21 +148,21 @@ def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], setup
         PermanentModelError: a model refuses all further requests.
     """
     rows = rows.head(LAW_ROWS)
-    outcomes = _outcomes(rows, metrics, setup)
+    outcomes = _outcomes(rows, metrics, setup)  # the values and verdicts of each row
     file_rows = (FileRow(number, row) for number, row in enumerate(rows.iter_rows(named=True), start=1))
     reread = usable_rows(file_rows, RagRow, Path("rows")).items
     odd, even = (_outcomes(part, metrics, setup) for part in (rows[1::2], rows[::2]))
-    # the outcomes of both parts in the order of the rows
-    composed = [(odd if index % 2 else even)[index // 2] for index in range(rows.height)]
+    composed = [*outcomes]
+    composed[1::2], composed[::2] = odd, even  # in the order of the rows
     verified_first = rows.rows(named=True)
     for row in verified_first:
         add_signals([row], ("statements", "cited"), setup)
-    values = {metric.name: metric.scores(verified_first, setup) for metric in metrics}
-    measured = pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64()))
+    scores = {metric.name: metric.scores(verified_first, setup) for metric in metrics}
+    values = pl.DataFrame(scores, schema=dict.fromkeys(scores, pl.Float64()))
     shares = {
         "identity": _equal_share(outcomes, _outcomes(reread, metrics, setup)),
         "composition": _equal_share(outcomes, composed),
-        "naturality": _equal_share(outcomes, _with_verdicts(verified_first, measured, setup)),
+        "naturality": _equal_share(outcomes, _with_verdicts(verified_first, values, setup)),
     }
     return {**shares, "score": min(shares.values())}
 

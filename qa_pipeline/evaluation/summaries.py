@@ -1,7 +1,7 @@
 """Summaries of scores, overall and by category, difficulty and language; and the shares of their deciders."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -66,25 +66,17 @@ def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:
 
 
 def known_scores(rows: pl.DataFrame, names: Iterable[str]) -> list[pl.Expr]:
-    """Return the scores as floats; a value that is not finite is unknown.
-
-    Raises:
-        InputError: a column is missing, or is not numeric.
-    """
+    """Return expressions of the scores, null unless finite; `InputError` without a numeric column."""
     for name in names:
         if name not in rows.columns or not (rows[name].dtype.is_numeric() or rows[name].dtype == pl.Null()):
             problem = f"holds {rows[name].dtype}" if name in rows.columns else "is missing"
             raise InputError(f"the column of metric {name} {problem}; evaluate again")
-    column = {name: pl.col(name).cast(pl.Float64) for name in names}
-    return [pl.when(score.is_finite()).then(score).alias(name) for name, score in column.items()]
+    scores = {name: pl.col(name).cast(pl.Float64) for name in names}
+    return [pl.when(score.is_finite()).then(score).alias(name) for name, score in scores.items()]
 
 
 def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
-    """Refuse scores outside the range of their metric.
-
-    Raises:
-        InputError: naming the metric, the first such row and its score.
-    """
+    """Raise an `InputError` that names the first row with a score outside the range of its metric."""
     for name, (low, high) in ranges.items():
         above = pl.col(name) > (np.inf if high is None else high + _TOLERANCE)
         outside = rows.with_row_index("index").filter((pl.col(name) < low - _TOLERANCE) | above)
@@ -94,9 +86,8 @@ def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
             raise InputError(f"row {index + 1} has {name} {score}, but it must be {between}: evaluate again")
 
 
-def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
+def group_sums(rows: pl.DataFrame, names: Collection[str]) -> Sums:
     """Return sums and counts of known scores: two matrices, a row by `group` and a column by name."""
-    names = list(names)
     totals = [pl.col(name).sum().alias(f"total {name}") for name in names]
     counts = [pl.col(name).count().alias(f"count {name}") for name in names]
     sums = rows.group_by("group").agg(*totals, *counts).sort("group")

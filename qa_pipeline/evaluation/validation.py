@@ -15,7 +15,7 @@ from qa_pipeline.records import Passage, TypedQuestion
 from qa_pipeline.statistics import quotient, wilson_bounds
 from qa_pipeline.storage.tables import ASSESSMENTS
 from qa_pipeline.verification import verify as verification
-from qa_pipeline.verification.judging import ProvedPairRow, judge_rows
+from qa_pipeline.verification.judging import judge_rows
 from qa_pipeline.verification.verify import BATCH, Statement
 
 Document = dict[str, Any]
@@ -138,12 +138,12 @@ def _verified(
     )
     # the judge decides if an answer is to its question
     claims = verification.verify(statements, models, to_the_question=False).claims_with_verdicts()
-    verdicts: dict[str, set[str]] = {}
+    verdicts_by_id: dict[str, set[str]] = {}  # of the claims of each answer
     for pair_id, verdict in claims.select("pair_id", "verdict").iter_rows():
-        verdicts.setdefault(pair_id, set()).add(verdict)
+        verdicts_by_id.setdefault(pair_id, set()).add(verdict)
     accepted: list[bool | None] = []
     for statement in statements:
-        answer_verdicts = verdicts.get(statement.statement_id, set())
+        answer_verdicts = verdicts_by_id.get(statement.statement_id, set())
         if answer_verdicts & {"contradicted", "unsupported"}:
             accepted.append(False)
         else:
@@ -154,16 +154,16 @@ def _verified(
 def _judged(statements: Sequence[Statement], resources: Resources, judge: LanguageModel) -> Verdicts:
     """Accept or reject each answer by the scores of the judge."""
     settings = resources.settings
-    rows: list[Any] = [
+    pairs: list[Any] = [  # with the fields of `ProvedPairRow` that the judge reads
         {**_question(statement), "pair_id": str(index), "answer": statement.text}
         | {"evidence_chunk_ids": list(statement.chunk_ids)}
         for index, statement in enumerate(statements)
     ]
     passages = {passage.chunk_id: passage for statement in statements for passage in _passages(statement)}
-    pairs: list[ProvedPairRow] = rows
     assessments = judge_rows(pairs, passages, judge, settings.judging, llm=settings.llm)
     verdicts = judged_verdicts(ASSESSMENTS.frame(assessments), settings.judging)["verdict"]
-    return [{"accepted": True, "rejected": False}.get(verdict) for verdict in verdicts]
+    decisions = {"accepted": True, "rejected": False}  # other verdicts leave the answer undecided
+    return [decisions.get(verdict) for verdict in verdicts]
 
 
 def _question(statement: Statement) -> TypedQuestion:

@@ -105,6 +105,7 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
     levels: list[dict[str, Any]] = []
     for side, metric, limit in limits:
         is_hourly = metric in HOURLY
+        # without hours, a period is a day
         timed = ordered.drop_nulls("hour") if is_hourly else ordered.with_columns(hour=None)
         for (day, hour), period in timed.group_by("day", "hour", maintain_order=True):
             scores = period[metric].drop_nulls().to_numpy()
@@ -141,7 +142,7 @@ def _state(scores: Floats, limit: float, side: str, error: float) -> dict[str, A
     if mean is None or len(scores) < LEAST_ROWS:
         return level_state
     sums = Sums(scores[:, None], np.ones((len(scores), 1)))  # each row is a group of its own
-    bounds = mean_bounds(sums, np.zeros(1), np.ones(1), 1 - error)
+    bounds = mean_bounds(sums, np.zeros(1), np.ones(1), 1 - error)  # scores are from 0 to 1
     low, high = (float(bound[0]) for bound in bounds)
     is_bad = mean < limit if side == "below" else mean > limit
     is_proved_bad = high < limit if side == "below" else low > limit
@@ -157,7 +158,7 @@ def _level_message(row: dict[str, Any]) -> str:
     """Return a row of `LEVELS` as a sentence."""
     hour = "" if row["hour"] is None else f" {row['hour']}–{row['hour'] + 1} h UTC"
     period = f"{row['metric']} on {row['day']}{hour}"
-    if "low" not in row:
+    if "low" not in row:  # not enough rows
         return f"{period}: {row['state']} ({row['rows']})"
     bounds = f"{row['mean']:.3f} ({row['low']:.3f}–{row['high']:.3f}, {row['rows']} rows)"
     limit = f"limit: not {row['side']} {row['limit']:g}"

@@ -90,12 +90,13 @@ class Logs:
 
 
 def _request(line: FileRow) -> Row | Fault:
-    """Return a line as a row of `LOGGED`; without an id its hash is used."""
+    """Return a line as a row of `LOGGED`, with its hash as a missing id; or the fault of the line."""
     values = line.value
     if not isinstance(values, dict):
         return check(values, RagRow)  # a fault
     fields = RagRow.from_values(values)
-    row_id = _plain(fields.get("id")) if isinstance(fields.get("id"), str | int) else ""
+    given_id = fields.get("id")
+    row_id = _plain(given_id) if isinstance(given_id, str | int) else None
     row: Row = {
         "id": row_id or hashlib.sha256(line.written).hexdigest()[:32],
         "time": _moment(values.get("time")),
@@ -172,8 +173,8 @@ def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
         StorageError: the scores cannot be written; an earlier file is unchanged.
     """
     log = logs.read(day)
-    is_failed = pl.col("error").is_not_null().cast(pl.Float64())
-    rows = log.items.select("id", pl.lit(day).alias("day"), "time", "model", is_failed.alias(ERRORS))
+    errors = pl.col("error").is_not_null().cast(pl.Float64()).alias(ERRORS)
+    rows = log.items.select("id", pl.lit(day).alias("day"), "time", "model", errors)
     answered = log.items.filter(pl.col("error").is_null())
     if answered.height:
         scores = _finite(score(answered.select(RAG_ROWS.names())))
@@ -194,7 +195,7 @@ def day_file(folder: Path, day: date) -> Path:
 
 
 def read_days(folder: Path, first: date = date.min, last: date = date.max) -> pl.DataFrame:
-    """Return the scored rows from first to last, sorted by day; metrics of other days are unknown.
+    """Return the scored rows from first to last by day; a metric is null on days that lack it.
 
     Raises:
         InputError: the folder has no day, or a file cannot be read.

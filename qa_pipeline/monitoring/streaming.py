@@ -57,13 +57,12 @@ def stream_verdicts(
     judged_end = 0  # of the last judged statement
     reported: dict[tuple[int, int], Verdict] = {}  # by start and end
     for part in parts:
-        first = max(len(answer), 1)
+        new_offsets = range(max(len(answer), 1), min(len(answer + part), MOST_EARLY))  # 0 ends no word
         answer += part
-        # each end of a word is tried in turn, so that the division into parts has no effect
-        for end in range(first, min(len(answer), MOST_EARLY)):
-            is_word_end = answer[end].isspace() and not answer[end - 1].isspace()
-            claims = _ended_claims(answer[:end], judged_end, language) if is_word_end else []
-            for claim in claims:
+        word_ends = [end for end in new_offsets if answer[end].isspace() and not answer[end - 1].isspace()]
+        # each is tried in turn, so that the division into parts has no effect
+        for end in word_ends:
+            for claim in _ended_claims(answer[:end], judged_end, language):
                 judged_end = claim.end
                 for verdict in judge_answer(replace(without_answer, text=answer[:end]), resources, claim):
                     reported[verdict.start, verdict.end] = verdict
@@ -71,13 +70,10 @@ def stream_verdicts(
     verdicts = judge_answer(replace(without_answer, text=answer), resources)
     final = {(verdict.start, verdict.end): verdict for verdict in verdicts}
     for span in sorted({*reported, *final}):
-        early, late = reported.get(span), final.get(span)
-        if late is None and early is not None:
-            yield replace(early, verdict=WITHDRAWN, final=True)
-        elif late is not None:
-            is_confirmed = early is not None and replace(early, final=True) == late
-            if not is_confirmed:
-                yield late
+        if span not in final:
+            yield replace(reported[span], verdict=WITHDRAWN, final=True)
+        elif span not in reported or replace(reported[span], final=True) != final[span]:  # new or changed
+            yield final[span]
 
 
 def _ended_claims(text: str, judged_end: int, language: str) -> list[Claim]:

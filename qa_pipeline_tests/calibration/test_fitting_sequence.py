@@ -76,5 +76,5 @@ def test_what_is_chosen_passed_its_own_test(rows: pl.DataFrame, target: float, s
 def test_each_group_is_counted_once_and_an_unscored_row_never(rows: pl.DataFrame) -> None:
     for limit in (GRID[0], GRID[-1], 0.0):
         tested = decided_rows(rows, "accept", limit)
-        assert tested.n == rows.filter(pl.col("score") >= limit)["group"].n_unique()
-        assert tested.right <= tested.n
+        assert tested.groups == rows.filter(pl.col("score") >= limit)["group"].n_unique()
+        assert tested.right <= tested.groups

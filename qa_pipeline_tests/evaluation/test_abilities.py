@@ -13,10 +13,10 @@ from qa_pipeline.evaluation.abilities import (
     INTEGRATION,
     NOISE,
     REJECTION,
+    Passage,
     Proof,
     ProvedPair,
     Source,
-    Text,
     build_suite,
     workspace_source,
 )
@@ -32,10 +32,11 @@ def boilers() -> Source:
     for place, name in enumerate(NAMES):
         said = f"The {name} boiler holds {340 + 10 * place} litres of clean water in its tank."
         asked = f"How many litres of clean water does the tank of the {name} boiler hold?"
-        text = Text(f"{name}.md", f"It is painted in grey. {said} It stands in the cellar.")
+        text = Passage(f"{name}.md", f"It is painted in grey. {said} It stands in the cellar.")
         pairs.append(ProvedPair(name, asked, said, "en", (Proof(said, said, text),)))
     beside = [
-        Text(f"{name}.md", f"The warranty of the {name} ends after a while. Keep the bill.") for name in NAMES
+        Passage(f"{name}.md", f"The warranty of the {name} ends after a while. Keep the bill.")
+        for name in NAMES
     ]
     return Source("boilers", pairs, {"en": [*beside, *(pair.passages[0] for pair in pairs)]})
 
@@ -94,7 +95,7 @@ def test_pairs_that_cannot_be_asked_so_give_no_row() -> None:
     alone = Source("one", SOURCE.pairs[:1], {"en": [text]})
     assert build_suite(alone, 7) == []
     refused = ProvedPair("r", "Who painted the Kestrel boiler grey?", "Unknown.", "en", ())
-    (row,) = build_suite(Source("r", [refused], SOURCE.texts), 1)
+    (row,) = build_suite(Source("r", [refused], SOURCE.passages), 1)
     assert (row["category"], row["difficulty"]) == (REJECTION, "unanswerable")
 
 
@@ -109,7 +110,7 @@ def test_an_output_folder_gives_its_pairs_and_all_of_its_passages(
         *workspace.table("training_examples", "boilers")["pair_id"]
     }
     assert all(proof.quote in proof.passage.text for pair in source.pairs for proof in pair.proofs)
-    shown = [text.text for text in source.texts["en"]]
+    shown = [text.text for text in source.passages["en"]]
     assert sorted(shown) == sorted(workspace.table("chunks", "boilers")["text"])
     with pytest.raises(InputError):
         workspace_source(tmp_path)

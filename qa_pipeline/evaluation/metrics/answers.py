@@ -53,7 +53,8 @@ def find_relevance(rows: list[Row], setup: Setup) -> list[float | None]:
 
     Without a judge, to the sentences of the answer. A noncommittal answer has 0.
     """
-    texts: list[list[str] | None] = []  # of each row; without texts its mean is 0, and None is unknown
+    # the texts of each row to compare with its question: with [] its mean is 0, with None it is unknown
+    texts: list[list[str] | None] = []
     if setup.judge is None:
         for row in rows:
             answer = "" if row["refused"] else without_marks(row["answer"])
@@ -61,12 +62,13 @@ def find_relevance(rows: list[Row], setup: Setup) -> list[float | None]:
     else:
         requests = [judge_request(row, "back_questions", BackQuestionsReply, setup) for row in rows]
         for reply in ask(requests, setup):
-            questions = [question for question in reply.questions if question.strip()] if reply else []
-            is_noncommittal = reply is not None and reply.noncommittal
-            texts.append([] if is_noncommittal else questions[:QUESTIONS] or None)
-    vectors = TextVectors(
-        chain((row["query"] for row in rows), *filter(None, texts)), setup.resources.embedder
-    )
+            if reply is None or reply.noncommittal:
+                texts.append(None if reply is None else [])
+            else:
+                questions = [question for question in reply.questions if question.strip()]
+                texts.append(questions[:QUESTIONS] or None)
+    queries = (row["query"] for row in rows)
+    vectors = TextVectors(chain(queries, *filter(None, texts)), setup.resources.embedder)
     relevances: list[float | None] = []
     for row, row_texts in zip(rows, texts, strict=True):
         cosines = vectors.cosines(row["query"], row_texts or ())
@@ -100,11 +102,11 @@ def _meanings(samples: list[str], language: str, vectors: TextVectors) -> list[i
     readings = [read(sample, language) for sample in samples]
     for index, sample in enumerate(samples):
         cosines = vectors.cosines(sample, samples)
-        meaning = index  # unless an earlier sample is similar, and no number, name or negation apart
-        for other in sorted({*first_of_meaning}):
-            denial = one_slot_denial(readings[index], readings[other], stated=frozenset())
-            if cosines[other] >= SAME_MEANING and denial is None:
-                meaning = other
+        meaning = index  # a new meaning, unless an earlier sample is similar and does not deny this sample
+        for earlier in sorted({*first_of_meaning}):
+            denial = one_slot_denial(readings[index], readings[earlier], stated=frozenset())
+            if cosines[earlier] >= SAME_MEANING and denial is None:
+                meaning = earlier
                 break
         first_of_meaning.append(meaning)
     return first_of_meaning
@@ -120,18 +122,21 @@ def find_conflicts(rows: list[Row], _setup: Setup) -> list[list[bool]]:
 
 
 def _conflicts(row: Row) -> list[bool]:
-    """Return for each contradiction of a row True if the answer handles it; see `find_conflicts`."""
+    """Return the flags of `find_conflicts` for a row."""
     language = row["language"]
-    stated = {*read(row["answer"], language).tokens}
+    answer_tokens = {*read(row["answer"], language).tokens}
     units = [units_of("", context["text"] or "", language) for context in row["contexts"]]
-    conflicts = []
+    # the sentences of each context, without rows of tables
+    sentences = [[unit.reading for unit in context_units if not unit.is_row] for context_units in units]
     # each sentence of a context with each of another context
-    for first, second in chain(*(product(*pair) for pair in combinations(units, 2))):
-        denial = one_slot_denial(first.reading, second.reading, stated=frozenset())
-        if denial is not None and not first.is_row and not second.is_row:
-            # the words in which the sentences differ; a side without its negation is empty
+    pairs = (product(context, other) for context, other in combinations(sentences, 2))
+    conflicts = []
+    for first, second in chain.from_iterable(pairs):
+        denial = one_slot_denial(first, second, stated=frozenset())
+        if denial is not None:
+            # the words in which the sentences differ, such as 14 and 30; a missing negation is empty
             sides = {denial.claimed, denial.stated} - {""}
-            conflicts.append(row["refused"] or sides <= stated)
+            conflicts.append(row["refused"] or sides <= answer_tokens)
     return conflicts
 
 
@@ -182,8 +187,8 @@ def contradiction_handling(row: Row) -> float | None:
 def _evidence_parts(row: Row) -> dict[str, float | None]:
     """Return the four parts of evidence_quality, each None if unknown.
 
-    support: share of supported statements. independence: documents / contexts that prove a statement.
-    recency: mean over these contexts of 1/2 for each year before the newest. authority: their mean.
+    support is the share of supported statements. The others are of the contexts that prove a statement:
+    documents / contexts, mean of 0.5 ** (years before the newest context of the row), and mean authority.
     """
     proving = supporting_contexts(row)
     documents = [context["document"] for context in proving]

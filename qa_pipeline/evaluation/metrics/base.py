@@ -91,16 +91,19 @@ class Metric:
         return [name for name in self.needs if row.get(name) is None]
 
     def deciders(self, row: Row) -> list[str]:
-        """Return the deciders of the signals of a row; a list has a decider for every element."""
-        steps: list[Any] = [] if self.without is None else self.without(row)  # such as "without recency"
+        """Return the deciders of a value, after the parts that it omits, as ["without recency", "llm"].
+
+        A signal has a single decider, or its elements name their own.
+        """
+        deciders: list[Any] = [] if self.without is None else self.without(row)
         for path in self.decided_by or [need for need in self.needs if need in SIGNALS]:
-            name, _, field = path.partition(".")  # such as "statements.scored_by"
-            has_single_decider = f"{name}_by" in row
+            name, _, key = path.partition(".")  # such as "statements.scored_by"
+            has_single_decider = f"{name}_by" in row  # see `add_signals`
             if isinstance(row.get(name), list) and not has_single_decider:
-                steps += [element[field or "decided_by"] for element in row[name]]
+                deciders += [element[key or "decided_by"] for element in row[name]]
             else:
-                steps.append(row.get(f"{name}_by"))
-        return [step for step in steps if step is not None]
+                deciders.append(row.get(f"{name}_by"))
+        return [decider for decider in deciders if decider is not None]
 
 
 METRICS: dict[str, Metric] = {}
@@ -164,14 +167,14 @@ def add_signals(rows: Sequence[Row], names: Iterable[str], setup: Setup) -> None
     """
     for name in names:
         new = [row for row in rows if name not in row]
-        if name not in SIGNALS or not new:
+        if name not in SIGNALS or not new:  # a column of the data set, or known in all rows
             continue
         definition = SIGNALS[name]
         add_signals(new, definition.needs, setup)
         complete = [row for row in new if all(row.get(need) is not None for need in definition.needs)]
         values = definition.find(complete, setup)
         decider = MODEL if definition.judged and setup.judge is not None else definition.decided_by
-        for row in new:
+        for row in new:  # incomplete rows keep None
             row[name] = None
             if decider is not None:
                 row[f"{name}_by"] = None
@@ -205,22 +208,23 @@ def judge_request(
     contexts: Sequence[Row] = (),
     sentences: Sequence[str] = (),
 ) -> Request[ReplyT]:
-    """Fill a prompt with the texts of a row, its contexts and numbered sentences."""
+    """Fill a prompt with the texts of a row, and with contexts or the numbered sentences of a context."""
     language, llm = row["language"], setup.resources.settings.llm
     prompt = load_prompt(language, name, llm)
     texts = {"question": row["query"], "answer": row["answer"], "reference": row["reference"] or ""}
-    texts = {label: text for label, text in texts.items() if label in prompt.placeholders}
-    values = {label: delimit(text, label) for label, text in texts.items()}
+    asked = {label: text for label, text in texts.items() if label in prompt.placeholders}
+    values = {label: delimit(text, label) for label, text in asked.items()}
     # the request keeps the injections that the prompt withholds, so that `ask` finds them
-    passages = [
-        Passage(f"context-{index}", context["document"] or "", (), context["text"] or "", language)
-        for index, context in enumerate(contexts)
-    ]
+    passages: list[Passage] = []
     if contexts:
+        passages = [
+            Passage(f"context-{index}", context["document"] or "", (), context["text"] or "", language)
+            for index, context in enumerate(contexts)
+        ]
         values["passages"] = render_passages([redact_injections(passage) for passage in passages])
-    if sentences:
-        values["sentences"] = delimit_all(sentences, "sentence")
+    elif sentences:
         passages = [Passage("context", "", (), "\n".join(sentences), language)]
+        values["sentences"] = delimit_all(sentences, "sentence")
     return Request(
         role="evaluate",
         system=prompt.system,
@@ -229,8 +233,8 @@ def judge_request(
         temperature=0.0,
         language=language,
         passages=tuple(passages),
-        question=texts.get("question"),
-        answer=texts.get("answer"),
+        question=asked.get("question"),
+        answer=asked.get("answer"),
         prompt_hash=prompt.hash,
     )
 
@@ -241,7 +245,7 @@ def ask(requests: Sequence[Request[ReplyT]], setup: Setup) -> Iterator[ReplyT | 
     The reply is None if the request failed, or if its texts contain an injection.
     """
     if setup.judge is None:
-        return
+        return  # signals ask only if there is a judge
     distinct = {request.key: request for request in requests}
     workers = setup.resources.settings.llm.workers
     outcomes = complete_all(setup.judge, [*distinct.values()], workers=workers)

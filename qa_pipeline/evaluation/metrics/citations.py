@@ -43,28 +43,31 @@ def _citations(row: Row) -> list[Row] | None:
     entries = [
         _citation(entry["document"] or entry["raw"], entry["quote"]) for entry in row["citations"] or ()
     ]
-    citations = [*entries]
+    citations = [*entries]  # and below, those of marks without an entry
     answer = row["answer"]
     # a single claim of the whole answer gets all its marks
     (whole_answer,) = with_references([Claim(answer, 0, len(answer))], answer)
     for mark, mentions in Counter(_marks(whole_answer)).items():
-        # [3] names the third entry, and any other mark the entries of that document
-        number = next(iter(_numbers(mark)), None)
-        if number is None:
-            matches = [entry for entry in entries if references.is_same_path(mark, entry["reference"] or "")]
-        else:
-            matches = [entries[number - 1]] if 1 <= number <= len(entries) else []
-        if not matches:
-            matches = [_citation(mark)]
-            citations += matches
-        first = matches[0]  # also an element of `citations`, which gets the marks
-        first["marks"].append(mark)
-        first["mentions"] += mentions
+        citation = _marked_entry(mark, entries)
+        if citation is None:
+            citation = _citation(mark)
+            citations.append(citation)
+        citation["marks"].append(mark)
+        citation["mentions"] += mentions
     is_unknown = row["citations"] is None and not citations
     return None if is_unknown else [_looked_up(citation, row) for citation in citations]
 
 
+def _marked_entry(mark: str, entries: list[Row]) -> Row | None:
+    """Return the third entry for the mark [3], or the first entry of the document that a mark names."""
+    if numbers := _numbers(mark):
+        return entries[numbers[0] - 1] if 1 <= numbers[0] <= len(entries) else None
+    named = (entry for entry in entries if references.is_same_path(mark, entry["reference"] or ""))
+    return next(named, None)
+
+
 def _citation(reference: str | None, quote: str | None = None) -> Row:
+    """Return a citation without marks; `reference` is a mark, the name of a document, or None."""
     return {"reference": reference, "quote": quote, "marks": [], "mentions": 0}
 
 
@@ -79,22 +82,22 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Return a citation with the document and contexts that it names; `find_cited` has the fields."""
+    """Return a citation with the fields of `find_cited`; `contexts` are indices, as in [0, 2]."""
     documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
-    if reference is None:  # a quote alone may be in any context
+    named_document = None
+    if reference is None:  # the quote, if any, may be in any context
         contexts, exists = [*range(len(texts))], quote is not None
     elif numbers := _numbers(reference):  # such as [3], the third context
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
-        reference, exists = None, len(contexts) == len(numbers)  # a number is no name of a document
+        exists = len(contexts) == len(numbers)
     else:
         sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
         true_documents = (row["relevant_documents"] or []) + sources
         annotated = [name for name in true_documents if references.is_same_path(reference, name)]
         contexts = [index for index, name in enumerate(documents) if references.is_same_path(reference, name)]
-        # a mark may shorten the path of its document
-        reference = annotated[0] if annotated else reference
+        named_document = annotated[0] if annotated else reference  # a reference may be a shortened path
         exists = bool(contexts or annotated)
     quote_found = None
     if quote and quote.strip():
@@ -102,7 +105,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
         with_quote = [index for index in with_text if references.locate_quote(quote, texts[index])]
         quote_found = bool(with_quote) if with_text else None
         contexts = with_quote or contexts
-    document = (documents[contexts[0]] if contexts else None) or reference
+    document = (documents[contexts[0]] if contexts else None) or named_document
     columns = {"document": document, "contexts": contexts, "exists": exists, "quote_found": quote_found}
     return citation | columns
 
@@ -112,8 +115,8 @@ def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
     """Return the support of each citation for its statements.
 
     `score` is the best of its statements against its contexts alone (None if unknown), `proves` has the
-    positions of the statements it proves. A mark belongs to the statement it is in or behind, and to the
-    statements of its sentence without a mark; a citation without marks belongs to all statements.
+    positions of the statements it proves. A mark belongs to the statement that it is in or follows, and to
+    the unmarked statements of the same sentence; a citation without marks belongs to all statements.
     """
     assigned_of_rows = [_assigned(row) for row in rows]
     texts = [
@@ -122,9 +125,9 @@ def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
         for cited, statements in assigned
         for statement in statements
     ]
-    # a model never decides a statement twice, and its figures may be in several contexts
-    local = replace(setup, verifier=None, splitter=None, undecided="similarity")
-    verified = iter(verify(texts, local, compare_figures=False))  # in the order of the texts
+    # models have decided the statements already, and figures may be in contexts that are not cited
+    local_setup = replace(setup, verifier=None, splitter=None, undecided="similarity")
+    verified = iter(verify(texts, local_setup, compare_figures=False))  # in the order of the texts
     return [
         [_support(cited, statements, [*islice(verified, len(statements))]) for cited, statements in assigned]
         for assigned in assigned_of_rows
@@ -137,22 +140,24 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
     claims = []
     for statement in row["statements"]:
         start = statement["start"]
-        # the marks of its sentence, which count unless the statement has marks
         around = (sentence.references for sentence in sentences if sentence.start <= start < sentence.end)
+        # `with_references` keeps the references of the sentence unless the statement has its own
         claims.append(Claim(statement["text"], start, statement["end"], next(around, ())))
-    marks = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
-    marked = [*zip(row["statements"], marks, strict=True)]
-    return [
-        (cited, [statement for statement, names in marked if not cited["marks"] or names & {*cited["marks"]}])
-        for cited in row["cited"]
-    ]
+    marks_of_claims = [{*_marks(claim)} for claim in with_references(claims, row["answer"])]
+    marked = [*zip(row["statements"], marks_of_claims, strict=True)]
+    assigned = []
+    for cited in row["cited"]:
+        names = cited["marks"]  # a citation without marks belongs to all statements
+        statements = [statement for statement, marks in marked if not names or not marks.isdisjoint(names)]
+        assigned.append((cited, statements))
+    return assigned
 
 
 def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) -> Row:
-    """Return the best support of a citation for its statements, and the statements it proves.
+    """Return the best score of a citation, such as {"score": 0.9, "proves": [0, 2], "decided_by": "rules"}.
 
-    `verified_alone` has each statement verified against the contexts of the citation alone. A statement that
-    a step or model denied has that score everywhere.
+    `verified_alone` has each statement verified against the contexts of the citation alone. A statement with
+    evidence in these, or denied by a step or model, keeps its score of all contexts.
     """
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
@@ -162,13 +167,13 @@ def _support(cited: Row, statements: list[Row], verified_alone: list[Verified]) 
             continue
         alone = verified[0]  # a statement is a single claim
         is_supported = statement["verdict"] == "supported"
-        has_evidence = is_supported and statement["context"] in cited["contexts"]
+        has_cited_evidence = is_supported and statement["context"] in cited["contexts"]
         is_denied = not is_supported and statement["decided_by"] not in SCORES_DECIDE
-        if has_evidence or (is_supported and alone["verdict"] == "supported"):
+        decision = statement if has_cited_evidence or is_denied else alone
+        if is_supported and decision["verdict"] == "supported":
             support["proves"].append(statement["position"])
-        source = statement if has_evidence or is_denied else alone
-        if support["score"] is None or source["score"] > support["score"]:
-            support |= {"score": source["score"], "decided_by": source["scored_by"]}
+        if support["score"] is None or decision["score"] > support["score"]:
+            support |= {"score": decision["score"], "decided_by": decision["scored_by"]}
     return support
 
 
@@ -236,9 +241,9 @@ def fabricated_citations(row: Row) -> float | None:
 def annotated_citation_accuracy(row: Row) -> float | None:
     """Return the share of the claims with a citation that cite a document people annotated."""
     annotated = {*map(references.normalise_path, row["relevant_documents"])}
-    # each mark of a citation counts as a claim
-    claims = [(citation["document"], max(1, citation["mentions"])) for citation in row["cited"]]
-    if not claims or not annotated or any(document is None for document, _ in claims):
+    # each mention of a citation counts as a claim, and an entry without a mark as a single claim
+    mentions = [(citation["document"], max(1, citation["mentions"])) for citation in row["cited"]]
+    if not mentions or not annotated or any(document is None for document, _ in mentions):
         return None
-    correct = (count for document, count in claims if references.normalise_path(document) in annotated)
-    return float(sum(correct) / sum(count for _, count in claims))
+    correct = (count for document, count in mentions if references.normalise_path(document) in annotated)
+    return float(sum(correct) / sum(count for _, count in mentions))

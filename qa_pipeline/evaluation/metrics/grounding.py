@@ -38,6 +38,7 @@ ENTAILED = 0.5
 """Probability from which contexts support a statement."""
 LIKE_ENOUGH = 0.64
 """Likeness from which contexts support a statement that is not a fragment."""
+_OPPOSITE = "direction_mismatch"
 _BY_SCORES = {"decided_by": ("statements.scored_by",), "version": STATEMENTS_VERSION}
 Verified = list[Row] | None
 """The statements of a text; None if it has none, or if its passages have no text.
@@ -61,7 +62,8 @@ def find_statements(rows: list[Row], setup: Setup) -> list[Verified]:
 def find_reference_statements(rows: list[Row], setup: Setup) -> list[Verified]:
     """Look for each statement of the answer in the reference; None for a refusal."""
     texts = [None if row["refused"] else _by_text(row["answer"], row, row["reference"]) for row in rows]
-    return [claims and [_as_one([claim]) for claim in claims] for claims in verify(texts, setup)]
+    verified = verify(texts, setup)
+    return [None if claims is None else [_as_one([claim]) for claim in claims] for claims in verified]
 
 
 @signal("contexts")
@@ -99,24 +101,23 @@ def _true_claims(row: Row) -> list[str]:
     return [row["reference"] or ""] if claims is None else [claim["claim"] for claim in claims]
 
 
-def _find_claims(rows: list[Row], texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
-    """Verify the true claims of each row; a reference counts as its statements."""
-    verified = iter(verify([*chain(*texts)], setup))
+def _find_claims(rows: list[Row], row_texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
+    """Verify the texts of each row: its true claims, or else its reference, each statement as a claim."""
+    verified = iter(verify([*chain(*row_texts)], setup))  # the statements of each text
     claims_of_rows: list[Verified] = []
-    for row, row_texts in zip(rows, texts, strict=True):
-        claims = [statements or [] for statements in islice(verified, len(row_texts))]
-        if row["true_claims"] is None:
-            claims = [[statement] for statement in claims[0]]  # of the reference, the only text
-        # a row without claims is known; claims of which none gave a statement are not
-        is_known = any(claims) or not row_texts
-        claims_of_rows.append([_as_one(claim) for claim in claims] if is_known else None)
+    for row, texts in zip(rows, row_texts, strict=True):
+        claims = [statements or [] for statements in islice(verified, len(texts))]  # a text is a claim
+        if row["true_claims"] is None:  # the only text is the reference, and its statements are claims
+            claims = [[statement] for statement in claims[0]]
+        is_unknown = bool(texts) and not any(claims)  # no text has a statement
+        claims_of_rows.append(None if is_unknown else [_as_one(statements) for statements in claims])
     return claims_of_rows
 
 
 def _as_one(statements: Sequence[Row]) -> Row:
     """Return a claim of several statements: supported if all are, unknown if there are none."""
-    order = {"undecided": 1, "supported": 2}  # after unsupported and contradicted
-    weakest = min(statements, key=lambda statement: order.get(statement["verdict"], 0), default=None)
+    strength = {"undecided": 1, "supported": 2}  # 0 if unsupported or contradicted
+    weakest = min(statements, key=lambda statement: strength.get(statement["verdict"], 0), default=None)
     if weakest is None:
         return {"supported": None, "decided_by": None}
     supported = {"undecided": None, "supported": True}.get(weakest["verdict"], False)
@@ -126,26 +127,26 @@ def _as_one(statements: Sequence[Row]) -> Row:
 def verify(
     texts: Sequence[Statement | None], setup: Setup, *, compare_figures: bool = True
 ) -> list[Verified]:
-    """Return the verified statements of each text.
+    """Return the verified statements of each text, an answer or claim with its contexts.
 
     The steps of verification decide first, the verifier among them. Scores decide the rest, unless there is
     a verifier or `setup.undecided` is unknown. With `compare_figures` a score never supports a statement
-    whose figures or negations differ from its evidence.
+    whose figures or negations differ from its evidence. Failures of the splitter go to `setup.unsplit`.
     """
     resources = setup.resources
     settings = resources.settings
-    checked = (text for text in texts if text and text.text.strip() and "".join(text.passages).strip())
-    text_by_id = {text.statement_id: text for text in checked}
+    with_words = (text for text in texts if text and text.text.strip() and "".join(text.passages).strip())
+    text_by_id = {text.statement_id: text for text in with_words}
     models = (resources.embedder, resources.entailment, setup.verifier, setup.splitter)
     verification_models = verification.VerificationModels(settings.verification, *models, settings.llm)
     # other metrics measure if the answer is to the question
     verified = verification.verify([*text_by_id.values()], verification_models, to_the_question=False)
     if settings.verification.split_claims == "model":
-        for statement_id, reason in verified.failures.items():
+        for statement_id, reason in verified.failures.items():  # of answers that the model did not split
             text = text_by_id.pop(statement_id)
             setup.unsplit[text.question, text.text] = reason
     claims = verified.claims_with_verdicts().filter(pl.col("pair_id").is_in([*text_by_id]))
-    claims = claims.with_columns(
+    claims = claims.with_columns(  # with the names of `Verified`
         claim=pl.coalesce("self_contained", "text"), context="evidence_passage", quote="evidence_quote"
     )
     questions = [text.question for text in text_by_id.values()]
@@ -164,39 +165,41 @@ def _scored(claim: Row, text: Statement, setup: Setup, compare_figures: bool) ->
 
     The score is 1 for a claim that a step proved, and 0 for a claim that a step denied.
     """
-    stated, evidence = (read(words or "", text.language) for words in (claim["claim"], claim["quote"]))
+    claimed, evidence = (read(words or "", text.language) for words in (claim["claim"], claim["quote"]))
+    others = [passage for index, passage in enumerate(text.passages) if index != claim["context"]]
     # completes the evidence for the score of a pair of contexts
-    second = _second_evidence(stated, evidence, claim, text)
-    scored_by, score, pair_score, is_alike = _scores(claim, stated, evidence, second, setup)
-    # a score hardly moves with yes and no, figures and negations
+    second = _second_evidence(claimed, evidence, others)
+    scored_by, score, pair_score, is_alike = _scores(claim, claimed, evidence, second, setup)
+    # a claim that says yes has nearly the score of one that says no
     is_polar = without_polar_word(claim["text"], text.language)[1] is not None
     stays_open = setup.verifier is not None or setup.undecided == "unknown" or is_polar
     verdict, decided_by, reason = claim["verdict"], claim["decided_by"], claim["reason"]
-    if verdict == "failed":
+    if verdict == "failed":  # the claim could not be checked, for example without evidence
         verdict = "undecided"
-    elif verdict == "undecided" and not stays_open:
-        is_compared = is_alike and compare_figures
-        reason = _difference(claim, stated, evidence, second) if is_compared else None
+    elif verdict == "undecided" and not stays_open:  # the score decides
+        reason = _difference(claim, claimed, evidence, second) if is_alike and compare_figures else None
         verdict = "supported" if is_alike and reason is None else "unsupported"
-        if is_compared and {_direction(stated), _direction(evidence)} == {1, -1}:
-            verdict, reason = "contradicted", "direction_mismatch"
+        if reason == _OPPOSITE:
+            verdict = "contradicted"
         decided_by = scored_by if reason is None else QUOTATION
     if verdict != "undecided" and decided_by not in SCORES_DECIDE:
-        scored_by = decided_by
+        scored_by = decided_by  # the step that decided it
         score = pair_score = float(verdict == "supported")
     decision = {"verdict": verdict, "decided_by": decided_by, "reason": reason}
     return claim | decision | {"score": score, "pair_score": pair_score, "scored_by": scored_by}
 
 
 class _Scores(NamedTuple):
+    """The scores of a claim against its best context, and against its best pair of contexts."""
+
     scored_by: str
     score: float
     pair_score: float
     is_alike: bool  # True if the score supports the claim
 
 
-def _scores(claim: Row, stated: Reading, evidence: Reading, second: Reading, setup: Setup) -> _Scores:
-    """Return the probability of entailment, or else likeness: the mean of cosine and share of words.
+def _scores(claim: Row, claimed: Reading, evidence: Reading, second: Reading, setup: Setup) -> _Scores:
+    """Return scores of entailment, or else of likeness: the mean of cosine and share of words.
 
     Only the cosine decides a fragment. `pair_score` adds `second`, a sentence of another context.
     """
@@ -205,17 +208,20 @@ def _scores(claim: Row, stated: Reading, evidence: Reading, second: Reading, set
         return _Scores(ENTAILMENT, score, pair_score=score, is_alike=score >= ENTAILED)
     cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
     score = (cosine + (claim["token_recall"] or 0.0)) / 2
-    in_pair = recall(stated.stem_set, evidence.stem_set | second.stem_set) or 0.0
+    recall_of_pair = recall(claimed.stem_set, evidence.stem_set | second.stem_set) or 0.0
+    pair_score = max(score, (cosine + recall_of_pair) / 2)
     similarity_pass = setup.resources.settings.verification.similarity_pass
     is_alike = cosine >= similarity_pass if claim["fragment"] else score >= LIKE_ENOUGH
-    return _Scores(SIMILARITY, score, pair_score=max(score, (cosine + in_pair) / 2), is_alike=is_alike)
+    return _Scores(SIMILARITY, score, pair_score, is_alike)
 
 
-def _difference(claim: Row, stated: Reading, evidence: Reading, second: Reading) -> str | None:
-    """Return a reason code if the figures or negations of a claim differ from its evidence."""
-    if claim["scope_differs"] and missing_figures(stated, [evidence, second]):
+def _difference(claim: Row, claimed: Reading, evidence: Reading, second: Reading) -> str | None:
+    """Return a reason code if the direction, figures or negations of a claim differ from its evidence."""
+    if {_direction(claimed), _direction(evidence)} == {1, -1}:
+        return _OPPOSITE
+    if claim["scope_differs"] and missing_figures(claimed, [evidence, second]):
         return "number_not_in_passages"
-    is_denial = evidence.tokens and bool(evidence.negations) != bool(stated.negations)
+    is_denial = evidence.tokens and bool(evidence.negations) != bool(claimed.negations)
     return "negation_mismatch" if is_denial else None
 
 
@@ -223,22 +229,15 @@ def _direction(reading: Reading) -> int:
     """Return 1 for a text of rising amounts, -1 for falling amounts, 0 if neither or both."""
     words, vocabulary = {*reading.lower_tokens}, lexicon(reading.language)
     rises, falls = bool(words & vocabulary.rising), bool(words & vocabulary.falling)
-    if rises == falls:
-        return 0
-    return 1 if rises else -1
+    return int(rises) - int(falls)
 
 
-def _second_evidence(stated: Reading, evidence: Reading, claim: Row, text: Statement) -> Reading:
-    """Return the sentence of another context with most of the words that the evidence lacks."""
-    missing = stated.stem_set - evidence.stem_set
-    readings = (
-        unit.reading
-        for index, passage in enumerate(text.passages)
-        if index != claim["evidence_passage"]
-        for unit in units_of("", passage, text.language)
-    )
-    empty = read("", text.language)
-    return max(readings, key=lambda reading: len(missing & reading.stem_set), default=empty)
+def _second_evidence(claimed: Reading, evidence: Reading, others: Sequence[str]) -> Reading:
+    """Return the sentence of other passages with most of the claimed words that the evidence lacks."""
+    unproved, language = claimed.stem_set - evidence.stem_set, claimed.language
+    sentences = (unit.reading for passage in others for unit in units_of("", passage, language))
+    empty = read("", language)
+    return max(sentences, key=lambda sentence: len(unproved & sentence.stem_set), default=empty)
 
 
 @signal("contexts", "statements", decided_by=QUOTATION, judged=True)
@@ -280,14 +279,14 @@ def find_groundedness(rows: list[Row], setup: Setup) -> list[list[float | None] 
         for context in row["contexts"]
     ]
     replies = ask(requests, setup)
-    best: list[float | None] = []
+    best_ratings: list[float | None] = []  # of the claims of all rows
     for row, _ in claims:
         claim_replies = [*islice(replies, len(row["contexts"]))]
         ratings = [reply.groundedness for reply in claim_replies if reply is not None]
         is_complete = bool(ratings) and len(ratings) == len(claim_replies)  # a failed rating may be the best
-        best.append(max(ratings) if is_complete else None)
-    best_in_order = iter(best)
-    return [[*islice(best_in_order, len(row["statements"]))] for row in rows]
+        best_ratings.append(max(ratings) if is_complete else None)
+    remaining = iter(best_ratings)
+    return [[*islice(remaining, len(row["statements"]))] for row in rows]
 
 
 @metric("statements", version=STATEMENTS_VERSION)

@@ -42,7 +42,7 @@ _FAMILIES = {
 
 
 def _ranking(row: Row) -> tuple[dict[str, int], list[str]] | None:
-    """Return grades by document, and the documents in order; None if unknown or without relevant ones."""
+    """Return grades by document, and the documents in order; None if unknown or if none is relevant."""
     relevant, contexts = row["relevant_documents"], row["contexts"]
     if not relevant or contexts is None or any(context["document"] is None for context in contexts):
         return None
@@ -60,6 +60,7 @@ def _measured(row: Row, measure: str) -> float | None:
     grades, documents = ranking
     # ranks as scores, since ir-measures breaks ties by name
     scores = {document: float(-rank) for rank, document in enumerate(documents)}
+    # ir-measures takes grades and scores by query; "row" is the only query
     values = ir_measures.iter_calc([ir_measures.parse_measure(measure)], {"row": grades}, {"row": scores})
     return float(next(iter(values)).value)
 
@@ -92,9 +93,9 @@ def reciprocal_rank(row: Row) -> float | None:
 
 
 def micro_f1_parts(row: Row, k: int) -> tuple[int, int]:
-    """Return the relevant documents among the first k of a row, and k + its relevant documents.
+    """Count the relevant documents among the first k of a row, and k + all its relevant documents.
 
-    Micro F1 of a data set is twice the sum of the first / the sum of the second. Macro F1 is the mean of
+    Micro F1 of a data set is 2 * the sum of the first / the sum of the second. Macro F1 is the mean of
     `f1_at_K`.
     """
     if (ranking := _ranking(row)) is None:
@@ -125,10 +126,11 @@ def _sentences(text: str | None, row: Row) -> list[str] | None:
 
 
 def _similar(contexts: Contexts, setup: Setup) -> Iterator[list[bool | None]]:
-    """Yield for each context which of its sentences are similar to the question or the reference."""
+    """Yield for each context flags of its sentences: True if similar to the question or the reference."""
     targets = [(row["query"], row["reference"] or row["query"]) for row, _ in contexts]
     texts = chain(*targets, *(sentences or () for _, sentences in contexts))
     vectors = TextVectors(texts, setup.resources.embedder)
+    # below this cosine, the policy `similarity_only` rejects a claim
     limit = setup.resources.settings.verification.similarity_fail
     for (_, sentences), (question, reference) in zip(contexts, targets, strict=True):
         if sentences is None:
@@ -169,12 +171,12 @@ def context_precision_ranked(row: Row) -> float | None:
     """Return 1 if the relevant passages come before all others, and less if they do not."""
     if not row["relevant_sentences"] or any(None in flags for flags in row["relevant_sentences"]):
         return None
-    precisions, relevant = [], 0
+    precisions, relevant = [], 0  # precision at the rank of each relevant passage
     for rank, flags in enumerate(row["relevant_sentences"], start=1):
         if any(flags):
             relevant += 1
             precisions.append(relevant / rank)
-    return share(precisions) or 0.0
+    return share(precisions) or 0.0  # no passage is relevant
 
 
 @metric("attributed", version=STATEMENTS_VERSION)
