@@ -51,6 +51,7 @@ Rule = tuple[pl.Expr, pl.Expr]
 def _outcome(
     verdict: str, decided_by: str, reason: str | pl.Expr | None, detail: pl.Expr | None = None
 ) -> pl.Expr:
+    """Return the four columns of an outcome as a struct."""
     return pl.struct(
         verdict=pl.lit(verdict),
         decided_by=pl.lit(decided_by),
@@ -125,10 +126,10 @@ def side_scores() -> dict[SideName, pl.Expr]:
     A claim is not accepted by a score if the evidence lacks one of its numbers or identifiers. Scores hardly
     change with these.
     """
-    entailment, denied = pl.col("entailment"), pl.col("contradiction")
-    undenied = pl.when(denied.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
-    uncontested = pl.when(~pl.col("scope_differs")).then(undenied)
-    return {"contradict": denied, "accept": uncontested, "reject": undenied}
+    entailment, contradiction = pl.col("entailment"), pl.col("contradiction")
+    uncontradicted = pl.when(contradiction.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
+    with_all_figures = pl.when(~pl.col("scope_differs")).then(uncontradicted)
+    return {"contradict": contradiction, "accept": with_all_figures, "reject": uncontradicted}
 
 
 def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
@@ -139,15 +140,18 @@ def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
     accept, reject, contradict = (
         pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict)
     )
-    fits = _of_model(thresholds)
+    is_fitted = _of_model(thresholds)
     # a comparison with a missing threshold is null, so its rule never applies
     return [
         (
-            (scores["contradict"] >= contradict) & fits,
+            (scores["contradict"] >= contradict) & is_fitted,
             _outcome("contradicted", "entailment", "entailment_contradiction", contradiction_detail),
         ),
-        ((scores["accept"] >= accept) & fits, _outcome("supported", "entailment", None, detail)),
-        ((scores["reject"] <= reject) & fits, _outcome("unsupported", "entailment", "not_entailed", detail)),
+        ((scores["accept"] >= accept) & is_fitted, _outcome("supported", "entailment", None, detail)),
+        (
+            (scores["reject"] <= reject) & is_fitted,
+            _outcome("unsupported", "entailment", "not_entailed", detail),
+        ),
     ]
 
 
@@ -159,6 +163,7 @@ def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> int:
 
 
 def _of_model(thresholds: Thresholds) -> pl.Expr:
+    """Return True for scores of the model that the thresholds were fitted for."""
     fitted_for = pl.lit(thresholds.model, pl.String())
     return (pl.col("entailment_model") == fitted_for).fill_null(value=False)
 

@@ -39,14 +39,15 @@ def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFr
     Returns:
         pair_id and fabricated (1 or more). Pairs without such citations are absent.
     """
-    resolution = pl.element().struct.field("resolution").str.starts_with("unknown_")
-    cited = pairs.select("pair_id", pl.col("citations").list.eval(resolution).list.sum().alias("fabricated"))
-    invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
-    broken = (pl.col("citation_status") == "quote_not_found") | invented
-    # a broken citation appears in the pair and in each claim that it counts against
-    claimed = claims.group_by("pair_id").agg(claimed=broken.cast(pl.Int64).max())
-    most = pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed")
-    return join_by_pair(cited, claimed).select("pair_id", most).filter(pl.col("fabricated") > 0)
+    is_unknown = pl.element().struct.field("resolution").str.starts_with("unknown_")
+    in_pair = pl.col("citations").list.eval(is_unknown).list.sum().cast(pl.Int64)
+    is_invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
+    is_fabricated = (pl.col("citation_status") == "quote_not_found") | is_invented
+    # a citation counts against several claims, so the claims of a pair add at most one
+    in_claims = claims.group_by("pair_id").agg(in_claims=is_fabricated.cast(pl.Int64).max())
+    joined = join_by_pair(pairs.select("pair_id", in_pair=in_pair), in_claims)
+    counted = joined.select("pair_id", fabricated=pl.max_horizontal("in_pair", "in_claims"))
+    return counted.filter(pl.col("fabricated") > 0)
 
 
 def ground_pairs(
@@ -119,15 +120,15 @@ def _draft_fault() -> pl.Expr:
 
 def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each pair with claims: counts by verdict, and its worst and first undecided claim."""
-    verdict = pl.col("verdict")
-    rank, is_open = verdict.cast(pl.Enum(_WORST_FIRST)).to_physical(), verdict == "undecided"
-    is_worst, detail = rank == rank.min(), pl.coalesce("detail", "text")
+    verdict, detail = pl.col("verdict"), pl.coalesce("detail", "text")
+    rank = verdict.cast(pl.Enum(_WORST_FIRST)).to_physical()  # 0 for the worst
+    is_worst, is_open = rank == rank.min(), verdict == "undecided"
     open_reason = pl.coalesce("reason", pl.lit("undecided_without_model"))
     return (
         decided_claims(claims, claim_verdicts)
         .group_by("pair_id", maintain_order=True)
         .agg(
-            *((verdict == word).sum().alias(f"{word}_claims") for word in _WORST_FIRST),
+            *((verdict == name).sum().alias(f"{name}_claims") for name in _WORST_FIRST),
             claims=pl.len(),
             worst_reason=pl.coalesce("reason", verdict).filter(is_worst).first(),
             worst_detail=detail.filter(is_worst).first(),
