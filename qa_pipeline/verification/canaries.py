@@ -119,15 +119,13 @@ def draw_for_model(chunks: pl.DataFrame) -> list[Canary]:
     One claim of each chunk is true. The second sentence of its other claims is falsified. The claims of a
     chunk fit into one call.
     """
-    sentences = _sentences(chunks)
     by_chunk: dict[str, list[_Sentence]] = defaultdict(list)
-    for sentence in sentences:
+    for sentence in _sentences(chunks):
         by_chunk[sentence.passage.chunk_id].append(sentence)
-    chunk_ids = sorted(by_chunk, key=lambda chunk_id: draw_number(_SEED, chunk_id))
-    shuffled = (by_chunk[chunk_id] for chunk_id in chunk_ids)
-    suited = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
+    shuffled = sorted(by_chunk.values(), key=lambda group: draw_number(_SEED, group[0].passage.chunk_id))
+    usable = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
     drawn: list[Canary] = []
-    for first, *others in islice(suited, MODEL_CHUNKS):
+    for first, *others in islice(usable, MODEL_CHUNKS):
         falsified = chain.from_iterable(other.falsified() for other in others)
         for canary in (others[0].as_canary(VERBATIM), *islice(falsified, WRONG_OF_CHUNK)):
             mechanism = JOINED if canary.mechanism == ALONE else f"{canary.mechanism}, {JOINED}"
@@ -278,12 +276,9 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, answer_ids: Sequence[st
 
 
 def cut_short(pair: ProvedPairRow) -> str:
-    """Return the beginning of an answer that only repeats its question, or "".
-
-    The result is empty for yes-or-no questions, because their own words answer them.
-    """
+    """Return the beginning of an answer that only repeats its question, or ""."""
     question = tokenize(pair["question"], pair["language"])
-    # "what" may follow a preposition, as in "In what …"
+    # a yes-or-no question is answered by its own words; "what" may follow a preposition, as in "In what …"
     if not {word.folded for word in question[:2]} & lexicon(pair["language"]).question_openers:
         return ""
     asked_stems = {word.stem for word in question}

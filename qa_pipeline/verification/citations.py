@@ -89,9 +89,9 @@ def _resolve_mark(
     """Resolve the citations that a mark in the answer names, except numbers that the pair lacks."""
     if NUMBER_MARK.fullmatch(reference):
         return [by_number[number] for number in marked_numbers(reference) if number in by_number]
-    return [
-        Resolution("unknown_document") if _names_own_file(reference, pair) else sources.resolve(reference)
-    ]
+    if _names_own_file(reference, pair):
+        return [Resolution("unknown_document")]
+    return [sources.resolve(reference)]
 
 
 def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
@@ -122,16 +122,18 @@ def _check_quote(
 def _claim_citations(
     resolutions: Sequence[Resolution], chunk_ids: tuple[str, ...], checks: tuple[QuoteStruct, ...]
 ) -> ClaimCitations:
-    """Return the citations of a claim with the first problem of its resolutions and quotes as their status."""
+    """Return the citations of a claim. Their status is the first problem of resolutions or quotes, if any."""
     unresolved = [resolution for resolution in resolutions if not resolution.resolved]
-    if unresolved:
-        return ClaimCitations("unresolved", _REASONS[unresolved[0].kind], chunk_ids, checks)
-    if not chunk_ids:
-        return ClaimCitations("uncited", None, chunk_ids, checks)
     quote_kinds = {check["kind"] for check in checks}
-    if "missing" in quote_kinds:
-        return ClaimCitations("quote_not_found", None, chunk_ids, checks)
-    status = "quote_repaired" if "misplaced" in quote_kinds else "resolved"
-    # a citation of an unknown section cites the whole document
-    lacks_section = any(resolution.kind == _SECTION_NOT_FOUND for resolution in resolutions)
-    return ClaimCitations(status, _SECTION_NOT_FOUND if lacks_section else None, chunk_ids, checks)
+    reason: str | None = None
+    if unresolved:
+        status, reason = "unresolved", _REASONS[unresolved[0].kind]
+    elif not chunk_ids:
+        status = "uncited"
+    elif "missing" in quote_kinds:
+        status = "quote_not_found"
+    else:
+        status = "quote_repaired" if "misplaced" in quote_kinds else "resolved"
+        if any(resolution.kind == _SECTION_NOT_FOUND for resolution in resolutions):
+            reason = _SECTION_NOT_FOUND  # the whole document is cited
+    return ClaimCitations(status, reason, chunk_ids, checks)

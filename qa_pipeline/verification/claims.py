@@ -88,10 +88,7 @@ def find_claims(
 def _split_and_cite(
     pair: DraftedPairRow, model_claims: Sequence[Claim] | None, index: SourceIndex, references: Sources
 ) -> Answered:
-    """Return a pair with its claims and their citations.
-
-    If the pair has no citations, chunks are retrieved for its claims.
-    """
+    """Return a pair with its claims and citations, or with retrieved chunks if the pair has no citations."""
     language = pair["language"]
     claims = model_claims or split_claims(pair["answer"], language)
     citations = cite_claims(pair, claims, references, index.texts)
@@ -120,9 +117,7 @@ def compare_claims(
     rows: list[ClaimColumns] = []
     for start in range(0, len(answered), _GROUP):
         group = answered[start : start + _GROUP]
-        compared = [
-            claim for answer in group for claim in _compare_answer(answer, index, must_answer=must_answer)
-        ]
+        compared = [claim for answer in group for claim in _compare_answer(answer, index, must_answer)]
         if embedder is not None and vectors is not None:
             _add_cosines(compared, index, embedder, vectors)
         rows += [claim.columns for claim in compared]
@@ -130,7 +125,7 @@ def compare_claims(
     return CLAIMS.frame(rows)
 
 
-def _compare_answer(answered: Answered, index: SourceIndex, *, must_answer: bool) -> Iterator[_Compared]:
+def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -> Iterator[_Compared]:
     """Yield the columns of each claim of an answer: its proof or denial, evidence and citations."""
     row, language = answered.row, answered.row["language"]
     question = read(row["question"], language)

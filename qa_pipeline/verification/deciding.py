@@ -134,24 +134,21 @@ def side_scores() -> dict[SideName, pl.Expr]:
 
 def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
     """Return the rules of the fitted thresholds. They apply only to scores of their own model."""
-    scores, band = side_scores(), thresholds.band
+    # null for scores of other models; a comparison with null, or without a threshold, never applies
+    scores = {side: pl.when(_of_model(thresholds)).then(score) for side, score in side_scores().items()}
     detail = pl.format("entailment {}", pl.col("entailment").round(3))
     contradiction_detail = pl.format("contradiction {}", pl.col("contradiction").round(3))
+    band = thresholds.band
     accept, reject, contradict = (
         pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict)
     )
-    is_fitted = _of_model(thresholds)
-    # a comparison with a missing threshold is null, so its rule never applies
     return [
         (
-            (scores["contradict"] >= contradict) & is_fitted,
+            scores["contradict"] >= contradict,
             _outcome("contradicted", "entailment", "entailment_contradiction", contradiction_detail),
         ),
-        ((scores["accept"] >= accept) & is_fitted, _outcome("supported", "entailment", None, detail)),
-        (
-            (scores["reject"] <= reject) & is_fitted,
-            _outcome("unsupported", "entailment", "not_entailed", detail),
-        ),
+        (scores["accept"] >= accept, _outcome("supported", "entailment", None, detail)),
+        (scores["reject"] <= reject, _outcome("unsupported", "entailment", "not_entailed", detail)),
     ]
 
 

@@ -101,16 +101,14 @@ def _changeable_negations(sentence: str, language: str) -> Iterator[_Part]:
 
 
 def _other_digits(text: str) -> list[str]:
-    """Return the text with another last digit. A number of one digit gets a second digit before it.
-
-    Small numbers are left out, since a passage may spell them out.
-    """
+    """Return the text with another last digit. A number of one digit gets a second digit before it."""
     if len(text) == 1:
         values = [digit + text for digit in "123456789"]
     else:
         last = max(index for index, letter in enumerate(text) if letter.isdigit())
         other_digits = "0123456789".replace(text[last], "")
         values = [f"{text[:last]}{digit}{text[last + 1 :]}" for digit in other_digits]
+    # a passage may spell out small numbers
     return [value for value in values if not value.isdecimal() or int(value) > _LARGEST_WORD]
 
 

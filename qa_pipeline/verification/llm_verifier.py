@@ -1,8 +1,7 @@
 """Decide borderline claims with a language model, in one call for claims about the same passages.
 
-The model's reasoning is stored only for people. An accept counts only with quotes that are in the passages.
-They must contain the figures and negation of the claim (`deciding.unfounded`). Each request also asks about a
-false claim, the probe. A model that accepts it may not have read the passages.
+The model's reasoning is stored only for people. Each request also asks about a false claim, the probe. A
+model that accepts it may not have read the passages.
 """
 
 import hashlib
@@ -87,13 +86,8 @@ def ask_verifier(
 
     Claims about the same passages are asked about together, each with its question. Equal requests are sent
     once. The request shows the evidence, then the other candidates, then the chunks that the pair used. Their
-    injections are cut out. An accept carries a reason, and a person decides, if
-
-    - its request contains an injection (`injection_in_source`);
-    - the model also accepted the probe among the claims (`probe_accepted`);
-    - the quote is missing, or is not in the passages (`no_quote`, `quote_not_found`);
-    - the quote lacks a number, date or identifier of the claim (`quote_lacks_figure`), or its negation
-      (`quote_lacks_negation`).
+    injections are cut out. An accept has a reason, so that a person decides, if the request contains an
+    injection, the model does not reject the probe, or the quotes are not enough (`deciding.unfounded`).
     """
     pair_columns = pairs.select("pair_id", "question", "language", "used_chunk_ids")
     with_pairs = claims.join(pair_columns, on="pair_id", maintain_order="left")
@@ -146,10 +140,7 @@ def _contains_injections(rows: Sequence[PairClaimRow], sources: Mapping[str, Sou
 
 
 def _build_call(
-    rows: Sequence[PairClaimRow],
-    sources: Mapping[str, Source],
-    settings: VerificationSettings,
-    llm: LLMSettings,
+    rows: list[PairClaimRow], sources: Mapping[str, Source], settings: VerificationSettings, llm: LLMSettings
 ) -> _Call:
     """Build the request about claims, with the probe at an index drawn from their texts."""
     language = rows[0]["language"]
@@ -183,12 +174,10 @@ def _build_call(
 def _group_by_passages(
     rows: Iterable[PairClaimRow], sources: Mapping[str, Source]
 ) -> Iterator[list[PairClaimRow]]:
-    """Yield the rows of each request: claims of a batch with exactly the same passages.
-
-    A pair with an injection gets its own requests, so that it cannot affect other pairs.
-    """
+    """Yield the rows of each request: claims of a batch with exactly the same passages."""
     by_passages: dict[tuple[str, ...], list[PairClaimRow]] = defaultdict(list)
     for row in rows:
+        # a pair with an injection gets its own requests, so that it cannot affect other pairs
         own_pair = row["pair_id"] if _contains_injections([row], sources) else ""
         texts = sorted(map(_visible, _passages([row], sources)))
         by_passages[row["language"], row["batch"], own_pair, *texts].append(row)

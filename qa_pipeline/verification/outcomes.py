@@ -32,9 +32,7 @@ def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Dat
 
 
 def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Count the citations of each pair that name a source, number or passage that does not exist.
-
-    Quotes that do not exist count as one.
+    """Count the citations of sources, numbers and passages that do not exist. Such quotes count as one.
 
     Returns:
         pair_id and fabricated (1 or more). Pairs without such citations are absent.
@@ -156,11 +154,9 @@ def _outcome(accept_grounding: float) -> pl.Expr:
 
 
 def evidence_passages(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return claim_id and the evidence columns, with a row for each evidence passage.
-
-    If the verifying model accepted a claim, its quotes are the evidence.
-    """
+    """Return claim_id and the evidence columns, with a row for each evidence passage."""
     names = [name for name in claims.columns if name.startswith("evidence_")]
+    # the quotes of a verifying model are the evidence of the claims that it accepted
     by_model = claim_verdicts.filter(verdict=SUPPORTED, decided_by="llm").select("claim_id", "llm_quotes")
     quoted = by_model.explode("llm_quotes", empty_as_null=True).drop_nulls("llm_quotes").unnest("llm_quotes")
     quoted = quoted.rename({name: f"evidence_{name}" for name in quoted.columns if name != "claim_id"})

@@ -67,30 +67,13 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
     )
 
 
-def _retraction_doubts(
-    unit: Reading, around: Surroundings, headings: Sequence[str], context: Context, status: str | None
-) -> Iterator[str]:
-    """Yield every reason why the context of a unit may retract it.
-
-    `headings` begin with the title of the document, and `status` is its declared status. A restriction that
-    the question or answer mentions is not reported.
-    """
-    yield from _pronoun_doubts(unit, around, context)
-    yield from _report_doubts(unit, around)
-    yield from _contrast_doubts(unit, around)
-    yield from _voiding_doubts(unit, headings, context, status)
-    yield from _lead_in_doubts(unit, around, context)
-
-
 def _pronoun_doubts(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
-    """Yield a reason if the unit opens with a pronoun and its antecedent is not in the answer.
-
-    "This option" is clear if a heading or the lead-in names an option.
-    """
+    """Yield a reason if the unit opens with a pronoun and its antecedent is not in the answer."""
     vocabulary = lexicon(unit.language).proof
     if not unit.opens_with(vocabulary.pronouns) or unit.opens_with(vocabulary.impersonal):
         return
-    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1  # "this option"
+    # "This option" is clear if a heading or the lead-in names an option
+    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
     if has_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
         return
     antecedent = read(around.before, unit.language).folded
@@ -123,23 +106,18 @@ def _contrast_doubts(unit: Reading, around: Surroundings) -> Iterator[str]:
         yield f'is followed by "{around.after[:80]}"'
 
 
-def _voiding_doubts(
-    unit: Reading, headings: Sequence[str], context: Context, status: str | None
-) -> Iterator[str]:
-    """Yield a reason if a heading, the title or the declared status voids the text, such as "Draft"."""
+def _voiding_doubts(unit: Reading, above: Sequence[str], context: Context) -> Iterator[str]:
+    """Yield a reason for each of the title, headings and declared status that voids the text, as "Draft"."""
     voiding_words = lexicon(unit.language).proof.voiding
     mentioned = {*context.question.lower_tokens, *unit.lower_tokens}
-    for text in (*headings, status or ""):
+    for text in above:
         voiding = {*read(text, unit.language).lower_tokens} & voiding_words - mentioned
         if voiding:
             yield f'"{min(voiding)}" stands above it'
 
 
 def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
-    """Yield a reason if the lead-in of the list is not in the question, answer or headings.
-
-    For an item that is a sentence, only lead-ins that deny, report, restrict or suppose matter.
-    """
+    """Yield a reason if the lead-in of the list is not in the question, answer or headings."""
     if not around.is_item or not around.lead_ins:
         return
     words = lexicon(unit.language).proof
@@ -154,7 +132,7 @@ def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> It
     for text in around.lead_ins:
         lead_in = read(text, unit.language)
         if is_sentence and not lead_in.contains_any(meaningful):
-            continue
+            continue  # only lead-ins that deny, report, restrict or suppose matter for a sentence
         adds_word = not lead_in.stem_set <= known_stems or adds_scope_word(lead_in, known_tokens)
         adds_negation = lead_in.negations and not has_known_negation
         if adds_word or adds_negation:
@@ -227,10 +205,7 @@ class Proof:
 def prove(
     claim: str, is_fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
 ) -> Proof:
-    """Prove a claim from the chunks it cites, or find a unit that differs from it in one slot.
-
-    A fragment, such as a year, is only a statement together with its question.
-    """
+    """Prove a claim from the chunks it cites, or find a unit that differs from it in one slot."""
     if len(claim) > LONGEST_READ:
         return Proof(doubts=("longer than the rules read",))
     if reads_otherwise(claim):
@@ -246,9 +221,10 @@ def prove(
         )  # "Yes, it does not …", "No, it does …"
         if is_alone or is_contradictory:
             return Proof(doubts=("yes and no are for a model",))
+    # a fragment, such as a year, is only a statement together with its question
+    must_answer = context.must_answer or is_fragment
     doubted: list[Proof] = []
     for unit in index.equal_to(reading, chunk_ids)[:_MOST_TRIED]:
-        must_answer = context.must_answer or is_fragment
         proof = Proof(unit, tuple(_doubts(unit, context, index, must_answer=must_answer)))
         if proof.is_proved:
             return proof
@@ -260,7 +236,7 @@ def prove(
 
 
 def _doubts(unit: Unit, context: Context, index: SourceIndex, *, must_answer: bool) -> Iterator[str]:
-    """Yield reasons why a unit may not answer the question, if it must, or may be retracted nearby."""
+    """Yield reasons why a unit may not answer the question, if it must, or why its context may retract it."""
     source, language = index.sources[unit.chunk_id], unit.reading.language
     text, start = source.document_text, source.start + unit.start
     around = surroundings(text, language, start, start + len(unit.text))
@@ -272,7 +248,11 @@ def _doubts(unit: Unit, context: Context, index: SourceIndex, *, must_answer: bo
     context = replace(context, headings=headings, introduction=read(introduction, language))
     if must_answer:
         yield from question_mismatches(unit.reading, context)
-    yield from _retraction_doubts(unit.reading, around, source.headings, context, source.status)
+    yield from _pronoun_doubts(unit.reading, around, context)
+    yield from _report_doubts(unit.reading, around)
+    yield from _contrast_doubts(unit.reading, around)
+    yield from _voiding_doubts(unit.reading, (*source.headings, source.status or ""), context)
+    yield from _lead_in_doubts(unit.reading, around, context)
     if doubt := source.doubt(unit.start, unit.end):
         yield f"the reader is not sure of its text: {doubt}"
 

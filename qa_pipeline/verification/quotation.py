@@ -98,10 +98,7 @@ def _role_mismatches(topics: Sequence[Token], unit: Reading, question: Reading) 
 
 
 def _prepositions(text: Reading, stem: str) -> Set[str]:
-    """Return the prepositions before each occurrence of a word, "" for an occurrence without one.
-
-    Articles in between are skipped.
-    """
+    """Return the prepositions before each occurrence of a word (articles apart), or "" if there is no one."""
     vocabulary = lexicon(text.language)
     prepositions = set()
     before = ""  # the last word that is no article

@@ -62,10 +62,8 @@ class _Batch:
         for chunk_id, path, text, language in columns.iter_rows():
             visible = blank_injections(text, language)
             indexed = index_text(path, visible)
-            # only these fields are needed to search, so the position in the document is left out
-            sources[chunk_id] = Source(
-                chunk_id, document_id="", text=indexed, language=language, headings=(), document_text=indexed
-            )
+            # a search needs neither document nor headings
+            sources[chunk_id] = Source(chunk_id, "", indexed, language, headings=(), document_text=indexed)
             self._lengths[language] += len(visible)
             self._sentences[chunk_id] = [unit.reading for unit in units_of(chunk_id, visible, language)]
         self._index = SourceIndex(sources)
@@ -76,7 +74,6 @@ class _Batch:
         """Return the highest scores of chunks and sentences for a question, and the outcome.
 
         The best chunk and sentence are the best by words; the similarities may be those of others.
-        `token_recall` is null unless nearly all chunks are in the language of the question.
         """
         chunk_ids, text = list(self._sentences), question.written
         vector = TextVectors([text], self._embedder).of(text)
@@ -84,14 +81,14 @@ class _Batch:
         by_vector = sorted(chunk_ids, key=lambda chunk_id: -cosines[chunk_id])[:_MOST_CHUNKS]
         by_words = self._index.best_chunks(question.stems, _MOST_CHUNKS)
         likeliest = dict.fromkeys([*by_words, *by_vector])
-        language_share = self._lengths[question.language] / max(self._lengths.total(), 1)
-        is_main_language = language_share >= _LEAST_IN_LANGUAGE
-        compares_words = is_main_language and in_other_language(text, question.language) is None
-        has_words = len(question.stem_set) > 0
+        # words are compared only if nearly all text is in the language of the question
+        share = self._lengths[question.language] / max(self._lengths.total(), 1)
+        is_comparable = share >= _LEAST_IN_LANGUAGE and in_other_language(text, question.language) is None
+        word_share = max(by_words.values(), default=0.0) if is_comparable and question.stem_set else None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest), None),
             "similarity": max(cosines.values(), default=None),
-            "token_recall": max(by_words.values(), default=0.0) if compares_words and has_words else None,
+            "token_recall": word_share,
             **self._score_sentences(question, likeliest),
         }
         return {**scores, "outcome": _outcome(scores, len(question.stem_set))}
@@ -122,9 +119,8 @@ class _Batch:
 
 def _outcome(scores: dict[str, Any], question_words: int) -> str:
     """Return the outcome of a refusal. A missing score leaves it unproved."""
-    word_share, cosine, sentence_cosine = (
-        scores[name] for name in ("token_recall", "similarity", "sentence_similarity")
-    )
+    word_share, cosine = scores["token_recall"], scores["similarity"]
+    sentence_cosine = scores["sentence_similarity"]
     if cosine is None or sentence_cosine is None:
         return "unproved_refusal"
     if word_share is not None:

@@ -208,8 +208,8 @@ def split_request(
 ) -> Request[SplitReply]:
     """Return the request to split an answer, with its rule-based claims.
 
-    The prompt does not show the passages. The request lists them because the answer was drafted from them.
-    The stored reply is therefore erased together with their document.
+    The prompt does not show the passages. The request lists them, so that the stored reply is erased together
+    with a document from which the answer was drafted.
     """
     prompt = load_prompt(answer["language"], "split", llm)
     numbered = tuple((f"sentence-{n}", claim.text) for n, claim in enumerate(claims, start=1))
@@ -253,12 +253,10 @@ class _RefusedError(Exception):
 def _split_claim(
     claim: Claim, written: str, proposed: Sequence[SplitClaim], said_before: Reading
 ) -> list[Claim]:
-    """Return a claim for each proposed statement, in order; together they cover the words of the sentence.
+    """Return a claim for each proposed statement, in order, or refuse them all.
 
-    They may use the words of `said_before`: of the question, and of the answer up to the sentence's end.
-
-    Raises:
-        _RefusedError: a statement, or all of them together, cannot be accepted.
+    Together they cover the words of the sentence. They may also use the words of `said_before`: of the
+    question, and of the answer up to the sentence's end.
     """
     if not proposed:
         raise _RefusedError("not_split")
@@ -287,11 +285,7 @@ def _split_claim(
 
 
 def _quoted_span(sentence: str, quote: str) -> tuple[int, int]:
-    """Return the first span of a quote in its sentence. The last quote includes the full stop.
-
-    Raises:
-        _RefusedError: the quote is absent, or has no words.
-    """
+    """Return the first span of a quote in a sentence, or refuse it. The last quote includes the full stop."""
     start = sentence.find(quote.strip())
     if start < 0 or not is_claim(quote):
         raise _RefusedError("quote_not_found")
@@ -301,11 +295,7 @@ def _quoted_span(sentence: str, quote: str) -> tuple[int, int]:
 
 
 def _check_statement(worded: Reading, quoted: Reading, sentence: Reading, said_before: Reading) -> None:
-    """Check a statement against its quote, its sentence and all text before it.
-
-    Raises:
-        _RefusedError: it adds a word, or drops a figure, negation or restriction.
-    """
+    """Refuse a statement that adds a word, or drops a figure, negation or restriction of its quote."""
     is_too_long = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + _ADDED_WORDS
     has_new_words = not worded.stem_set <= said_before.stem_set | sentence.stem_set
     if is_too_long or has_new_words or not worded.written.isprintable():
