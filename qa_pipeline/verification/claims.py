@@ -222,26 +222,26 @@ KnownScores = tuple[float | None, float | None]
 
 
 def score_claims(
-    requests: Sequence[tuple[str, Sequence[str]]],
+    claims: Sequence[tuple[str, Sequence[str]]],
     model: EntailmentModel,
     notify: records.ProgressCallback = records.no_progress,
 ) -> list[KnownScores]:
-    """Score claims, each with its passages, against windows of these.
+    """Score claims, each given as its text and passages, against windows of the passages.
 
     A claim gets its largest entailment and its largest contradiction over all windows. A score is unknown if
     the claim is empty or too long, there is no passage, or a window has NaN.
     """
     results: list[KnownScores] = []
-    for start in range(0, len(requests), _SCORED_TOGETHER):
-        group = requests[start : start + _SCORED_TOGETHER]
-        inputs = [_inputs(claim, passages, model) for claim, passages in group]
-        scores = iter(model.probabilities([*chain.from_iterable(inputs)]))  # in the order of inputs
-        results += [_largest([next(scores) for _ in inputs_of_claim]) for inputs_of_claim in inputs]
-        notify(len(results), len(requests))
+    for start in range(0, len(claims), _SCORED_TOGETHER):
+        group = claims[start : start + _SCORED_TOGETHER]
+        windows_by_claim = [_windows(claim, passages, model) for claim, passages in group]
+        scores = iter(model.probabilities([*chain.from_iterable(windows_by_claim)]))  # in the same order
+        results += [_largest([next(scores) for _ in windows]) for windows in windows_by_claim]
+        notify(len(results), len(claims))
     return results
 
 
-def _inputs(claim: str, passages: Sequence[str], model: EntailmentModel) -> list[tuple[str, str]]:
+def _windows(claim: str, passages: Sequence[str], model: EntailmentModel) -> list[tuple[str, str]]:
     """Return (window, claim) for each window of the passages, unless the claim leaves too little room."""
     room = model.room_beside(claim)
     if room < _LEAST_ROOM * model.most_tokens or not claim.strip():
@@ -283,11 +283,11 @@ def fill_entailment(
     completed = pl.concat_str(pl.col("question").fill_null(""), "text", separator=" ").str.strip_chars()
     claim_text = pl.when("fragment").then(completed).otherwise("text")
     columns = (claim_text.alias("claim"), "evidence_chunk_id", "candidate_chunk_ids")
-    requests = []
+    claims_with_passages = []
     for claim, evidence, candidates in with_question.select(columns).iter_rows():
         chunk_ids = list(dict.fromkeys(filter(None, [evidence, *(candidates or [])])))[:_MOST_PASSAGES]
-        requests.append((claim, [texts[chunk_id] for chunk_id in chunk_ids]))
-    results = score_claims(requests, model, notify)
+        claims_with_passages.append((claim, [texts[chunk_id] for chunk_id in chunk_ids]))
+    results = score_claims(claims_with_passages, model, notify)
     scored = {
         "entailment": [entailment for entailment, _ in results],
         "contradiction": [contradiction for _, contradiction in results],

@@ -82,13 +82,13 @@ def _citation_rules() -> list[Rule]:
 
 def _cascade_rules(thresholds: Thresholds, detail: pl.Expr) -> list[Rule]:
     """Return the rules in order: citations, evidence, quotation, entailment. `detail` lists the doubts."""
-    missing, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
-    searched = pl.col("citation_status") == FOUND_BY_SEARCH
+    lacks_evidence, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
+    is_searched = pl.col("citation_status") == FOUND_BY_SEARCH
     reason = denied.list.first().str.extract(r"^(\w+): ")  # "code: difference"
     return [
         *_citation_rules(),
-        (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", detail)),
-        (missing, _outcome("failed", "no_step", "no_evidence_text")),
+        (is_searched & lacks_evidence, _outcome("undecided", "similarity", "no_evidence_found", detail)),
+        (lacks_evidence, _outcome("failed", "no_step", "no_evidence_text")),
         (pl.col("proved_by").is_not_null(), _outcome("supported", QUOTATION, None)),
         (denied.list.len() > 0, _outcome("contradicted", QUOTATION, reason, denied.list.join("; "))),
         *_entailment_rules(thresholds),
@@ -192,8 +192,8 @@ def decide_claims(
     decided = _with_replies(local, pl.DataFrame(schema=REPLIES) if replies is None else replies, settings)
     # a claim accepted by evidence that may be misread is left to a person
     doubtful = (pl.col("verdict") == "supported") & pl.col("evidence_doubt").is_not_null()
-    words = pl.format("the reader is not sure of its text: {}", "evidence_doubt")
-    changes = {"verdict": pl.lit("undecided"), "reason": pl.lit("evidence_in_doubt"), "detail": words}
+    detail = pl.format("the reader is not sure of its text: {}", "evidence_doubt")
+    changes = {"verdict": pl.lit("undecided"), "reason": pl.lit("evidence_in_doubt"), "detail": detail}
     stored = decided.with_columns(
         *(pl.when(doubtful).then(value).otherwise(name).alias(name) for name, value in changes.items()),
         thresholds_id=pl.lit(settings.thresholds_named(thresholds)),

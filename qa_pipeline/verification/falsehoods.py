@@ -69,6 +69,8 @@ def _forms(text: str) -> tuple[str, str]:
 
 
 class _Part(NamedTuple):
+    """A part of a sentence that can be changed. `kind` is the kind of the `Falsehood`."""
+
     kind: str
     start: int
     end: int
@@ -136,7 +138,7 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
                 return false.text
     sentence = ordered[0] if ordered else all_text or all_claims
     words = sentence[:_LONGEST].rstrip(".").split() or ["1"]
-    # numbers too large to be spelled out, from a pseudo-random start
+    # instead, add a number that is too large to be spelled out, from a pseudo-random start
     numbers = (str(number) for number in range(_LARGEST_WORD + 1 + seed % 900, 10**6))
     absent = next(number for number in numbers if not contains(f"{all_text} {all_claims}", number))
     return " ".join([*words, absent])

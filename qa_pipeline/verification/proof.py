@@ -215,11 +215,9 @@ def prove(
     if affirms is not None:
         if not is_polar(context.question):
             return Proof(doubts=("answers yes or no to another kind of question",))
-        is_alone, has_negation = not reading.tokens, reading.negations > 0
-        is_contradictory = (
-            has_negation if affirms else not has_negation
-        )  # "Yes, it does not …", "No, it does …"
-        if is_alone or is_contradictory:
+        denies = reading.negations > 0
+        is_contradictory = denies == affirms  # "Yes, it does not …" or "No, it does …"
+        if not reading.tokens or is_contradictory:
             return Proof(doubts=("yes and no are for a model",))
     # a fragment, such as a year, is only a statement together with its question
     must_answer = context.must_answer or is_fragment

@@ -87,10 +87,10 @@ def _role_mismatches(topics: Sequence[Token], unit: Reading, question: Reading) 
     unit_stems = [word.stem for word in unit.words]
     shared = [word for word in topics if word.stem in unit.stem_set]
     positions = [unit_stems.index(word.stem) for word in shared]
-    # the answer to "Who …" depends on the order: "Ann paid Bob" and "Bob paid Ann"; else a word may move
+    # all must ascend in a question "Who …": "Ann paid Bob", "Bob paid Ann"; else a word may be out of order
     asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
-    unmoved = len(positions) if asks_who else max(len(positions) - 1, 0)
-    if not any(list(order) == sorted(set(order)) for order in combinations(positions, unmoved)):
+    ascending = len(positions) if asks_who else max(len(positions) - 1, 0)
+    if not any(list(order) == sorted(set(order)) for order in combinations(positions, ascending)):
         yield "the words of the question are in another order here"
     for word in shared:
         if not _prepositions(question, word.stem) & _prepositions(unit, word.stem):
@@ -98,7 +98,7 @@ def _role_mismatches(topics: Sequence[Token], unit: Reading, question: Reading) 
 
 
 def _prepositions(text: Reading, stem: str) -> Set[str]:
-    """Return the prepositions before each occurrence of a word (articles apart), or "" if there is no one."""
+    """Return the prepositions before each occurrence of a word, "" for other words. Articles are skipped."""
     vocabulary = lexicon(text.language)
     prepositions = set()
     before = ""  # the last word that is no article
@@ -145,10 +145,11 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
     if len(claim.tokens) == len(unit.tokens):
         pairs = zip(claim.tokens, unit.tokens, strict=True)
         differing = [(claimed, in_unit) for claimed, in_unit in pairs if claimed != in_unit]
-        if len(differing) != 1 or differing[0][0] in stated:
+        if len(differing) != 1:
             return None
-        reason = _mismatch(*differing[0], claim.language)
-        return Denial(reason, *differing[0]) if reason else None
+        claimed, in_unit = differing[0]
+        reason = None if claimed in stated else _mismatch(claimed, in_unit, claim.language)
+        return Denial(reason, claimed, in_unit) if reason else None
     if added := _extra_negation(claim.tokens, unit.tokens, claim.language):
         return Denial("negation_mismatch", added, "")
     if left_out := _extra_negation(unit.tokens, claim.tokens, claim.language):

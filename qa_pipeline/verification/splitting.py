@@ -155,7 +155,7 @@ def split_answers(
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     for answer in typed_rows(answered, AnswerRow):
         claims = split_claims(answer["answer"], answer["language"])
-        cited = [passages[i].text for i in answer["used_chunk_ids"] if i in passages]
+        cited = [passages[chunk_id].text for chunk_id in answer["used_chunk_ids"] if chunk_id in passages]
         needs_model = settings.split_claims == "model" or _worth_splitting(claims, cited, answer["language"])
         if not claims or not needs_model:
             continue
@@ -220,7 +220,7 @@ def split_request(
         reply_model=SplitReply,
         temperature=settings.temperature,
         language=answer["language"],
-        passages=tuple(passages[i] for i in answer["used_chunk_ids"] if i in passages),
+        passages=tuple(passages[chunk_id] for chunk_id in answer["used_chunk_ids"] if chunk_id in passages),
         question=answer["question"],
         answer=answer["answer"],
         batch=answer["batch"],
@@ -250,9 +250,7 @@ class _RefusedError(Exception):
     """A statement is not accepted. The message is the reason code."""
 
 
-def _split_claim(
-    claim: Claim, written: str, proposed: Sequence[SplitClaim], said_before: Reading
-) -> list[Claim]:
+def _split_claim(claim: Claim, written: str, proposed: list[SplitClaim], said_before: Reading) -> list[Claim]:
     """Return a claim for each proposed statement, in order, or refuse them all.
 
     Together they cover the words of the sentence. They may also use the words of `said_before`: of the
@@ -267,15 +265,15 @@ def _split_claim(
     for statement in proposed:
         start, end = _quoted_span(written, statement.quote)
         quoted = read(written[start:end], language)
-        worded = read(" ".join(statement.claim.split()), language)
-        _check_statement(worded, quoted, sentence, said_before)
+        wording = read(" ".join(statement.claim.split()), language)
+        _check_statement(wording, quoted, sentence, said_before)
         uncovered -= {  # quoted words that the statement repeats; negations were counted by the check
             word
             for word in uncovered
-            if start <= word.start < end and (word.negative or word.stem in worded.stem_set)
+            if start <= word.start < end and (word.negative or word.stem in wording.stem_set)
         }
         text = plain(quoted.written)
-        reworded = None if worded.written.rstrip(".") == text.rstrip(".") else worded.written
+        reworded = None if wording.written.rstrip(".") == text.rstrip(".") else wording.written
         first, last = claim.start + start, claim.start + end
         part = replace(claim, text=text, start=first, end=last, self_contained=reworded, split_by="model")
         claims[part] = None
@@ -294,17 +292,18 @@ def _quoted_span(sentence: str, quote: str) -> tuple[int, int]:
     return start, len(sentence.rstrip()) if is_last else end
 
 
-def _check_statement(worded: Reading, quoted: Reading, sentence: Reading, said_before: Reading) -> None:
-    """Refuse a statement that adds a word, or drops a figure, negation or restriction of its quote."""
-    is_too_long = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + _ADDED_WORDS
-    has_new_words = not worded.stem_set <= said_before.stem_set | sentence.stem_set
-    if is_too_long or has_new_words or not worded.written.isprintable():
+def _check_statement(wording: Reading, quoted: Reading, sentence: Reading, said_before: Reading) -> None:
+    """Refuse a statement that adds a word, or drops a figure, negation or restriction."""
+    is_too_long = len(wording.words) > _LONGEST_WORDING * len(sentence.words) + _ADDED_WORDS
+    has_new_words = not wording.stem_set <= said_before.stem_set | sentence.stem_set
+    has_hidden_signs = not wording.written.isprintable()
+    if is_too_long or has_new_words or has_hidden_signs:
         raise _RefusedError("new_words")
     vocabulary = lexicon(said_before.language).proof
     restrictions = vocabulary.scope.intersection(quoted.lower_tokens)  # such as "only"
     # such as "if": a condition anywhere in the sentence restricts all its statements
     restrictions |= vocabulary.conditions.intersection(sentence.lower_tokens)
-    keeps_restrictions = restrictions <= {*worded.lower_tokens}
-    keeps_figures = quoted.figures <= worded.figures
-    if quoted.negations != worded.negations or not keeps_restrictions or not keeps_figures:
+    keeps_restrictions = restrictions <= {*wording.lower_tokens}
+    keeps_figures = quoted.figures <= wording.figures
+    if quoted.negations != wording.negations or not keeps_restrictions or not keeps_figures:
         raise _RefusedError("meaning_changed")
