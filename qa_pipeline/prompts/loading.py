@@ -238,6 +238,7 @@ def _load_own(path: Path, language: str, name: PromptName) -> Prompt:
 
 
 def _parsed(text: str, language: str, where: str) -> Prompt:
+    """Return the prompt of a file. `where` names the file in messages."""
     system, separator, template = text.replace("\r\n", "\n").partition(f"\n{_SEPARATOR}\n")
     if not separator:
         raise SettingsError(f"{where} has no line {_SEPARATOR!r}")

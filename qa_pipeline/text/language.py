@@ -118,6 +118,7 @@ def _segments(text: str) -> Iterator[str]:
 
 
 def _letter_count(text: str) -> int:
+    """Count the letters of a text that are read to identify its language."""
     return sum(character.isalpha() for character in text[:_MOST_READ])
 
 

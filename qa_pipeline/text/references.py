@@ -224,6 +224,7 @@ def _tails(path: str) -> list[str]:
 
 
 def _without_suffix(path: str) -> str:
+    """Return a path without the suffix of its file, such as `a/b` for `a/b.md`."""
     return re.sub(r"(?<=[^/])\.[a-z0-9]{1,8}$", "", path)
 
 

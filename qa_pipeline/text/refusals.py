@@ -63,4 +63,5 @@ def _begins(clause: str, beginnings: Iterable[str]) -> bool:
 
 
 def _plain(text: str) -> str:
+    """Return the folded lines of a text in lower case, without full stops at its ends."""
     return "\n".join(fold(line).casefold() for line in text.splitlines()).strip(" .\n")

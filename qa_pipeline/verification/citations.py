@@ -46,10 +46,10 @@ def cite_claims(
     with a quote count for every claim, and citations without a quote for every claim without marks.
     """
     resolutions = [_resolve_stored(citation, pair, sources) for citation in pair["citations"]]
-    resolved = list(zip(pair["citations"], resolutions, strict=True))
-    by_number = {citation["number"]: resolution for citation, resolution in resolved}
+    stored = list(zip(pair["citations"], resolutions, strict=True))
+    by_number = {citation["number"]: resolution for citation, resolution in stored}
     quoted = [
-        (quote, resolution) for citation, resolution in resolved if (quote := citation["quote"]) is not None
+        (quote, resolution) for citation, resolution in stored if (quote := citation["quote"]) is not None
     ]
     resolved_ids = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
     pair_chunk_ids = tuple(

@@ -99,7 +99,7 @@ class _Batch:
         texts = [sentence.written for sentence in sentences]
         cosines = TextVectors([question.written, *texts], self._embedder).cosines(question.written, texts)
         shares = self._word_shares(question, sentences)
-        scored = zip(shares, cosines, texts, strict=True)
+        scored = zip(shares, cosines, texts, strict=True)  # the best by words, then by cosine
         share, _, sentence = max(scored, key=itemgetter(0, 1), default=(None, None, None))
         return {
             "best_sentence": sentence,
