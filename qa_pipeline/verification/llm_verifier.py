@@ -202,8 +202,8 @@ def _reply_columns(
     probe_reply = replies.get(call.probe_number)
     rejects_probe = probe_reply is not None and probe_reply.decision == "reject"
     # the request has a claim more than rows, the probe
-    row_numbers = [number for number in range(1, len(call.rows) + 2) if number != call.probe_number]
-    for row, verdict in zip(call.rows, map(replies.get, row_numbers), strict=True):
+    row_replies = [replies.get(n) for n in range(1, len(call.rows) + 2) if n != call.probe_number]
+    for row, verdict in zip(call.rows, row_replies, strict=True):
         if verdict is None:
             detail = "the reply does not decide this claim, or twice"
             yield {"prompt_hash": prompt_hash, "reason": "no_verdict", "detail": detail}
