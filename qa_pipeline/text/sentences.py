@@ -20,7 +20,7 @@ NUMBERED_ITEM = re.compile(
 )
 """The beginning of an item of an ordered list in canonical text, such as `- 6. `."""
 _QUOTE = re.compile(r"[ \t]*>")
-_KEY_VALUE = re.compile(r"[^\s:.!?|][^:\n.!?|]{0,59}:[ \t]+\S")
+_KEY_VALUE = re.compile(r"[^\s:.!?|][^:\n.!?|]{0,59}:[ \t]+\S")  # "Range: 40 km"
 _CODE_SPAN_OR_STOP = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]+\1(?!`)|(?<![.!?…])[.!?…]+")
 """A code span such as `a.b`, or the stops of a sentence. Only a code span has a group: its backticks."""
 _CLOSERS = re.compile(r"[\"'”’“‘»«›‹)\]}*_`]*")
@@ -31,14 +31,14 @@ _CITATION = re.compile(rf"\[(?:{any_of_all('sources')}|ref|\^?c?\d)", re.IGNOREC
 """The start of `[source: …]`, `[1]`, `[^1]` or `[c1]`."""
 _BEFORE_WORD = re.compile(r"\s*[\"'”’“‘»«›‹(\[{*_¿¡„‚–—\-]* ?")  # spaces, opening marks, and "– " in "– Yes"
 _WORD = re.compile(r"[^\W\d_][\w'’]{0,40}")
-_IDENTIFIER = re.compile(rf"[{SMALL}][\w.]{{0,60}}(?:_\w|\(\))")
+_IDENTIFIER = re.compile(rf"[{SMALL}][\w.]{{0,60}}(?:_\w|\(\))")  # "max_size", "run()"
 _ENUMERATOR = re.compile(r"(?:[#\-*+•>(\s])*(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za-z]|[ivxlcIVXLC]{1,5})\.")
-_ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")  # "U.S" before its last stop
 _ROMAN = re.compile(r"[IVXLC]{1,6}")
-_NUMBER_LIKE = re.compile(r"[\d§]|[IVXLC]{1,6}\b|[A-Z]\b")
-_NUMBERING = re.compile(r"N[or]s?\.? ?\d")
-_ORDINAL = re.compile(r"\d{1,2}:?[^\W\d_]{1,2}")
-_YEAR = re.compile(r"\.?,? \d")
+_NUMBER_LIKE = re.compile(r"[\d§]|[IVXLC]{1,6}\b|[A-Z]\b")  # "5", "§ 5", "IV", "B"
+_NUMBERING = re.compile(r"N[or]s?\.? ?\d")  # "No. 44", "Nr 5"
+_ORDINAL = re.compile(r"\d{1,2}:?[^\W\d_]{1,2}")  # "23rd", "3:e"
+_YEAR = re.compile(r"\.?,? \d")  # after a month: " 1930", "., 1930"
 _TOKEN_LIMIT = 24  # characters of a token before a full stop, such as an abbreviation
 _TRAILER_LIMIT = 12  # citations and emoji after a stop
 _LEADING = "([{\"'”’“‘»«›‹„‚*_`/"

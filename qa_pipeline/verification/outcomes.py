@@ -32,7 +32,7 @@ def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Dat
 
 
 def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Count the citations of sources, numbers and passages that do not exist. Such quotes count as one.
+    """Count the invented sources, numbers and passages that each pair cites. Invented quotes count as one.
 
     Returns:
         pair_id and fabricated (1 or more). Pairs without such citations are absent.
@@ -41,7 +41,7 @@ def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFr
     in_pair = pl.col("citations").list.eval(is_unknown).list.sum().cast(pl.Int64)
     is_invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
     is_fabricated = (pl.col("citation_status") == "quote_not_found") | is_invented
-    # a citation counts against several claims, so the claims of a pair add at most one
+    # a citation may be in the pair and in many claims, so claims count as one, and the larger count is taken
     in_claims = claims.group_by("pair_id").agg(in_claims=is_fabricated.cast(pl.Int64).max())
     joined = join_by_pair(pairs.select("pair_id", in_pair=in_pair), in_claims)
     counted = joined.select("pair_id", fabricated=pl.max_horizontal("in_pair", "in_claims"))
