@@ -32,7 +32,7 @@ from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_file
 from qa_pipeline.errors import SandboxError
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.text.language import load_models
+from qa_pipeline.text.language import load_model
 from qa_pipeline.text.words import clean
 
 # -P keeps the working folder, which may be the corpus, off the import path
@@ -235,7 +235,7 @@ def main() -> None:
     """Read files until the parent has ended, or after an idle time."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
     connection = Connection(int(sys.argv[1]))
-    load_models()
+    load_model()  # now, because writing its temporary file may be forbidden later
     gc.freeze()  # loaded modules stay, so that collections can skip them
     gc.set_threshold(100_000, 20, 100)  # rarer than usual: a parser's tree is garbage all at once
     connection.send_bytes(b"")

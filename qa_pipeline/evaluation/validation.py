@@ -137,7 +137,7 @@ def _verified(
         settings.verification, resources.embedder, resources.entailment, verifier, llm=settings.llm
     )
     # the judge decides if an answer is to its question
-    claims = verification.verify(statements, models, to_the_question=False).claims_with_verdicts()
+    claims = verification.verify(statements, models, must_answer=False).claims_with_verdicts()
     verdicts_by_id: dict[str, set[str]] = {}  # of the claims of each answer
     for pair_id, verdict in claims.select("pair_id", "verdict").iter_rows():
         verdicts_by_id.setdefault(pair_id, set()).add(verdict)

@@ -95,7 +95,7 @@ def judge_answer(
     settings = resources.settings.verification
     models = VerificationModels(settings, resources.embedder, resources.entailment)
     claims_by_id = None if single_claim is None else {statement.statement_id: [single_claim]}
-    verified = verify([statement], models, given_claims=claims_by_id, to_the_question=False)
+    verified = verify([statement], models, given_claims=claims_by_id, must_answer=False)
     names = ("start", "end", "text", "verdict", "decided_by", "reason")
     claims = verified.claims_with_verdicts().select(*names, score="similarity", quote="evidence_quote")
     return [Verdict(**claim, final=single_claim is None) for claim in claims.iter_rows(named=True)]

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -47,7 +47,7 @@ _NONCE_LENGTH = 8  # hex digits: one document in four billion contains them, and
 _LONGEST_EXCERPT = 4000  # characters of an unusable reply; its beginning shows the problem
 _OPENING = re.compile(r"<[a-z]+(?:-\d+)?-([0-9a-f]{8})>")  # <passage-2-1f2e3d4c>; the group is the nonce
 _SHIPPED = LLMSettings()
-_BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())  # not searched for a nonce
+_PUNCTUATION = bytes(byte for byte in range(128) if not chr(byte).isalnum())  # not searched for a nonce
 
 
 @dataclass(frozen=True)
@@ -88,19 +88,19 @@ class Prompt:
             missing = sorted(self.placeholders - values.keys())
             unknown = sorted(values.keys() - self.placeholders)
             raise ValueError(f"prompt placeholders without a value: {missing}; unknown: {unknown}")
-        untrusted = {
+        untrusted = {  # texts by placeholder
             name: [text for _, text in value.parts]
             for name, value in sorted(values.items())
             if isinstance(value, Delimited)
         }
-        # hash the first value, so that prompts about the same passages have the same prefix
+        # hash only the first texts, so that prompts about the same passages have the same prefix
         first = next((name for name in _PLACEHOLDER.findall(self.template) if name in untrusted), "")
-        nonce = _nonce([text for texts in untrusted.values() for text in texts], untrusted.get(first, []))
-        ready = {
+        nonce = _nonce([*chain.from_iterable(untrusted.values())], hashed=untrusted.get(first, []))
+        rendered = {
             name: value.between(nonce) if isinstance(value, Delimited) else value
             for name, value in values.items()
         }
-        return _PLACEHOLDER.sub(lambda match: ready[match[1]], self.template)
+        return _PLACEHOLDER.sub(lambda match: rendered[match[1]], self.template)
 
 
 @dataclass(frozen=True)
@@ -163,9 +163,9 @@ def ask_again(prompt: str, language: str, problem: str, reply: str) -> str:
     excerpt = reply[:_LONGEST_EXCERPT]
     for nonce in _OPENING.findall(prompt):  # so that a reply cannot close a tag of the prompt
         excerpt = excerpt.replace(nonce, "")
-    between = delimit(excerpt, "reply").between(_nonce([prompt, excerpt]))
-    again = part_text(language, "again")
-    return f"{prompt}\n\n{again.replace('{problem}', problem).replace('{reply}', between)}"
+    delimited_reply = delimit(excerpt, "reply").between(_nonce([prompt, excerpt]))
+    template = part_text(language, "again")
+    return f"{prompt}\n\n{template.replace('{problem}', problem).replace('{reply}', delimited_reply)}"
 
 
 def part_text(language: str, name: str) -> str:
@@ -205,17 +205,16 @@ def render_passages(passages: Sequence[Passage]) -> Delimited:
     return delimit_all(texts, "passage")
 
 
-def _nonce(texts: Sequence[str], named_after: Sequence[str] | None = None) -> str:
-    """Return a short hash of the texts, or of some of them, that does not occur in any of them.
+def _nonce(texts: Sequence[str], hashed: Sequence[str] | None = None) -> str:
+    """Return a short hash, of the `hashed` texts or else of all texts, that does not occur in any text.
 
     If a text contains its own hash, a counter is increased, so equal texts always give equal prompts. The
     search ignores case, width and all characters between the letters.
     """
-    content = "\x00".join(texts)
-    origin = content if named_after is None else "\x00".join(named_after)
-    folded = unicodedata.normalize("NFKC", content).casefold()
-    haystack = folded.encode("ascii", "ignore").translate(None, _BETWEEN)
-    nonces = (hash_text(f"{counter}\x00{origin}")[:_NONCE_LENGTH] for counter in count())
+    to_hash = "\x00".join(texts if hashed is None else hashed)
+    nonces = (hash_text(f"{counter}\x00{to_hash}")[:_NONCE_LENGTH] for counter in count())
+    folded = unicodedata.normalize("NFKC", "\x00".join(texts)).casefold()
+    haystack = folded.encode("ascii", "ignore").translate(None, _PUNCTUATION)
     return next(nonce for nonce in nonces if nonce.encode() not in haystack)
 
 
@@ -231,14 +230,15 @@ def _load_own(path: Path, language: str, name: PromptName) -> Prompt:
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"llm.prompts: {path} cannot be read as UTF-8") from error
-    prompt, ours = _parsed(text, language, f"llm.prompts: {path}"), _load_prompt(language, name)
-    if prompt.placeholders != ours.placeholders:
-        needed = ", ".join(f"{{{placeholder}}}" for placeholder in sorted(ours.placeholders))
+    prompt, shipped = _parsed(text, language, f"llm.prompts: {path}"), _load_prompt(language, name)
+    if prompt.placeholders != shipped.placeholders:
+        needed = ", ".join(f"{{{placeholder}}}" for placeholder in sorted(shipped.placeholders))
         raise SettingsError(f"llm.prompts: below {_SEPARATOR}, {path} needs exactly {needed}")
     return prompt
 
 
 def _parsed(text: str, language: str, where: str) -> Prompt:
+    """Return the prompt of a file. `where` names the file in messages."""
     system, separator, template = text.replace("\r\n", "\n").partition(f"\n{_SEPARATOR}\n")
     if not separator:
         raise SettingsError(f"{where} has no line {_SEPARATOR!r}")

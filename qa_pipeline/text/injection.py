@@ -18,7 +18,7 @@ from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import blank, clean, fold
 
 
-def _load() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _load_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return a pattern of forged replies and delimiters, and a pattern of orders in words."""
     table = tomllib.loads(files("qa_pipeline.text").joinpath("injections.toml").read_text("utf-8"))
     # an order is a list of word groups that follow each other in a sentence, such as "ignore", "all", "rules"
@@ -29,7 +29,7 @@ def _load() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile("|".join(table["forged"])), re.compile(pattern)
 
 
-_FORGED, _ORDERS = _load()
+_FORGED, _ORDERS = _load_patterns()
 GAP = "[…]"
 """The text that replaces an injection in prompts."""
 INJECTION_IN_SOURCE = "injection_in_source"

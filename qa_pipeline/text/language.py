@@ -25,20 +25,20 @@ _LANGUAGES = tuple(dict.fromkeys((
 )))  # fmt: skip
 """Languages that can be identified. With more languages, short texts are misidentified more often."""
 _NAMES = {name: code for code, vocabulary in LEXICONS.items() for name in vocabulary.names}
-_SEGMENT = 1200  # characters of a part whose language is identified separately
-_READ = 600  # characters read to identify a language
-_SURE = 0.95  # minimum probability to contradict the expected language
+_SEGMENT_LENGTH = 1200  # characters, after which a part ends whose language is identified separately
+_MOST_READ = 600  # characters read to identify a language
+_CERTAIN = 0.95  # minimum probability to contradict the expected language
 _LIKELY = 0.6  # minimum probability of a language; below it the language is only a guess
 _NEARBY = 0.9  # minimum probability among the languages with a lexicon, if all languages are unlikely
 _LIKELIER = 0.5  # minimum probability among these for a list of words: more than all others together
 _MOST_WORDS = 100  # distinct words, enough to identify a language
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_SHORTEST = 80  # letters; a shorter part has the language of its document
-_SHORTEST_QUESTION = 20  # letters; a shorter question has the expected language
+_FEWEST_LETTERS = 80  # a part with fewer has the language of its document
+_FEWEST_QUESTION_LETTERS = 20  # a question with fewer has the expected language
 QUOTED = re.compile(r"[“”„\"«][^“”„\"«»\n]{1,200}[“”\"»]|`[^`\n]{1,200}`")
 """A name or term in quotation marks, or code."""
 _ENOUGH_TO_OVERRULE = 2  # segments that are certainly not in the declared language
-_CODE = re.compile(r"^(`{3,}+)[^\n]*\n.*?^\1$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^(`{3,}+)[^\n]*\n.*?^\1$", re.DOTALL | re.MULTILINE)  # from "```python" to "```"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,59 +64,62 @@ def languages_of(text: str, declared: str | None = None, title: str | None = Non
     A declared language is the main language, unless the text is clearly in other languages. Templates of web
     sites often declare a wrong language.
     """
-    lengths: Counter[str] = Counter()
     segments = list(_segments(text))
-    identified = [_identify(segment[:_READ]) for segment in segments]
-    main = _main(segments, identified, declared)
+    identified = [_identify(segment[:_MOST_READ]) for segment in segments]
+    main = _main_language(segments, identified, declared)
     if main == UNDETERMINED:
         # such as a table, which repeats its column names in each row, so only distinct words are read
         main = _by_words(f"{title or ''}\n{text}")
+    lengths: Counter[str] = Counter()  # characters by language
     for segment, (language, certainty) in zip(segments, identified, strict=True):
-        is_other = language != main and certainty >= _SURE and _letters(segment) >= _SHORTEST
+        is_other = language != main and certainty >= _CERTAIN and _letter_count(segment) >= _FEWEST_LETTERS
         lengths[language if is_other else main] += len(segment)
     total = lengths.total()
     if not total:
         return [LanguageShare(main, 1.0)]
-    names = sorted({main, *lengths}, key=lambda name: (name != main, -lengths[name], name))  # main first
-    return [LanguageShare(name, round(lengths[name] / total, 4)) for name in names]
+    codes = sorted({main, *lengths}, key=lambda code: (code != main, -lengths[code], code))  # main first
+    return [LanguageShare(code, round(lengths[code] / total, 4)) for code in codes]
 
 
 def segment_language(text: str, main: str) -> str:
     """Return the language of a part of a document if certain, else the main language."""
     prose = _CODE.sub("", text)
-    if _letters(prose) < _SHORTEST:
+    if _letter_count(prose) < _FEWEST_LETTERS:
         return main
-    language, certainty = _identify(prose[:_READ])
-    return language if certainty >= _SURE else main
+    language, certainty = _identify(prose[:_MOST_READ])
+    return language if certainty >= _CERTAIN else main
 
 
-def _main(segments: Sequence[str], identified: Sequence[tuple[str, float]], declared: str | None) -> str:
+def _main_language(
+    segments: Sequence[str], identified: Sequence[tuple[str, float]], declared: str | None
+) -> str:
     """Return the declared language unless the text contradicts it, else the language of most text."""
-    lengths: Counter[str] = Counter()
+    lengths: Counter[str] = Counter()  # characters by likely language
     for segment, (language, certainty) in zip(segments, identified, strict=True):
         if certainty >= _LIKELY:
             lengths[language] += len(segment)
-    others = [language for language, certainty in identified if certainty >= _SURE and language != declared]
-    # a declared language counts if a segment is likely in it, or too few are certainly in other languages
-    if declared is not None and (lengths[declared] or len(others) < _ENOUGH_TO_OVERRULE):
-        return declared
-    return max(lengths, key=lambda name: (lengths[name], name), default=UNDETERMINED)
+    if declared is not None:
+        contradicting = sum(code != declared and certainty >= _CERTAIN for code, certainty in identified)
+        if lengths[declared] or contradicting < _ENOUGH_TO_OVERRULE:  # one likely segment is enough
+            return declared
+    return max(lengths, key=lambda code: (lengths[code], code), default=UNDETERMINED)
 
 
 def _segments(text: str) -> Iterator[str]:
-    """Yield groups of adjacent blocks without code, long enough for identification."""
+    """Yield groups of adjacent blocks without code; all but the last exceed `_SEGMENT_LENGTH`."""
     segment = ""
     for block in _CODE.sub("", text).split("\n\n"):
         segment += f"{block}\n"
-        if len(segment) > _SEGMENT:
+        if len(segment) > _SEGMENT_LENGTH:
             yield segment
             segment = ""
     if segment.strip():
         yield segment
 
 
-def _letters(text: str) -> int:
-    return sum(character.isalpha() for character in text[:_READ])
+def _letter_count(text: str) -> int:
+    """Count the letters of a text that are read to identify its language."""
+    return sum(character.isalpha() for character in text[:_MOST_READ])
 
 
 def _identify(text: str) -> tuple[str, float]:
@@ -139,7 +142,7 @@ def _identify(text: str) -> tuple[str, float]:
 
 def _by_words(text: str) -> str:
     """Return the likeliest language with a lexicon for the distinct words of a text."""
-    words = " ".join(islice(dict.fromkeys(_WORD.findall(text[:_SEGMENT])), _MOST_WORDS))
+    words = " ".join(islice(dict.fromkeys(_WORD.findall(text[:_SEGMENT_LENGTH])), _MOST_WORDS))
     language, certainty = _identifier(LANGUAGES).classify(words)
     likeliest_of_all, _ = _identifier(_LANGUAGES).classify(words)
     is_likely = language == likeliest_of_all and certainty >= _LIKELIER
@@ -153,40 +156,36 @@ def in_other_language(text: str, language: str) -> str | None:
     language is in that language, whatever names it has.
     """
     unquoted = QUOTED.sub(" ", text)
-    if language not in LEXICONS or _letters(unquoted) < _SHORTEST_QUESTION:
+    if language not in LEXICONS or _letter_count(unquoted) < _FEWEST_QUESTION_LETTERS:
         return None
     used = set(re.findall(r"[^\W\d_]+", unquoted.casefold()))
     stop_word_counts = {code: len(used & vocabulary.stop_words) for code, vocabulary in LEXICONS.items()}
     if stop_word_counts[language] and stop_word_counts[language] == max(stop_word_counts.values()):
         return None
-    identified, certainty = _identify(unquoted[:_READ])
-    return identified if identified != language and certainty >= _SURE else None
-
-
-def load_models() -> None:
-    """Load the language model now, because writing its temporary file may be forbidden later.
-
-    Raises:
-        StorageError: the temporary folder is full or not writable.
-    """
-    _model()
+    identified, certainty = _identify(unquoted[:_MOST_READ])
+    return identified if identified != language and certainty >= _CERTAIN else None
 
 
 @cache
 def _identifier(languages: tuple[str, ...]) -> Any:
     """Return the model restricted to some languages. All restrictions share its largest lists."""
-    identifier = copy(_model())
+    identifier = copy(load_model())
     identifier.set_languages(list(languages))
     return identifier
 
 
 @cache
-def _model() -> Any:
+def load_model() -> Any:
+    """Load the model that identifies languages, once. The library unpacks it into a temporary file.
+
+    Raises:
+        StorageError: the temporary folder is full or not writable.
+    """
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     try:
         return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    except OSError as error:  # the library unpacks its model into a temporary file
+    except OSError as error:
         raise StorageError(
             f"the language model cannot be unpacked into {tempfile.gettempdir()}: {error.strerror}; "
             "free some space there, or name another folder in TMPDIR"

@@ -116,7 +116,7 @@ def is_identifier(token: str) -> bool:
 
 
 def number_value(token: str, language: str) -> str | None:
-    """Return a comparable number, such as `1234.5` for a German `1.234,5`, or None for other tokens."""
+    """Return a number without unit, such as `1234.5` for a German `1.234,5kg`, or None for other tokens."""
     worded = lexicon(language).proof.numbers.get(token.casefold())
     if worded is not None:
         return str(worded)
@@ -124,10 +124,10 @@ def number_value(token: str, language: str) -> str | None:
     if match is None:
         return None
     grouping, decimal = (".", ",") if lexicon(language).decimal_comma else (",", ".")
-    digits = match[2]
+    sign, digits = match[1].replace("+", ""), match[2]
     if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(grouping)}\d{{3}})+(?:{re.escape(decimal)}\d+)?", digits):
         digits = digits.replace(grouping, "")
-    return match[1].replace("+", "") + digits.replace(",", ".")
+    return sign + digits.replace(",", ".")
 
 
 def _figures(text: str, language: str) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _figures(text: str, language: str) -> Iterator[str]:
         folded = word.casefold()
         before = words[index - 1] if index else ""
         after = words[index + 1] if index + 1 < len(words) else ""
-        if folded in vocabulary.numbers and index and before.casefold() in vocabulary.articles:
+        if folded in vocabulary.numbers and before.casefold() in vocabulary.articles:
             continue  # "all three" refers to named items and does not state a number
         if folded in months and (before[:1].isdigit() or after[:1].isdigit()):
             yield str(months[folded])  # "3 May 2024" has the figures of "2024-05-03"
@@ -148,8 +148,10 @@ def _figures(text: str, language: str) -> Iterator[str]:
         values = [number_value(part, language) for part in parts]
         numbers = [value for value in values if value is not None]
         if len(numbers) == len(parts):  # a number, range or date
-            is_date = len(parts) == 3  # 1 is left out, since another text may write it as the article "one"
-            yield from (number.lstrip("0") if is_date else number for number in numbers if number != "1")
+            # 1 is left out, since another text may write it as the article "one"
+            stated = [number for number in numbers if number != "1"]
+            is_date = len(parts) == 3
+            yield from (number.lstrip("0") for number in stated) if is_date else stated
         elif is_identifier(word) and not word.isalpha():
             yield word
 

@@ -7,13 +7,14 @@ import functools
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import polars as pl
 
-from qa_pipeline.storage.table_schema import DocumentRow, typed_rows
+from qa_pipeline.storage.table_schema import DocumentRow, SectionStruct, typed_rows
 from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.words import fold_marks, fold_signs
 
@@ -54,12 +55,17 @@ class Resolution:
         return self.kind in RESOLVED
 
 
-@dataclass(frozen=True, slots=True)
-class _Document:
+class _ChunkSpan(NamedTuple):
+    chunk_id: str
+    start: int  # offset in the document
+    end: int
+
+
+class _Document(NamedTuple):
     document_id: str
     path: str
-    sections: tuple[tuple[tuple[str, ...], int, int], ...]  # heading path, start and end
-    chunks: tuple[tuple[str, int, int], ...]  # id, start and end
+    sections: Sequence[SectionStruct]
+    chunks: Sequence[_ChunkSpan]
 
 
 def mark_references(text: str) -> list[str]:
@@ -113,27 +119,27 @@ class Sources:
     """The documents and chunks of a batch, looked up by reference."""
 
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
-        self._owner: dict[str, str] = dict(chunks.select("chunk_id", "document_id").iter_rows())  # by chunk
+        self._document_of_chunk: dict[str, str] = dict(chunks.select("chunk_id", "document_id").iter_rows())
         self._documents: dict[str, _Document] = {}
         # document ids by each tail of their path (a/b/c.md, b/c.md, c.md), by each tail without file suffix,
         # and by address
         self._by_path: dict[str, list[str]] = defaultdict(list)
         self._by_stem: dict[str, list[str]] = defaultdict(list)
         self._by_address: dict[str, list[str]] = defaultdict(list)
-        chunks_by_document: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+        chunks_by_document: dict[str, list[_ChunkSpan]] = defaultdict(list)
         columns = ("document_id", "chunk_id", "char_start", "char_end")
-        for document_id, *chunk in chunks.sort("char_start", maintain_order=True).select(columns).rows():
-            chunks_by_document[document_id].append(tuple(chunk))
+        for document_id, *span in chunks.sort("char_start", maintain_order=True).select(columns).iter_rows():
+            chunks_by_document[document_id].append(_ChunkSpan(*span))
         parsed = documents.filter(pl.col("status") == "parsed")
-        originals = dict(parsed.select("content_sha256", "document_id").iter_rows())  # of duplicates, by hash
+        parsed_ids_by_hash = dict(parsed.select("content_sha256", "document_id").iter_rows())
         for row in typed_rows(documents, DocumentRow):
             document_id, path = row["document_id"], normalise_path(row["path"])
-            if row["status"] == "duplicate":
-                document_id = originals.get(row["content_sha256"] or "", document_id)
+            if row["status"] == "duplicate":  # its path and address name the parsed document with its content
+                document_id = parsed_ids_by_hash.get(row["content_sha256"] or "", document_id)
             else:
-                sections = tuple((tuple(s["heading_path"]), s["start"], s["end"]) for s in row["sections"])
-                document = _Document(document_id, path, sections, tuple(chunks_by_document[document_id]))
-                self._documents[document_id] = document
+                self._documents[document_id] = _Document(
+                    document_id, path, row["sections"], chunks_by_document[document_id]
+                )
             if row["source_uri"]:
                 self._by_address[_normalise_address(row["source_uri"].partition("#")[0])].append(document_id)
             for tail in _tails(path):
@@ -148,22 +154,24 @@ class Sources:
         never match. An address must equal the source_uri of a document.
         """
         path, section = split_reference(reference)
-        if path in self._owner:
+        if path in self._document_of_chunk:
             return self.chunk(path)
         if path in self._documents:
-            return self._within(self._documents[path], section)
+            return self._resolve_section(self._documents[path], section)
         if _ADDRESS.match(path):
             matches = self._existing(self._by_address.get(_normalise_address(path), ()))
         else:
             matches = self._by_any_path(normalise_path(path))
         if len(matches) != 1:
             return Resolution("ambiguous" if matches else "unknown_document")
-        return self._within(self._documents[matches[0]], section)
+        return self._resolve_section(self._documents[matches[0]], section)
 
     def chunk(self, chunk_id: str) -> Resolution:
         """Resolve a chunk id."""
-        owner = self._owner.get(chunk_id)
-        return Resolution("chunk", owner, (chunk_id,)) if owner else Resolution("unknown_document")
+        document_id = self._document_of_chunk.get(chunk_id)
+        if document_id is None:
+            return Resolution("unknown_document")
+        return Resolution("chunk", document_id, (chunk_id,))
 
     def _existing(self, document_ids: Iterable[str]) -> list[str]:
         """Return the distinct documents of the batch."""
@@ -186,27 +194,27 @@ class Sources:
         paths = {name: self._documents[name].path for name in document_ids}
         return [name for name, full in paths.items() if path in (full, _without_suffix(full))]
 
-    def _within(self, document: _Document, section: str | None) -> Resolution:
-        """Narrow a document to a section and its subsections, if it has that section."""
+    def _resolve_section(self, document: _Document, section: str | None) -> Resolution:
+        """Narrow a document to the chunks of a section and its subsections, if it has that section."""
         if not document.chunks:
             return Resolution("no_text", document.document_id)
-        chunk_ids = tuple(chunk_id for chunk_id, _, _ in document.chunks)
+        all_ids = tuple(chunk.chunk_id for chunk in document.chunks)
         if section is None:
-            return Resolution("document", document.document_id, chunk_ids)
-        paths = _matching_sections((heading_path for heading_path, _, _ in document.sections), section)
-        spans = [
-            span
-            for heading_path, *span in document.sections
-            if any(heading_path[: len(path)] == path for path in paths)  # or a subsection
+            return Resolution("document", document.document_id, all_ids)
+        named_paths = _matching_sections((part["heading_path"] for part in document.sections), section)
+        matching = [
+            part
+            for part in document.sections
+            if any(part["heading_path"][: len(path)] == path for path in named_paths)  # or a subsection
         ]
-        # a chunk may contain several small sections
-        inside = tuple(
-            chunk_id
-            for chunk_id, first, last in document.chunks
-            if any(first < end and start < last for start, end in spans)
+        # a chunk may contain several small sections, so an overlap is enough
+        section_ids = tuple(
+            chunk.chunk_id
+            for chunk in document.chunks
+            if any(chunk.start < part["end"] and part["start"] < chunk.end for part in matching)
         )
-        kind = "section" if inside else "section_not_found"
-        return Resolution(kind, document.document_id, inside or chunk_ids)
+        kind = "section" if section_ids else "section_not_found"
+        return Resolution(kind, document.document_id, section_ids or all_ids)
 
 
 def _tails(path: str) -> list[str]:
@@ -216,24 +224,25 @@ def _tails(path: str) -> list[str]:
 
 
 def _without_suffix(path: str) -> str:
+    """Return a path without the suffix of its file, such as `a/b` for `a/b.md`."""
     return re.sub(r"(?<=[^/])\.[a-z0-9]{1,8}$", "", path)
 
 
-def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[tuple[str, ...]]:
+def _matching_sections(paths: Iterable[list[str]], section: str) -> list[list[str]]:
     """Return the heading paths that a section reference names.
 
     Numbered anchors of code hosts come first: `usage-1` is the second "Usage". Then the last heading or the
     whole path is compared by letters and digits only. All equal headings count.
     """
     headed = [path for path in paths if path]
-    section_slug, seen = _slug(section), Counter[str]()  # earlier headings by slug
+    section_slug, earlier = _slug(section), Counter[str]()  # number of earlier headings by slug
     for path in headed:
         slug = _slug(path[-1])
-        if seen[slug] and f"{slug}-{seen[slug]}" == section_slug:  # `usage-1`
+        if earlier[slug] and f"{slug}-{earlier[slug]}" == section_slug:  # `usage-1`
             return [path]
-        seen[slug] += 1
-    forms = _letters(section) - {""}  # a section of signs alone matches nothing
-    return [path for path in headed if forms & (_letters(path[-1]) | _letters("".join(path)))]
+        earlier[slug] += 1
+    forms = _letter_forms(section) - {""}  # a section of signs alone matches nothing
+    return [path for path in headed if forms & (_letter_forms(path[-1]) | _letter_forms("".join(path)))]
 
 
 def _slug(heading: str) -> str:
@@ -242,7 +251,7 @@ def _slug(heading: str) -> str:
     return letters.replace(" ", "-")
 
 
-def _letters(text: str) -> set[str]:
+def _letter_forms(text: str) -> set[str]:
     """Return the letters and digits in three forms: as written, without accents, with umlauts spelt out."""
     folded = unicodedata.normalize("NFC", text).casefold()
     spelt = folded.translate({ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue", ord("å"): "aa"})
@@ -265,14 +274,11 @@ _NUMBER_AFTER = re.compile(r"[.,]?\d")
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The span of a quote, and the kind of match.
-
-    `kind` is "exact" (except for runs of white space) or "spelling" (same words, differently written).
-    """
+    """The span of a quote, and the kind of match."""
 
     start: int
     end: int
-    kind: str
+    kind: str  # "exact" (except for runs of white space) or "spelling" (same words, differently written)
 
 
 def locate_quote(quote: str, text: str) -> Located | None:
@@ -282,20 +288,23 @@ def locate_quote(quote: str, text: str) -> Located | None:
     also folds case, quotation marks, dashes, markup and hyphens at line ends.
     """
     for kind, folds_spelling in (("exact", False), ("spelling", True)):
-        folded, offsets = _folded(text, folds_spelling)
-        words = _folded(quote, folds_spelling)[0].strip()
-        start = _find(words, folded) if words else -1
+        folded_text, offsets = _fold_with_offsets(text, folds_spelling)
+        folded_quote = _fold_with_offsets(quote, folds_spelling)[0].strip()
+        start = _find(folded_quote, folded_text) if folded_quote else -1
         if start >= 0:
-            return Located(offsets[start], offsets[start + len(words) - 1] + 1, kind)
+            return Located(offsets[start], offsets[start + len(folded_quote) - 1] + 1, kind)
     return None
 
 
 @functools.lru_cache(maxsize=1024)
-def _folded(text: str, folds_spelling: bool) -> tuple[str, list[int]]:
-    """Return the comparable form of a text, and the original offset of each of its characters."""
+def _fold_with_offsets(text: str, folds_spelling: bool) -> tuple[str, list[int]]:
+    r"""Fold white space to single spaces, and return the original offset of each character that remains.
+
+    With `folds_spelling`, "**Docu-\nment**" becomes "document", with the offsets 2 to 5 and 8 to 11.
+    """
     form: list[str] = []
     offsets: list[int] = []
-    # start and end of each hyphen with its line break
+    # end of each hyphen with its line break, by its start
     hyphens = {match.start(): match.end() for match in _HYPHENATED.finditer(text)} if folds_spelling else {}
     skipped_to = 0
     for offset, character in enumerate(text):

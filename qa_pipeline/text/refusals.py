@@ -41,8 +41,8 @@ def coverage_of(answer: str, stated: str | None) -> str:
 def _refuses(text: str, language: str) -> bool:
     """Return True if a clause refuses in the language, and every other clause is a courtesy."""
     words = LEXICONS[language].refusing
-    breaks = re.compile(rf"[,\s]+(?:{'|'.join(words.breaks)})(?=[\s,])")
-    clauses = [part for sentence in _SENTENCE_ENDS.split(text) for part in breaks.split(sentence)]
+    clause_break = re.compile(rf"[,\s]+(?:{'|'.join(words.breaks)})(?=[\s,])")  # such as ", but"
+    clauses = [part for sentence in _SENTENCE_ENDS.split(text) for part in clause_break.split(sentence)]
     refused = False
     for clause in filter(None, (clause.strip(" ,.()") for clause in clauses)):
         # such as "the sources do not mention it"
@@ -63,4 +63,5 @@ def _begins(clause: str, beginnings: Iterable[str]) -> bool:
 
 
 def _plain(text: str) -> str:
+    """Return the folded lines of a text in lower case, without full stops at its ends."""
     return "\n".join(fold(line).casefold() for line in text.splitlines()).strip(" .\n")

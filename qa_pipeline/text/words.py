@@ -3,8 +3,7 @@
 import functools
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable
-from functools import cache
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
@@ -25,27 +24,22 @@ class Token(NamedTuple):
 
 def tokenize(text: str, language: str) -> tuple[Token, ...]:
     """Return the words and digit groups of `text` in order. Identifiers and compounds are split."""
-    read_word = _word_reader(language)
     tokens = []
     for match in _WORD.finditer(text):
-        folded, stem, content, negative = read_word(match[0])
+        folded, stem, content, negative = _analyse(match[0], language)
         tokens.append(Token(folded, stem, *match.span(), content, negative))
     return tuple(tokens)
 
 
-@functools.cache
-def _word_reader(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
-    """Return a cached function from a word to its folded form, stem, content flag and negative flag."""
-    vocabulary, stem = lexicon(language), stemmer(language)
-
-    @functools.lru_cache(maxsize=200_000)
-    def word(written: str) -> tuple[str, str, bool, bool]:
-        folded = unicodedata.normalize("NFC", written).casefold().replace("’", "'")
-        negative = folded in vocabulary.negations or folded.endswith("n't")
-        base = folded.removesuffix("'s")
-        return folded, stem(base), not negative and base not in vocabulary.stop_words, negative
-
-    return word
+@functools.lru_cache(maxsize=400_000)
+def _analyse(word: str, language: str) -> tuple[str, str, bool, bool]:
+    """Return the folded form, stem, content flag and negative flag of a word, as in `Token`."""
+    vocabulary = lexicon(language)
+    folded = unicodedata.normalize("NFC", word).casefold().replace("’", "'")
+    negative = folded in vocabulary.negations or folded.endswith("n't")
+    base = folded.removesuffix("'s")
+    content = not negative and base not in vocabulary.stop_words
+    return folded, stemmer(language)(base), content, negative
 
 
 def recall(required: Collection[str], available: Collection[str]) -> float | None:
@@ -121,19 +115,21 @@ def fold_marks(text: str) -> str:
 
 def fold_signs(text: str) -> str:
     """Return the text with plain digits, widths, dashes and spaces. All offsets are preserved."""
-    return text if text.isascii() or not _MAYBE.search(text) else text.translate(_signs())
+    return text if text.isascii() or not _MAYBE.search(text) else text.translate(_plain_signs())
 
 
-@cache
-def _signs() -> dict[int, str]:
-    digits = {  # of all scripts
+@functools.cache
+def _plain_signs() -> dict[int, str]:
+    """Return the plain form of each sign by its code point, for `str.translate`."""
+    digits = {  # of all scripts, such as "٣" for 3
         code: str(unicodedata.decimal(chr(code)))
         for code in range(0x80, 0x20000)
         if unicodedata.category(chr(code)) == "Nd"
     }
-    wide = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}  # ASCII in double width
+    # ASCII in double width, such as "Ａ", has the codes of ASCII plus 0xFEE0
+    wide = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
     others = {_DASHES: "-", _SPACES: " ", _DOTS: ".", "\ufe6b": "@"}
-    return digits | wide | {ord(sign): form for written, form in others.items() for sign in written}
+    return digits | wide | {ord(sign): plain for signs, plain in others.items() for sign in signs}
 
 
 def blank(text: str, start: int, end: int) -> str:

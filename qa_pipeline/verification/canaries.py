@@ -119,15 +119,13 @@ def draw_for_model(chunks: pl.DataFrame) -> list[Canary]:
     One claim of each chunk is true. The second sentence of its other claims is falsified. The claims of a
     chunk fit into one call.
     """
-    sentences = _sentences(chunks)
     by_chunk: dict[str, list[_Sentence]] = defaultdict(list)
-    for sentence in sentences:
+    for sentence in _sentences(chunks):
         by_chunk[sentence.passage.chunk_id].append(sentence)
-    chunk_ids = sorted(by_chunk, key=lambda chunk_id: draw_number(_SEED, chunk_id))
-    shuffled = (by_chunk[chunk_id] for chunk_id in chunk_ids)
-    suited = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
+    shuffled = sorted(by_chunk.values(), key=lambda group: draw_number(_SEED, group[0].passage.chunk_id))
+    usable = (group for group in shuffled if len(group) > 1 and not hold_injections([group[0].passage]))
     drawn: list[Canary] = []
-    for first, *others in islice(suited, MODEL_CHUNKS):
+    for first, *others in islice(usable, MODEL_CHUNKS):
         falsified = chain.from_iterable(other.falsified() for other in others)
         for canary in (others[0].as_canary(VERBATIM), *islice(falsified, WRONG_OF_CHUNK)):
             mechanism = JOINED if canary.mechanism == ALONE else f"{canary.mechanism}, {JOINED}"
@@ -137,8 +135,8 @@ def draw_for_model(chunks: pl.DataFrame) -> list[Canary]:
 
 
 def _sentences(chunks: pl.DataFrame) -> list[_Sentence]:
-    """Return distinct sentences of prose in random order, without doubtful text and injections."""
-    sentences: dict[str, _Sentence] = {}
+    """Return distinct sentences of prose in pseudo-random order, without doubtful text and injections."""
+    by_text: dict[str, _Sentence] = {}
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "doubts", "char_start")
     usable = chunks.filter(pl.col("passed_over").is_null(), pl.col("language").is_in(list(LEXICONS)))
@@ -147,9 +145,9 @@ def _sentences(chunks: pl.DataFrame) -> list[_Sentence]:
         text = blank_doubts(passage.text, passage.language, doubts, start)
         for first, last in split_sentences(text, passage.language):
             line = " ".join(text[first:last].split())
-            if line not in sentences and _is_prose(line, passage.language) and not is_injection(line):
-                sentences[line] = _Sentence(passage, line, draw_number(_SEED, line))
-    return sorted(sentences.values(), key=lambda sentence: sentence.order)
+            if line not in by_text and _is_prose(line, passage.language) and not is_injection(line):
+                by_text[line] = _Sentence(passage, line, draw_number(_SEED, line))
+    return sorted(by_text.values(), key=lambda sentence: sentence.order)
 
 
 def _is_prose(line: str, language: str) -> bool:
@@ -229,17 +227,20 @@ def draw_judge_pairs(
     The pairs come from pairs that passed source verification. Wrong pairs have a cut answer, or an unrelated
     sentence of the batch as their answer. The result is deterministic.
     """
-    passages = passages_by_id(chunks)
-    suited = [pair for pair in pairs if _is_suited(pair, passages)]
-    ordered = sorted(suited, key=lambda pair: (draw_number(_SEED, pair["pair_id"]), pair["pair_id"]))
-    sentences = _sentences(chunks)
-    # a sentence for each pair in turn; `_first` skips the None that fills shorter columns
-    others = chain.from_iterable(zip_longest(*(_other_answers(pair, sentences) for pair in ordered[:most])))
-    cut = (_judged(CUT, pair, answer) for pair in ordered if (answer := cut_short(pair)))
-    good = (_judged(GOOD, pair, pair["answer"]) for pair in ordered)
+    passages, sentences = passages_by_id(chunks), _sentences(chunks)
+    judgeable = [pair for pair in pairs if _is_judgeable(pair, passages)]
+    shuffled = sorted(judgeable, key=lambda pair: (draw_number(_SEED, pair["pair_id"]), pair["pair_id"]))
+    with_other_answer = _in_turn(_other_answers(pair, sentences) for pair in shuffled[:most])
+    with_cut_answer = (_judged(CUT, pair, answer) for pair in shuffled if (answer := cut_short(pair)))
+    good = (_judged(GOOD, pair, pair["answer"]) for pair in shuffled)
     good_count = most * JUDGED_GOOD // JUDGED_PAIRS
-    wrong = chain.from_iterable(zip_longest(others, cut))  # alternately
+    wrong = _in_turn([with_other_answer, with_cut_answer])
     return [*_first(wrong, most - good_count), *_first(good, good_count)]
+
+
+def _in_turn(groups: Iterable[Iterable[Canary | None]]) -> Iterator[Canary | None]:
+    """Yield the first canary of each group, then the second of each, and None for a group that has ended."""
+    return chain.from_iterable(zip_longest(*groups))
 
 
 def _other_answers(pair: ProvedPairRow, sentences: Iterable[_Sentence]) -> Iterator[Canary]:
@@ -256,17 +257,14 @@ def _other_answers(pair: ProvedPairRow, sentences: Iterable[_Sentence]) -> Itera
             yield _judged(OTHER_ANSWER, pair, sentence.text, [passage.chunk_id])
 
 
-def _is_suited(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
+def _is_judgeable(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
     """Return True for a complete pair in a supported language, with all evidence and no injections."""
     evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"] if chunk_id in passages]
-    return (
-        pair["expected_verdict"] is None  # not a test row
-        and pair["coverage"] == "full"
-        and pair["language"] in LEXICONS
-        and len(evidence) == len(pair["evidence_chunk_ids"]) > 0
-        and not hold_injections(evidence)
-        and not any(map(is_injection, (pair["question"], pair["answer"])))
-    )
+    has_evidence = 0 < len(evidence) == len(pair["evidence_chunk_ids"])
+    is_test_row = pair["expected_verdict"] is not None
+    if is_test_row or not has_evidence or pair["coverage"] != "full" or pair["language"] not in LEXICONS:
+        return False
+    return not hold_injections(evidence) and not any(map(is_injection, (pair["question"], pair["answer"])))
 
 
 def _judged(kind: str, pair: ProvedPairRow, answer: str, answer_ids: Sequence[str] = ()) -> Canary:
@@ -278,20 +276,16 @@ def _judged(kind: str, pair: ProvedPairRow, answer: str, answer_ids: Sequence[st
 
 
 def cut_short(pair: ProvedPairRow) -> str:
-    """Return the beginning of an answer that only repeats its question, or "".
-
-    The result is empty for yes-or-no questions, because their own words answer them.
-    """
-    question_tokens = tokenize(pair["question"], pair["language"])
-    if not {token.folded for token in question_tokens[:2]} & lexicon(pair["language"]).question_openers:
+    """Return the beginning of an answer that only repeats its question, or ""."""
+    question = tokenize(pair["question"], pair["language"])
+    # a yes-or-no question is answered by its own words; "what" may follow a preposition, as in "In what …"
+    if not {word.folded for word in question[:2]} & lexicon(pair["language"]).question_openers:
         return ""
-    repeated = {token.stem for token in question_tokens}
-    tokens = tokenize(pair["answer"], pair["language"])
-    new_indices = (
-        n for n, word in enumerate(tokens) if word.negative or (word.content and word.stem not in repeated)
-    )
-    first_new = next(new_indices, 0)  # 0 if all words are repeated: nothing can be cut off
-    beginning = tokens[:first_new]
+    asked_stems = {word.stem for word in question}
+    answer = tokenize(pair["answer"], pair["language"])
+    is_new = [word.negative or (word.content and word.stem not in asked_stems) for word in answer]
+    first_new = is_new.index(True) if True in is_new else 0  # if all words are repeated, the result is ""
+    beginning = answer[:first_new]
     return pair["answer"][: beginning[-1].end] if len(beginning) >= _FEWEST_KEPT else ""
 
 

@@ -40,40 +40,39 @@ class ClaimCitations:
 def cite_claims(
     pair: DraftedPairRow, claims: Sequence[Claim], sources: Sources, texts: Mapping[str, str]
 ) -> list[ClaimCitations]:
-    """Resolve the citations of each claim of a pair.
+    """Resolve the citations of each claim of a pair. `texts` has the text of each chunk.
 
-    A claim with its own source marks cites only these. Other claims cite all sources of the pair. Quotes, and
-    unresolved citations with a quote, count against every claim; unresolved citations without a quote count
-    against every claim without marks.
+    A claim with its own source marks cites only these. Other claims cite all sources of the pair. Citations
+    with a quote count for every claim, and citations without a quote for every claim without marks.
     """
-    resolutions = [_resolution(citation, pair, sources) for citation in pair["citations"]]
-    by_number = {
-        citation["number"]: resolution
-        for citation, resolution in zip(pair["citations"], resolutions, strict=True)
-    }
-    quotes = [citation["quote"] for citation in pair["citations"]]
+    resolutions = [_resolve_stored(citation, pair, sources) for citation in pair["citations"]]
+    stored = list(zip(pair["citations"], resolutions, strict=True))
+    by_number = {citation["number"]: resolution for citation, resolution in stored}
+    quoted = [
+        (quote, resolution) for citation, resolution in stored if (quote := citation["quote"]) is not None
+    ]
     resolved_ids = chain.from_iterable(resolution.chunk_ids for resolution in resolutions)
     pair_chunk_ids = tuple(
         dict.fromkeys(chunk_id for chunk_id in (*resolved_ids, *pair["used_chunk_ids"]) if chunk_id in texts)
     )
     cited = []
     for claim in claims:
-        marked = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
+        marked = [
+            target for mark in claim.references for target in _resolve_mark(mark, pair, sources, by_number)
+        ]
         marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in marked))
         chunk_ids = tuple(marked_ids) if marked else pair_chunk_ids
-        counted, checks = list(marked), []  # resolutions and quotes that decide the status of the claim
-        for quote, resolution in zip(quotes, resolutions, strict=True):
-            if quote is not None or not marked:
-                counted.append(resolution)
-            if quote is not None:
-                # a quote of an unknown source is searched for in all chunks of the claim
-                checks.append(_check(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts))
-        cited.append(_status(counted, chunk_ids, tuple(checks)))
+        counted = [*marked, *(resolution for _, resolution in quoted)] if marked else resolutions
+        checks = tuple(  # a quote of an unknown source is searched for in all chunks of the claim
+            _check_quote(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts)
+            for quote, resolution in quoted
+        )
+        cited.append(_claim_citations(counted, chunk_ids, checks))
     return cited
 
 
-def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
-    """Resolve a stored citation again, by its text or else by its document."""
+def _resolve_stored(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
+    """Resolve a stored citation to chunks again: by its chunk id, its text or else its document."""
     if _names_own_file(citation["raw"] or "", pair):
         return Resolution("unknown_document")
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
@@ -84,15 +83,15 @@ def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources
     return Resolution(citation["resolution"] or "", citation["document_id"])  # unresolved, as stored
 
 
-def _marked(
+def _resolve_mark(
     reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int | None, Resolution]
 ) -> list[Resolution]:
-    """Return the citations that a mark in the answer names, without numbers that the pair lacks."""
+    """Resolve the citations that a mark in the answer names, except numbers that the pair lacks."""
     if NUMBER_MARK.fullmatch(reference):
         return [by_number[number] for number in marked_numbers(reference) if number in by_number]
-    return [
-        Resolution("unknown_document") if _names_own_file(reference, pair) else sources.resolve(reference)
-    ]
+    if _names_own_file(reference, pair):
+        return [Resolution("unknown_document")]
+    return [sources.resolve(reference)]
 
 
 def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
@@ -104,7 +103,9 @@ def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
     return pair["origin"] == "imported" and bool(cited) and cited == generator
 
 
-def _check(quote: str, own_ids: Sequence[str], cited: Sequence[str], texts: Mapping[str, str]) -> QuoteStruct:
+def _check_quote(
+    quote: str, own_ids: Sequence[str], cited: Sequence[str], texts: Mapping[str, str]
+) -> QuoteStruct:
     """Look for a quote in the chunks of its citation, then in the other cited chunks.
 
     The kind is "misplaced" in a chunk that its citation does not name, and else the kind of the match.
@@ -118,19 +119,21 @@ def _check(quote: str, own_ids: Sequence[str], cited: Sequence[str], texts: Mapp
     return {"given": quote, "kind": "missing"}
 
 
-def _status(
+def _claim_citations(
     resolutions: Sequence[Resolution], chunk_ids: tuple[str, ...], checks: tuple[QuoteStruct, ...]
 ) -> ClaimCitations:
-    """Return the citation status of a claim: the first problem of its citations and quotes, if any."""
+    """Return the citations of a claim. Their status is the first problem of resolutions or quotes, if any."""
     unresolved = [resolution for resolution in resolutions if not resolution.resolved]
-    if unresolved:
-        return ClaimCitations("unresolved", _REASONS[unresolved[0].kind], chunk_ids, checks)
-    if not chunk_ids:
-        return ClaimCitations("uncited", None, chunk_ids, checks)
     quote_kinds = {check["kind"] for check in checks}
-    if "missing" in quote_kinds:
-        return ClaimCitations("quote_not_found", None, chunk_ids, checks)
-    status = "quote_repaired" if "misplaced" in quote_kinds else "resolved"
-    # a citation of an unknown section cites the whole document
-    lacks_section = any(resolution.kind == _SECTION_NOT_FOUND for resolution in resolutions)
-    return ClaimCitations(status, _SECTION_NOT_FOUND if lacks_section else None, chunk_ids, checks)
+    reason: str | None = None
+    if unresolved:
+        status, reason = "unresolved", _REASONS[unresolved[0].kind]
+    elif not chunk_ids:
+        status = "uncited"
+    elif "missing" in quote_kinds:
+        status = "quote_not_found"
+    else:
+        status = "quote_repaired" if "misplaced" in quote_kinds else "resolved"
+        if any(resolution.kind == _SECTION_NOT_FOUND for resolution in resolutions):
+            reason = _SECTION_NOT_FOUND  # the whole document is cited
+    return ClaimCitations(status, reason, chunk_ids, checks)

@@ -77,7 +77,7 @@ def find_claims(
     index, references = SourceIndex(sources_of(documents, chunks)), Sources(documents, chunks)
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     rows = [
-        _answered(pair, (model_claims or {}).get(pair["pair_id"]), index, references)
+        _split_and_cite(pair, (model_claims or {}).get(pair["pair_id"]), index, references)
         for pair in typed_rows(answered, DraftedPairRow)
     ]
     progress = notify if entailment is None else records.no_progress  # only the slower count is shown
@@ -85,20 +85,19 @@ def find_claims(
     return fill_entailment(claims, pairs, records.passages_by_id(chunks), entailment, notify)
 
 
-def _answered(
+def _split_and_cite(
     pair: DraftedPairRow, model_claims: Sequence[Claim] | None, index: SourceIndex, references: Sources
 ) -> Answered:
-    """Return a pair with its claims and citations. Passages are retrieved for claims without citations."""
+    """Return a pair with its claims and citations, or with retrieved chunks if the pair has no citations."""
     language = pair["language"]
     claims = model_claims or split_claims(pair["answer"], language)
-    cited = cite_claims(pair, claims, references, index.texts)
-    if not pair["citations"]:
-        for number, claim in enumerate(claims):
-            if cited[number].status == "uncited":
-                query_stems = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
-                nearest = index.best_chunks(query_stems, _SEARCHED_CHUNKS)
-                cited[number] = ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest))
-    return Answered(pair, claims, cited)
+    citations = cite_claims(pair, claims, references, index.texts)
+    for number, claim in enumerate(claims):
+        if not pair["citations"] and citations[number].status == "uncited":
+            query_stems = [*read(claim.text, language).stems, *read(pair["question"], language).stems]
+            nearest_ids = tuple(index.best_chunks(query_stems, _SEARCHED_CHUNKS))
+            citations[number] = ClaimCitations(FOUND_BY_SEARCH, None, nearest_ids)
+    return Answered(pair, claims, citations)
 
 
 def compare_claims(
@@ -108,19 +107,17 @@ def compare_claims(
     notify: records.ProgressCallback = records.no_progress,
     *,
     embeddings: pl.DataFrame | None = None,
-    to_the_question: bool = True,
+    must_answer: bool = True,
 ) -> pl.DataFrame:
     """Compare every claim with its cited sources and return the claims table.
 
-    With `to_the_question` the evidence must answer the question. Evidence of a fragment always must.
+    With `must_answer`, a unit proves a claim only if it answers the question. For a fragment it always must.
     """
     vectors = None if embedder is None else ChunkVectors(embeddings, index.texts, embedder)
     rows: list[ClaimColumns] = []
     for start in range(0, len(answered), _GROUP):
         group = answered[start : start + _GROUP]
-        compared = [
-            claim for answer in group for claim in _compare(answer, index, to_the_question=to_the_question)
-        ]
+        compared = [claim for answer in group for claim in _compare_answer(answer, index, must_answer)]
         if embedder is not None and vectors is not None:
             _add_cosines(compared, index, embedder, vectors)
         rows += [claim.columns for claim in compared]
@@ -128,11 +125,11 @@ def compare_claims(
     return CLAIMS.frame(rows)
 
 
-def _compare(answered: Answered, index: SourceIndex, *, to_the_question: bool) -> Iterator[_Compared]:
+def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -> Iterator[_Compared]:
     """Yield the columns of each claim of an answer: its proof or denial, evidence and citations."""
     row, language = answered.row, answered.row["language"]
     question = read(row["question"], language)
-    context = Context(question, read(row["answer"], language), must_answer=to_the_question)
+    context = Context(question, read(row["answer"], language), must_answer=must_answer)
     other_language = in_other_language(row["answer"], language)
     for position, (claim, citations) in enumerate(zip(answered.claims, answered.cited, strict=True)):
         stated = read(claim.stated, language)
@@ -140,20 +137,21 @@ def _compare(answered: Answered, index: SourceIndex, *, to_the_question: bool) -
         proof = prove(stated.written, fragment, context, index, citations.chunk_ids)
         if other_language is not None:  # the rules read it by the words of the wrong language
             proof = Proof(proof.unit, doubts=(f"the answer is in another language ({other_language})",))
-        stems = stated.stem_set | question.stem_set
+        # units that share most words with claim and question first, then the shortest
+        topic = stated.stem_set | question.stem_set
         cited_units = sorted(
             chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids),
-            key=lambda unit: (-len(stems & unit.reading.stem_set), len(unit.text)),  # most shared first
+            key=lambda unit: (-len(topic & unit.reading.stem_set), len(unit.text)),
         )
-        # without proof or denial, the evidence is the unit that shares most words with the claim
-        unit = proof.unit or max(
+        best_first = list(dict.fromkeys([*(unit.chunk_id for unit in cited_units), *citations.chunk_ids]))
+        # without proof or denial, the evidence is the unit that shares most words with the claim alone
+        evidence = proof.unit or max(
             cited_units, key=lambda unit: len(stated.stem_set & unit.reading.stem_set), default=None
         )
         rewording = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
-        content = f"{row['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{rewording}"
-        chunk_ids = list(dict.fromkeys([*(unit.chunk_id for unit in cited_units), *citations.chunk_ids]))
+        identity = f"{row['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{rewording}"
         columns: ClaimColumns = {
-            "claim_id": hash_text(content)[:32],
+            "claim_id": hash_text(identity)[:32],
             "pair_id": row["pair_id"],
             "batch": row["batch"],
             "position": position,
@@ -164,15 +162,15 @@ def _compare(answered: Answered, index: SourceIndex, *, to_the_question: bool) -
             "start": claim.start,
             "end": claim.end,
             "fragment": fragment,
-            **_evidence_columns(stated, proof, unit, index),
+            **_evidence_columns(stated, proof, evidence, index),
             "citation_status": citations.status,
             "citation_reason": citations.reason,
             "quotes": list(citations.checks),
-            "candidate_chunk_ids": chunk_ids[:_MOST_CANDIDATE_CHUNKS],
+            "candidate_chunk_ids": best_first[:_MOST_CANDIDATE_CHUNKS],
         }
         needs_question = fragment and claim.self_contained is None
         embedded = f"{row['question']} {claim.stated}" if needs_question else claim.stated
-        yield _Compared(columns, embedded, chunk_ids)
+        yield _Compared(columns, embedded, best_first)
 
 
 def _add_cosines(
@@ -190,22 +188,25 @@ def _add_cosines(
         claim.columns["similarity"] = max(cosines, default=None)
 
 
-def _evidence_columns(stated: Reading, proof: Proof, unit: Unit | None, index: SourceIndex) -> ClaimColumns:
+def _evidence_columns(
+    claim: Reading, proof: Proof, evidence: Unit | None, index: SourceIndex
+) -> ClaimColumns:
     """Return the columns about the evidence of a claim: its position, scores, proof, doubts and denial."""
-    if unit is None:
+    if evidence is None:
         return {"unproved": list(proof.doubts)}
-    source = index.sources[unit.chunk_id]
+    source = index.sources[evidence.chunk_id]
     headings = read("\n".join(source.headings), source.language)
     denied = [] if proof.denial is None else [f"{proof.denial.reason}: {proof.denial.words}"]
-    evidence = source.evidence(unit.start, unit.end)
+    position = source.evidence(evidence.start, evidence.end)
     return {
-        "token_recall": recall(stated.stem_set, unit.reading.stem_set | headings.stem_set),
+        "token_recall": recall(claim.stem_set, evidence.reading.stem_set | headings.stem_set),
         "proved_by": "quotation" if proof.is_proved else None,
         "unproved": list(proof.doubts),
         "denied": denied,
-        "scope_differs": bool(missing_figures(stated, [unit.reading, headings])),
-        "evidence_doubt": source.doubt(unit.start, unit.end),
-        **{f"evidence_{name}": value for name, value in evidence.items()},
+        # a number or identifier of the claim is neither in the evidence nor above it
+        "scope_differs": bool(missing_figures(claim, [evidence.reading, headings])),
+        "evidence_doubt": source.doubt(evidence.start, evidence.end),
+        **{f"evidence_{name}": value for name, value in position.items()},
     }
 
 
@@ -221,26 +222,26 @@ KnownScores = tuple[float | None, float | None]
 
 
 def score_claims(
-    requests: Sequence[tuple[str, Sequence[str]]],
+    claims: Sequence[tuple[str, Sequence[str]]],
     model: EntailmentModel,
     notify: records.ProgressCallback = records.no_progress,
 ) -> list[KnownScores]:
-    """Score claims, each with its passages, against windows of these.
+    """Score claims, each given as its text and passages, against windows of the passages.
 
     A claim gets its largest entailment and its largest contradiction over all windows. A score is unknown if
     the claim is empty or too long, there is no passage, or a window has NaN.
     """
     results: list[KnownScores] = []
-    for start in range(0, len(requests), _SCORED_TOGETHER):
-        group = requests[start : start + _SCORED_TOGETHER]
-        inputs = [_inputs(claim, passages, model) for claim, passages in group]
-        scores = iter(model.probabilities([*chain.from_iterable(inputs)]))  # in the order of inputs
-        results += [_largest([next(scores) for _ in inputs_of_claim]) for inputs_of_claim in inputs]
-        notify(len(results), len(requests))
+    for start in range(0, len(claims), _SCORED_TOGETHER):
+        group = claims[start : start + _SCORED_TOGETHER]
+        windows_by_claim = [_windows(claim, passages, model) for claim, passages in group]
+        scores = iter(model.probabilities([*chain.from_iterable(windows_by_claim)]))  # in the same order
+        results += [_largest([next(scores) for _ in windows]) for windows in windows_by_claim]
+        notify(len(results), len(claims))
     return results
 
 
-def _inputs(claim: str, passages: Sequence[str], model: EntailmentModel) -> list[tuple[str, str]]:
+def _windows(claim: str, passages: Sequence[str], model: EntailmentModel) -> list[tuple[str, str]]:
     """Return (window, claim) for each window of the passages, unless the claim leaves too little room."""
     room = model.room_beside(claim)
     if room < _LEAST_ROOM * model.most_tokens or not claim.strip():
@@ -274,7 +275,7 @@ def fill_entailment(
     if model is None or not claims.height:
         return claims
     # headings name the topic of a passage
-    texts = {i: index_text(passage.section_path, passage.text) for i, passage in passages.items()}
+    texts = {name: index_text(passage.section_path, passage.text) for name, passage in passages.items()}
     with_question = claims.join(
         pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
     )
@@ -282,11 +283,11 @@ def fill_entailment(
     completed = pl.concat_str(pl.col("question").fill_null(""), "text", separator=" ").str.strip_chars()
     claim_text = pl.when("fragment").then(completed).otherwise("text")
     columns = (claim_text.alias("claim"), "evidence_chunk_id", "candidate_chunk_ids")
-    requests = []
+    claims_with_passages = []
     for claim, evidence, candidates in with_question.select(columns).iter_rows():
         chunk_ids = list(dict.fromkeys(filter(None, [evidence, *(candidates or [])])))[:_MOST_PASSAGES]
-        requests.append((claim, [texts[chunk_id] for chunk_id in chunk_ids]))
-    results = score_claims(requests, model, notify)
+        claims_with_passages.append((claim, [texts[chunk_id] for chunk_id in chunk_ids]))
+    results = score_claims(claims_with_passages, model, notify)
     scored = {
         "entailment": [entailment for entailment, _ in results],
         "contradiction": [contradiction for _, contradiction in results],

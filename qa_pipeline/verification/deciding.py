@@ -51,6 +51,7 @@ Rule = tuple[pl.Expr, pl.Expr]
 def _outcome(
     verdict: str, decided_by: str, reason: str | pl.Expr | None, detail: pl.Expr | None = None
 ) -> pl.Expr:
+    """Return the four columns of an outcome as a struct."""
     return pl.struct(
         verdict=pl.lit(verdict),
         decided_by=pl.lit(decided_by),
@@ -81,13 +82,13 @@ def _citation_rules() -> list[Rule]:
 
 def _cascade_rules(thresholds: Thresholds, detail: pl.Expr) -> list[Rule]:
     """Return the rules in order: citations, evidence, quotation, entailment. `detail` lists the doubts."""
-    missing, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
-    searched = pl.col("citation_status") == FOUND_BY_SEARCH
+    lacks_evidence, denied = pl.col("evidence_quote").is_null(), pl.col("denied")
+    is_searched = pl.col("citation_status") == FOUND_BY_SEARCH
     reason = denied.list.first().str.extract(r"^(\w+): ")  # "code: difference"
     return [
         *_citation_rules(),
-        (searched & missing, _outcome("undecided", "similarity", "no_evidence_found", detail)),
-        (missing, _outcome("failed", "no_step", "no_evidence_text")),
+        (is_searched & lacks_evidence, _outcome("undecided", "similarity", "no_evidence_found", detail)),
+        (lacks_evidence, _outcome("failed", "no_step", "no_evidence_text")),
         (pl.col("proved_by").is_not_null(), _outcome("supported", QUOTATION, None)),
         (denied.list.len() > 0, _outcome("contradicted", QUOTATION, reason, denied.list.join("; "))),
         *_entailment_rules(thresholds),
@@ -125,29 +126,29 @@ def side_scores() -> dict[SideName, pl.Expr]:
     A claim is not accepted by a score if the evidence lacks one of its numbers or identifiers. Scores hardly
     change with these.
     """
-    entailment, denied = pl.col("entailment"), pl.col("contradiction")
-    undenied = pl.when(denied.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
-    uncontested = pl.when(~pl.col("scope_differs")).then(undenied)
-    return {"contradict": denied, "accept": uncontested, "reject": undenied}
+    entailment, contradiction = pl.col("entailment"), pl.col("contradiction")
+    uncontradicted = pl.when(contradiction.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
+    with_all_figures = pl.when(~pl.col("scope_differs")).then(uncontradicted)
+    return {"contradict": contradiction, "accept": with_all_figures, "reject": uncontradicted}
 
 
 def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
     """Return the rules of the fitted thresholds. They apply only to scores of their own model."""
-    scores, band = side_scores(), thresholds.band
+    # null for scores of other models; a comparison with null, or without a threshold, never applies
+    scores = {side: pl.when(_of_model(thresholds)).then(score) for side, score in side_scores().items()}
     detail = pl.format("entailment {}", pl.col("entailment").round(3))
     contradiction_detail = pl.format("contradiction {}", pl.col("contradiction").round(3))
+    band = thresholds.band
     accept, reject, contradict = (
         pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict)
     )
-    fits = _of_model(thresholds)
-    # a comparison with a missing threshold is null, so its rule never applies
     return [
         (
-            (scores["contradict"] >= contradict) & fits,
+            scores["contradict"] >= contradict,
             _outcome("contradicted", "entailment", "entailment_contradiction", contradiction_detail),
         ),
-        ((scores["accept"] >= accept) & fits, _outcome("supported", "entailment", None, detail)),
-        ((scores["reject"] <= reject) & fits, _outcome("unsupported", "entailment", "not_entailed", detail)),
+        (scores["accept"] >= accept, _outcome("supported", "entailment", None, detail)),
+        (scores["reject"] <= reject, _outcome("unsupported", "entailment", "not_entailed", detail)),
     ]
 
 
@@ -159,6 +160,7 @@ def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> int:
 
 
 def _of_model(thresholds: Thresholds) -> pl.Expr:
+    """Return True for scores of the model that the thresholds were fitted for."""
     fitted_for = pl.lit(thresholds.model, pl.String())
     return (pl.col("entailment_model") == fitted_for).fill_null(value=False)
 
@@ -190,8 +192,8 @@ def decide_claims(
     decided = _with_replies(local, pl.DataFrame(schema=REPLIES) if replies is None else replies, settings)
     # a claim accepted by evidence that may be misread is left to a person
     doubtful = (pl.col("verdict") == "supported") & pl.col("evidence_doubt").is_not_null()
-    words = pl.format("the reader is not sure of its text: {}", "evidence_doubt")
-    changes = {"verdict": pl.lit("undecided"), "reason": pl.lit("evidence_in_doubt"), "detail": words}
+    detail = pl.format("the reader is not sure of its text: {}", "evidence_doubt")
+    changes = {"verdict": pl.lit("undecided"), "reason": pl.lit("evidence_in_doubt"), "detail": detail}
     stored = decided.with_columns(
         *(pl.when(doubtful).then(value).otherwise(name).alias(name) for name, value in changes.items()),
         thresholds_id=pl.lit(settings.thresholds_named(thresholds)),

@@ -7,6 +7,8 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 from qa_pipeline.records import Passage
 from qa_pipeline.storage.hashes import draw_number
@@ -40,14 +42,15 @@ class Falsehood:
 
 def falsehoods(sentence: str, passage: str, language: str, seed: int = 0) -> Iterator[Falsehood]:
     """Yield the sentence with one change that the passage does not support, once for each position."""
-    for kind, (start, end), values in _changeable_parts(sentence, language):
+    for part in chain(_changeable_values(sentence), _changeable_negations(sentence, language)):
         # a negation changes no value, so only the whole changed sentence must be absent from the passage
-        absent = [value for value in values if kind == "negation" or not contains(passage, value)]
+        is_negation = part.kind == "negation"
+        absent = [value for value in part.replacements if is_negation or not contains(passage, value)]
         if absent:
-            new = absent[draw_number(seed, sentence, start) % len(absent)]
-            changed = sentence[:start] + new + sentence[end:]
+            replacement = absent[draw_number(seed, sentence, part.start) % len(absent)]
+            changed = sentence[: part.start] + replacement + sentence[part.end :]
             if not contains(passage, changed):
-                yield Falsehood(changed, kind)
+                yield Falsehood(changed, part.kind)
 
 
 def contains(passage: str, value: str) -> bool:
@@ -65,36 +68,49 @@ def _forms(text: str) -> tuple[str, str]:
     return plain, re.sub(r"(?<=\d)[., ](?=\d)", "", plain)
 
 
-def _changeable_parts(sentence: str, language: str) -> Iterator[tuple[str, tuple[int, int], list[str]]]:
-    """Yield kind, span and alternative values of each part that can be changed."""
+class _Part(NamedTuple):
+    """A part of a sentence that can be changed. `kind` is the kind of the `Falsehood`."""
+
+    kind: str
+    start: int
+    end: int
+    replacements: list[str]
+
+
+def _changeable_values(sentence: str) -> Iterator[_Part]:
+    """Yield the dates, numbers and names that can be changed, such as "12.5" to "12.7"."""
     for kind, pattern in _VALUES.items():
         for match in pattern.finditer(sentence):
             start, end = match.span(1)
             near = sentence[max(0, match.start() - _NEAR) : start], sentence[end : end + _NEAR]
             if not any(map(_BOUND.search, near)):
-                yield kind, (start, end), _other_digits(match[1])
-    vocabulary, words = lexicon(language), tokenize(sentence, language)
-    denied = [word for word in words if word.negative]
-    # a verb that opens the sentence asks a question
-    verb_ends = [word.end for word in words[1:] if word.folded in vocabulary.finite_verbs]
-    # remove the only "not" and the space before it, or insert a "not" after the first verb
-    if len(denied) == 1 and denied[0].folded == vocabulary.not_word and denied[0].start > 0:
-        yield "negation", (denied[0].start - 1, denied[0].end), [""]
-    if not denied and verb_ends and sentence[verb_ends[0] : verb_ends[0] + 1] == " ":
-        yield "negation", (verb_ends[0], verb_ends[0]), [f" {vocabulary.not_word}"]
+                yield _Part(kind, start, end, _other_digits(match[1]))
+
+
+def _changeable_negations(sentence: str, language: str) -> Iterator[_Part]:
+    """Yield the only "not", to be removed, or the end of the first verb, to be followed by a "not"."""
+    words, not_word = tokenize(sentence, language), lexicon(language).not_word
+    negations = [word for word in words if word.negative]
+    if not negations:
+        # a verb that opens the sentence asks a question
+        verbs = (word for word in words[1:] if word.folded in lexicon(language).finite_verbs)
+        verb = next(verbs, None)
+        if verb is not None and sentence[verb.end : verb.end + 1] == " ":
+            yield _Part("negation", verb.end, verb.end, [f" {not_word}"])
+    elif len(negations) == 1 and negations[0].folded == not_word and negations[0].start > 0:
+        # with the space before it
+        yield _Part("negation", negations[0].start - 1, negations[0].end, [""])
 
 
 def _other_digits(text: str) -> list[str]:
-    """Return the text with another last digit. A number of one digit gets a second digit before it.
-
-    Small numbers are left out, since a passage may spell them out.
-    """
+    """Return the text with another last digit. A number of one digit gets a second digit before it."""
     if len(text) == 1:
         values = [digit + text for digit in "123456789"]
     else:
         last = max(index for index, letter in enumerate(text) if letter.isdigit())
         other_digits = "0123456789".replace(text[last], "")
         values = [f"{text[:last]}{digit}{text[last + 1 :]}" for digit in other_digits]
+    # a passage may spell out small numbers
     return [value for value in values if not value.isdecimal() or int(value) > _LARGEST_WORD]
 
 
@@ -106,23 +122,23 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
     number is added to one.
     """
     in_language = [passage for passage in passages if passage.language == language] or passages
-    sentences = {
+    language_by_sentence = {
         " ".join(passage.text[start:end].split()): passage.language
         for passage in in_language
         for start, end in sentence_spans(passage.text, passage.language)
-        if end - start <= _LONGEST and not passage.text.startswith("#", start)
+        if end - start <= _LONGEST and not passage.text.startswith("#", start)  # a heading
     }
     texts = [text for passage in passages for text in (passage.title, *passage.section_path, passage.text)]
     all_text, all_claims, seed = "\n\n".join(texts), "\n".join(claims).casefold(), draw_number(*claims)
     # sentences with a full stop first, in pseudo-random order
-    ordered = sorted(sentences, key=lambda line: (not line.endswith("."), draw_number(seed, line)))
+    ordered = sorted(language_by_sentence, key=lambda line: (not line.endswith("."), draw_number(seed, line)))
     for sentence in ordered:
-        for false in falsehoods(sentence, all_text, sentences[sentence], seed):
+        for false in falsehoods(sentence, all_text, language_by_sentence[sentence], seed):
             if false.text.rstrip(".").casefold() not in all_claims:
                 return false.text
     sentence = ordered[0] if ordered else all_text or all_claims
     words = sentence[:_LONGEST].rstrip(".").split() or ["1"]
-    # numbers too large to be spelled out, from a pseudo-random start
+    # instead, add a number that is too large to be spelled out, from a pseudo-random start
     numbers = (str(number) for number in range(_LARGEST_WORD + 1 + seed % 900, 10**6))
     absent = next(number for number in numbers if not contains(f"{all_text} {all_claims}", number))
     return " ".join([*words, absent])

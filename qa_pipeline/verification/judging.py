@@ -143,18 +143,18 @@ def _assessment(
     passages: dict[str, Passage],
 ) -> AssessmentColumns:
     """Return the assessment of a pair from the judge's reply or its failure."""
-    answered: AssessmentColumns = {
+    common: AssessmentColumns = {
         "pair_id": pair["pair_id"],
         "batch": pair["batch"],
         "judge": maker(judge, reply),
         "prompt_hash": request.prompt_hash,
     }
     if isinstance(reply, ModelError):
-        return {**answered, "status": "failed", "reason": reply.reason, "detail": str(reply)}
+        return {**common, "status": "failed", "reason": reply.reason, "detail": str(reply)}
     evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"]]
     injected = hold_injections(evidence) or is_injection(pair["question"]) or is_injection(pair["answer"])
     return {
-        **answered,
+        **common,
         "status": "judged",
         "reason": INJECTION_IN_SOURCE if injected else None,
         **reply.value.model_dump(),

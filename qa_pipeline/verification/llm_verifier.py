@@ -1,14 +1,13 @@
 """Decide borderline claims with a language model, in one call for claims about the same passages.
 
-The model's reasoning is stored only for people. An accept counts only with quotes that are in the passages.
-They must contain the figures and negation of the claim (`deciding.unfounded`). Each request also asks about a
-false claim, the probe. A model that accepts it may not have read the passages.
+The model's reasoning is stored only for people. Each request also asks about a false claim, the probe. A
+model that accepts it may not have read the passages.
 """
 
 import hashlib
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
@@ -87,35 +86,31 @@ def ask_verifier(
 
     Claims about the same passages are asked about together, each with its question. Equal requests are sent
     once. The request shows the evidence, then the other candidates, then the chunks that the pair used. Their
-    injections are cut out. An accept carries a reason, and a person decides, if
-
-    - its request contains an injection (`injection_in_source`);
-    - the model also accepted the probe among the claims (`probe_accepted`);
-    - the quote is missing, or is not in the passages (`no_quote`, `quote_not_found`);
-    - the quote lacks a number, date or identifier of the claim (`quote_lacks_figure`), or its negation
-      (`quote_lacks_negation`).
+    injections are cut out. An accept has a reason, so that a person decides, if the request contains an
+    injection, the model does not reject the probe, or the quotes are not enough (`deciding.unfounded`).
     """
     pair_columns = pairs.select("pair_id", "question", "language", "used_chunk_ids")
     with_pairs = claims.join(pair_columns, on="pair_id", maintain_order="left")
-    calls = [_call(group, sources, settings, llm) for group in _groups(with_pairs, sources)]
-    requests = {call.request.key: call.request for call in calls}
-    outcomes = complete_all(model, list(requests.values()), workers=llm.workers, notify=notify)
-    replies = dict(zip(requests, outcomes, strict=True))
-    verdicts: dict[str, dict[str, Any]] = {}
+    groups = _group_by_passages(typed_rows(with_pairs, PairClaimRow), sources)
+    calls = [_build_call(rows, sources, settings, llm) for rows in groups]
+    requests_by_key = {call.request.key: call.request for call in calls}
+    replies = complete_all(model, list(requests_by_key.values()), workers=llm.workers, notify=notify)
+    replies_by_key = dict(zip(requests_by_key, replies, strict=True))
+    columns_by_claim: dict[str, dict[str, Any]] = {}
     for call in calls:
-        columns = _verdicts(call, replies[call.request.key], sources)
-        verdicts |= zip((row["claim_id"] for row in call.rows), columns, strict=True)
-    rows = [{"claim_id": claim_id, **verdicts[claim_id]} for claim_id in claims["claim_id"]]
-    return pl.DataFrame(rows, schema=deciding.REPLIES)
+        columns = _reply_columns(call, replies_by_key[call.request.key], sources)
+        columns_by_claim |= zip((row["claim_id"] for row in call.rows), columns, strict=True)
+    rows_in_order = [{"claim_id": name, **columns_by_claim[name]} for name in claims["claim_id"]]
+    return pl.DataFrame(rows_in_order, schema=deciding.REPLIES)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """Claims that share a request. `probe` is the number of the false claim among them."""
+    """Claims that share a request. `probe_number` is the number of the false claim among them, from 1."""
 
     rows: Sequence[PairClaimRow]
     request: Request[VerifyReply]
-    probe: int
+    probe_number: int
 
 
 def _passages(rows: Sequence[PairClaimRow], sources: Mapping[str, Source]) -> list[Passage]:
@@ -144,35 +139,20 @@ def _contains_injections(rows: Sequence[PairClaimRow], sources: Mapping[str, Sou
     return hold_injections(_passages(rows, sources)) or any(map(is_injection, texts))
 
 
-def _located(quote: str, passages: Sequence[Passage], sources: Mapping[str, Source]) -> dict[str, Any]:
-    """Return a quote with its position in the document, or alone if the position is unknown."""
-    match = deciding.find_quote(quote, passages)
-    if match is None:
-        return {"quote": quote}
-    passage, span = match
-    source = sources[passage.chunk_id]
-    if passage.text != source.passage.text:  # an injection was cut out of it
-        return {"quote": quote}
-    return source.evidence(span.start, span.end)
-
-
-def _call(
-    rows: Sequence[PairClaimRow],
-    sources: Mapping[str, Source],
-    settings: VerificationSettings,
-    llm: LLMSettings,
+def _build_call(
+    rows: list[PairClaimRow], sources: Mapping[str, Source], settings: VerificationSettings, llm: LLMSettings
 ) -> _Call:
-    """Build the request about claims, with the probe at a position drawn from their texts."""
+    """Build the request about claims, with the probe at an index drawn from their texts."""
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify", llm)
     passages = tuple(map(redact_injections, _passages(rows, sources)))
     claims = [_stated(row) for row in rows]
-    position = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
-    # the probe takes the question of the claim at this index, and is a fragment if that claim is
-    neighbour = rows[min(position, len(rows) - 1)]
-    probe: PairClaimRow = {**neighbour, "text": probe_of(passages, claims, language), "self_contained": None}
-    request_rows = [*rows[:position], probe, *rows[position:]]
-    parts: list[tuple[str, str]] = []
+    probe_index = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
+    # the probe is a copy of the claim before which it is inserted, or of the last claim, with a false text
+    copied = rows[min(probe_index, len(rows) - 1)]
+    probe: PairClaimRow = {**copied, "text": probe_of(passages, claims, language), "self_contained": None}
+    request_rows = [*rows[:probe_index], probe, *rows[probe_index:]]
+    parts: list[tuple[str, str]] = []  # labels and texts
     for number, row in enumerate(request_rows, start=1):
         parts += [(f"question-{number}", row["question"]), (f"claim-{number}", _stated(row))]
     request = Request(
@@ -188,64 +168,75 @@ def _call(
         batch=rows[0]["batch"],
         prompt_hash=prompt.hash,
     )
-    return _Call(rows, request, position + 1)
+    return _Call(rows, request, probe_number=probe_index + 1)
 
 
-def _groups(claims: pl.DataFrame, sources: Mapping[str, Source]) -> list[list[PairClaimRow]]:
-    """Return the rows of each request: claims with exactly the same passages.
-
-    A pair with an injection gets its own requests, so that it cannot affect other pairs.
-    """
+def _group_by_passages(
+    rows: Iterable[PairClaimRow], sources: Mapping[str, Source]
+) -> Iterator[list[PairClaimRow]]:
+    """Yield the rows of each request: claims of a batch with exactly the same passages."""
     by_passages: dict[tuple[str, ...], list[PairClaimRow]] = defaultdict(list)
-    for row in typed_rows(claims, PairClaimRow):
-        owner = row["pair_id"] if _contains_injections([row], sources) else ""
+    for row in rows:
+        # a pair with an injection gets its own requests, so that it cannot affect other pairs
+        own_pair = row["pair_id"] if _contains_injections([row], sources) else ""
         texts = sorted(map(_visible, _passages([row], sources)))
-        by_passages[row["language"], row["batch"], owner, *texts].append(row)
-    return [
-        rows[start : start + MOST_CLAIMS]
-        for rows in by_passages.values()
-        for start in range(0, len(rows), MOST_CLAIMS)
-    ]
+        by_passages[row["language"], row["batch"], own_pair, *texts].append(row)
+    for group in by_passages.values():
+        yield from (group[start : start + MOST_CLAIMS] for start in range(0, len(group), MOST_CLAIMS))
 
 
-def _verdicts(
+def _reply_columns(
     call: _Call, reply: Reply[VerifyReply] | ModelError, sources: Mapping[str, Source]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the columns of `REPLIES` for each row of a request."""
-    same: dict[str, Any] = {"prompt_hash": call.request.prompt_hash}
+    """Yield the columns of `REPLIES` except `claim_id` for each row of a call."""
+    prompt_hash, passages = call.request.prompt_hash, call.request.passages
     if isinstance(reply, ModelError):
-        yield from ({**same, "reason": reply.reason, "detail": str(reply)} for _ in call.rows)
+        for _ in call.rows:
+            yield {"prompt_hash": prompt_hash, "reason": reply.reason, "detail": str(reply)}
         return
-    replies: dict[int, ClaimReply | None] = {}  # None for a claim that is decided twice
-    for verdict in reply.value.verdicts:
-        replies[verdict.claim] = None if verdict.claim in replies else verdict
+    # by number of the claim; None for a claim that is decided twice
+    replies: dict[int, ClaimReply | None] = {}
+    for claim_reply in reply.value.verdicts:
+        replies[claim_reply.claim] = None if claim_reply.claim in replies else claim_reply
     is_injected = _contains_injections(call.rows, sources)
-    probe_reply = replies.get(call.probe)
+    probe_reply = replies.get(call.probe_number)
     rejects_probe = probe_reply is not None and probe_reply.decision == "reject"
-    numbers = (number for number in range(1, len(call.rows) + 2) if number != call.probe)
-    for row, number in zip(call.rows, numbers, strict=True):
-        claim_reply = replies.get(number)
-        if claim_reply is None:
-            yield {**same, "reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
+    # the request has a claim more than rows, the probe
+    row_replies = [replies.get(n) for n in range(1, len(call.rows) + 2) if n != call.probe_number]
+    for row, verdict in zip(call.rows, row_replies, strict=True):
+        if verdict is None:
+            detail = "the reply does not decide this claim, or twice"
+            yield {"prompt_hash": prompt_hash, "reason": "no_verdict", "detail": detail}
             continue
-        reason, detail = None, claim_reply.reasoning
-        if claim_reply.decision == "accept":
+        reason, detail = None, verdict.reasoning
+        if verdict.decision == "accept":
             claim = read(row["self_contained"] or row["text"], row["language"])
             question = read(row["question"], row["language"])
             if is_injected:
                 reason = INJECTION_IN_SOURCE
             elif not rejects_probe:  # also if the probe has no clear verdict
                 reason = "probe_accepted"
-            elif problem := deciding.unfounded(claim, question, claim_reply.quotes, call.request.passages):
+            elif problem := deciding.unfounded(claim, question, verdict.quotes, passages):
                 reason, detail = problem
         yield {
-            **same,
-            "decision": claim_reply.decision,
+            "prompt_hash": prompt_hash,
+            "decision": verdict.decision,
             "reason": reason,
             "detail": detail,
-            "quotes": [_located(quote, call.request.passages, sources) for quote in claim_reply.quotes],
+            "quotes": [_quote_columns(quote, passages, sources) for quote in verdict.quotes],
             "model": reply.model,
         }
+
+
+def _quote_columns(quote: str, passages: Sequence[Passage], sources: Mapping[str, Source]) -> dict[str, Any]:
+    """Return a quote with its position in the document (`Source.evidence`), or alone if that is unknown."""
+    match = deciding.find_quote(quote, passages)
+    if match is not None:
+        passage, span = match
+        source = sources[passage.chunk_id]
+        if passage.text == source.passage.text:  # no gap for an injection moves the offsets
+            return source.evidence(span.start, span.end)
+    return {"quote": quote}
 
 
 def _stated(row: PairClaimRow) -> str:

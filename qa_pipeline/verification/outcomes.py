@@ -32,21 +32,20 @@ def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Dat
 
 
 def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """Count the citations of each pair that name a source, number or passage that does not exist.
-
-    Quotes that do not exist count as one.
+    """Count the invented sources, numbers and passages that each pair cites. Invented quotes count as one.
 
     Returns:
         pair_id and fabricated (1 or more). Pairs without such citations are absent.
     """
-    resolution = pl.element().struct.field("resolution").str.starts_with("unknown_")
-    cited = pairs.select("pair_id", pl.col("citations").list.eval(resolution).list.sum().alias("fabricated"))
-    invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
-    broken = (pl.col("citation_status") == "quote_not_found") | invented
-    # a broken citation appears in the pair and in each claim that it counts against
-    claimed = claims.group_by("pair_id").agg(claimed=broken.cast(pl.Int64).max())
-    most = pl.max_horizontal(pl.col("fabricated").cast(pl.Int64), "claimed")
-    return join_by_pair(cited, claimed).select("pair_id", most).filter(pl.col("fabricated") > 0)
+    is_unknown = pl.element().struct.field("resolution").str.starts_with("unknown_")
+    in_pair = pl.col("citations").list.eval(is_unknown).list.sum().cast(pl.Int64)
+    is_invented = pl.col("citation_reason").is_in(_INVENTED).fill_null(value=False)
+    is_fabricated = (pl.col("citation_status") == "quote_not_found") | is_invented
+    # a citation may be in the pair and in many claims, so claims count as one, and the larger count is taken
+    in_claims = claims.group_by("pair_id").agg(in_claims=is_fabricated.cast(pl.Int64).max())
+    joined = join_by_pair(pairs.select("pair_id", in_pair=in_pair), in_claims)
+    counted = joined.select("pair_id", fabricated=pl.max_horizontal("in_pair", "in_claims"))
+    return counted.filter(pl.col("fabricated") > 0)
 
 
 def ground_pairs(
@@ -119,15 +118,15 @@ def _draft_fault() -> pl.Expr:
 
 def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each pair with claims: counts by verdict, and its worst and first undecided claim."""
-    verdict = pl.col("verdict")
-    rank, is_open = verdict.cast(pl.Enum(_WORST_FIRST)).to_physical(), verdict == "undecided"
-    is_worst, detail = rank == rank.min(), pl.coalesce("detail", "text")
+    verdict, detail = pl.col("verdict"), pl.coalesce("detail", "text")
+    rank = verdict.cast(pl.Enum(_WORST_FIRST)).to_physical()  # 0 for the worst
+    is_worst, is_open = rank == rank.min(), verdict == "undecided"
     open_reason = pl.coalesce("reason", pl.lit("undecided_without_model"))
     return (
         decided_claims(claims, claim_verdicts)
         .group_by("pair_id", maintain_order=True)
         .agg(
-            *((verdict == word).sum().alias(f"{word}_claims") for word in _WORST_FIRST),
+            *((verdict == name).sum().alias(f"{name}_claims") for name in _WORST_FIRST),
             claims=pl.len(),
             worst_reason=pl.coalesce("reason", verdict).filter(is_worst).first(),
             worst_detail=detail.filter(is_worst).first(),
@@ -155,11 +154,9 @@ def _outcome(accept_grounding: float) -> pl.Expr:
 
 
 def evidence_passages(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return claim_id and the evidence columns, with a row for each evidence passage.
-
-    If the verifying model accepted a claim, its quotes are the evidence.
-    """
+    """Return claim_id and the evidence columns, with a row for each evidence passage."""
     names = [name for name in claims.columns if name.startswith("evidence_")]
+    # the quotes of a verifying model are the evidence of the claims that it accepted
     by_model = claim_verdicts.filter(verdict=SUPPORTED, decided_by="llm").select("claim_id", "llm_quotes")
     quoted = by_model.explode("llm_quotes", empty_as_null=True).drop_nulls("llm_quotes").unnest("llm_quotes")
     quoted = quoted.rename({name: f"evidence_{name}" for name in quoted.columns if name != "claim_id"})

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import itemgetter
 
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, read
@@ -52,53 +53,36 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
     spans = sentence_spans(text, language)
     if not spans:
         return Surroundings("", "", (), is_item=False, opens_paragraph=True)
-    # the sentences that contain the first and last character; no span ends after len(text)
-    first = max(bisect_right(spans, (start, len(text))) - 1, 0)
-    last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
-    has_before = first > 0 and not _apart(text, spans, first - 1)
-    has_after = last + 1 < len(spans) and not _apart(text, spans, last)
+    # indices of the sentences that contain the first and last character
+    first = max(bisect_right(spans, start, key=itemgetter(0)) - 1, 0)
+    last = max(bisect_right(spans, end - 1, key=itemgetter(0)) - 1, first)
+    has_before = first > 0 and not _are_unrelated(text, spans, first - 1)
+    has_after = last + 1 < len(spans) and not _are_unrelated(text, spans, last)
     return Surroundings(
-        before=_cut(text, spans[first - 1]) if has_before else "",
-        after=_cut(text, spans[last + 1]) if has_after else "",
+        before=_beginning(text, spans[first - 1]) if has_before else "",
+        after=_beginning(text, spans[last + 1]) if has_after else "",
         lead_ins=tuple(_lead_ins(text, spans, first)),
         is_item=_indentation(text, spans[first]) is not None,
         opens_paragraph=first == 0 or "\n\n" in text[spans[first - 1][1] : spans[first][0]],
     )
 
 
-def takes_back(
-    unit: Reading, around: Surroundings, headings: Sequence[str], context: Context, status: str | None
-) -> Iterator[str]:
-    """Yield every reason why the context of a unit may retract it.
-
-    `headings` begin with the title of the document, and `status` is its declared status. A restriction that
-    the question or answer mentions is not reported.
-    """
-    yield from _pronoun(unit, around, context)
-    yield from _report(unit, around)
-    yield from _contrast(unit, around)
-    yield from _voided(unit, headings, context, status)
-    yield from _lead_in(unit, around, context)
-
-
-def _pronoun(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
-    """Yield a reason if the unit opens with a pronoun and its antecedent is not in the answer.
-
-    "This option" is clear if a heading or the lead-in names an option.
-    """
+def _pronoun_doubts(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
+    """Yield a reason if the unit opens with a pronoun and its antecedent is not in the answer."""
     vocabulary = lexicon(unit.language).proof
     if not unit.opens_with(vocabulary.pronouns) or unit.opens_with(vocabulary.impersonal):
         return
-    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1  # "this option"
+    # "This option" is clear if a heading or the lead-in names an option
+    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
     if has_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
         return
-    before = read(around.before, unit.language).folded
-    is_before_in_answer = before in " ".join(context.answer.folded.split())
-    if not before or not is_before_in_answer:
+    antecedent = read(around.before, unit.language).folded
+    answer = " ".join(context.answer.folded.split())
+    if not antecedent or antecedent not in answer:
         yield f'"{unit.tokens[0]}" stands for something said before'
 
 
-def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
+def _report_doubts(unit: Reading, around: Surroundings) -> Iterator[str]:
     """Yield a reason if the sentence before reports, supposes or announces the unit, or it is in quotes."""
     words = lexicon(unit.language).proof
     before = read(around.before, unit.language)
@@ -110,33 +94,30 @@ def _report(unit: Reading, around: Surroundings) -> Iterator[str]:
         yield "is part of a quotation"
 
 
-def _contrast(unit: Reading, around: Surroundings) -> Iterator[str]:
+def _contrast_doubts(unit: Reading, around: Surroundings) -> Iterator[str]:
     """Yield a reason if the next sentence narrows or denies the unit."""
     words = lexicon(unit.language).proof
     after = read(around.after, unit.language)
     first = around.after.partition(" ")[0]
-    negates = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no  # "No, …"
+    opens_with_no = first.endswith((",", ".", "!")) and first[:-1].casefold() in words.no  # "No, …"
     denies = after.negations > 0 or after.contains_any(words.revoking)
-    points_back = after.opens_with(words.demonstratives) and denies
-    if negates or points_back or after.opens_with(words.contrasts):
+    denies_unit = denies and after.opens_with(words.demonstratives)  # "This is no longer …"
+    if opens_with_no or denies_unit or after.opens_with(words.contrasts):
         yield f'is followed by "{around.after[:80]}"'
 
 
-def _voided(unit: Reading, headings: Sequence[str], context: Context, status: str | None) -> Iterator[str]:
-    """Yield a reason if a heading, the title or the declared status voids the text, such as "Draft"."""
+def _voiding_doubts(unit: Reading, above: Sequence[str], context: Context) -> Iterator[str]:
+    """Yield a reason for each of the title, headings and declared status that voids the text, as "Draft"."""
     voiding_words = lexicon(unit.language).proof.voiding
     mentioned = {*context.question.lower_tokens, *unit.lower_tokens}
-    for text in (*headings, status or ""):
+    for text in above:
         voiding = {*read(text, unit.language).lower_tokens} & voiding_words - mentioned
         if voiding:
             yield f'"{min(voiding)}" stands above it'
 
 
-def _lead_in(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
-    """Yield a reason if the lead-in of the list is not in the question, answer or headings.
-
-    For an item that is a sentence, only lead-ins that deny, report, restrict or suppose matter.
-    """
+def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
+    """Yield a reason if the lead-in of the list is not in the question, answer or headings."""
     if not around.is_item or not around.lead_ins:
         return
     words = lexicon(unit.language).proof
@@ -144,32 +125,37 @@ def _lead_in(unit: Reading, around: Surroundings, context: Context) -> Iterator[
         words.reporting, words.supposing, words.voiding, words.scope
     )
     is_sentence = unit.written[-1:] in (".", "!") and unit.written.lstrip("-*+• ")[:1].isupper()
-    mentioned = context.question.stem_set | context.answer.stem_set | context.headings.stem_set
-    tokens = {*context.question.lower_tokens, *context.answer.lower_tokens, *context.headings.lower_tokens}
-    negated = context.question.negations or context.answer.negations
+    known = (context.question, context.answer, context.headings)
+    known_stems = frozenset[str]().union(*(text.stem_set for text in known))
+    known_tokens = frozenset[str]().union(*(text.lower_tokens for text in known))
+    has_known_negation = context.question.negations or context.answer.negations
     for text in around.lead_ins:
         lead_in = read(text, unit.language)
         if is_sentence and not lead_in.contains_any(meaningful):
-            continue
-        unsaid = [stem for stem in lead_in.stems if stem not in mentioned]
-        if unsaid or adds_scope_word(lead_in, tokens) or (lead_in.negations and not negated):
+            continue  # only lead-ins that deny, report, restrict or suppose matter for a sentence
+        adds_word = not lead_in.stem_set <= known_stems or adds_scope_word(lead_in, known_tokens)
+        adds_negation = lead_in.negations and not has_known_negation
+        if adds_word or adds_negation:
             yield f'is an item of "{text[:80]}"'
 
 
-def _apart(text: str, spans: Sequence[tuple[int, int]], index: int) -> bool:
-    """Return True if two adjacent sentences are unrelated, such as items, rows or headings."""
+def _are_unrelated(text: str, spans: Sequence[tuple[int, int]], index: int) -> bool:
+    """Return True if the sentence at `index` and the next are unrelated, such as items, rows or headings."""
     both = spans[index : index + 2]
     if any(_HEADING.match(text, *span) or " | " in text[slice(*span)] for span in both):
         return True
     return _ITEM.match(text, *both[1]) is not None
 
 
-def _cut(text: str, span: tuple[int, int]) -> str:
+def _beginning(text: str, span: tuple[int, int]) -> str:
     return text[span[0] : min(span[1], span[0] + _LONGEST)]
 
 
 def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterator[str]:
-    """Yield the lead-ins of the list or table around a sentence, nearest first."""
+    r"""Yield the lead-ins of the list or table around a sentence, nearest first.
+
+    For "- b" in "These are:\n- a\n  - b", they are "- a" and "These are:".
+    """
     indent = _indentation(text, spans[index])
     is_row = " | " in text[slice(*spans[index])]
     if indent is None and not is_row:
@@ -183,11 +169,11 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
         if indent_above is None:  # the text before the list, which introduces items if it has no final stop
             last_character = text[span[1] - 1]
             if is_row or last_character == ":" or last_character.isalnum():
-                yield _cut(text, span)
+                yield _beginning(text, span)
             return
         if indent is not None and indent_above < indent:  # an item of an outer list
             indent = indent_above
-            yield _cut(text, span)
+            yield _beginning(text, span)
 
 
 def _indentation(text: str, span: tuple[int, int]) -> int | None:
@@ -219,10 +205,7 @@ class Proof:
 def prove(
     claim: str, is_fragment: bool, context: Context, index: SourceIndex, chunk_ids: Sequence[str]
 ) -> Proof:
-    """Prove a claim from the chunks it cites, or find a unit that differs from it in one slot.
-
-    A fragment, such as a year, is only a statement together with its question.
-    """
+    """Prove a claim from the chunks it cites, or find a unit that differs from it in one slot."""
     if len(claim) > LONGEST_READ:
         return Proof(doubts=("longer than the rules read",))
     if reads_otherwise(claim):
@@ -233,11 +216,13 @@ def prove(
         if not is_polar(context.question):
             return Proof(doubts=("answers yes or no to another kind of question",))
         denies = reading.negations > 0
-        if not reading.tokens or denies == affirms:  # no statement to compare, or "Yes, it does not …"
+        is_contradictory = denies == affirms  # "Yes, it does not …" or "No, it does …"
+        if not reading.tokens or is_contradictory:
             return Proof(doubts=("yes and no are for a model",))
+    # a fragment, such as a year, is only a statement together with its question
+    must_answer = context.must_answer or is_fragment
     doubted: list[Proof] = []
     for unit in index.equal_to(reading, chunk_ids)[:_MOST_TRIED]:
-        must_answer = context.must_answer or is_fragment
         proof = Proof(unit, tuple(_doubts(unit, context, index, must_answer=must_answer)))
         if proof.is_proved:
             return proof
@@ -249,17 +234,23 @@ def prove(
 
 
 def _doubts(unit: Unit, context: Context, index: SourceIndex, *, must_answer: bool) -> Iterator[str]:
-    """Yield reasons why a unit may not answer the question, if it must, or may be retracted nearby."""
+    """Yield reasons why a unit may not answer the question, if it must, or why its context may retract it."""
     source, language = index.sources[unit.chunk_id], unit.reading.language
     text, start = source.document_text, source.start + unit.start
     around = surroundings(text, language, start, start + len(unit.text))
-    term = _LABEL.match(text, text.rfind("\n", 0, start) + 1, start)  # "Range" in "- Range: 40 km"
-    introduction = "\n".join([*([term[1]] if term else []), *around.lead_ins])
+    line_start = text.rfind("\n", 0, start) + 1
+    label = _LABEL.match(text, line_start, start)
+    term = label[1] if label else ""  # "Range" in "- Range: 40 km"
+    introduction = "\n".join([term, *around.lead_ins])
     headings = read("\n".join(source.headings), language)
     context = replace(context, headings=headings, introduction=read(introduction, language))
     if must_answer:
         yield from question_mismatches(unit.reading, context)
-    yield from takes_back(unit.reading, around, source.headings, context, source.status)
+    yield from _pronoun_doubts(unit.reading, around, context)
+    yield from _report_doubts(unit.reading, around)
+    yield from _contrast_doubts(unit.reading, around)
+    yield from _voiding_doubts(unit.reading, (*source.headings, source.status or ""), context)
+    yield from _lead_in_doubts(unit.reading, around, context)
     if doubt := source.doubt(unit.start, unit.end):
         yield f"the reader is not sure of its text: {doubt}"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, is_identifier, number_value
@@ -32,7 +32,7 @@ def is_polar(question: Reading) -> bool:
 
 
 def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
-    """Strip an opening yes or no from a claim.
+    """Strip an opening yes or no from a claim: "Yes, it is." becomes "it is.".
 
     Returns:
         the rest of the claim, and True for yes, False for no or None if neither opens it.
@@ -40,8 +40,8 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
     words = lexicon(language).proof
     first, _, rest = claim.partition(" ")
     opening = first.rstrip(",.!;:–—-").casefold()
-    is_alone = len(opening) < len(first) or not rest  # before a sign, or the whole claim
-    if is_alone and (opening in words.yes or opening in words.no):
+    is_separate = len(opening) < len(first) or not rest  # by a sign such as a comma, or as the whole claim
+    if is_separate and (opening in words.yes or opening in words.no):
         return rest.lstrip("–—- "), opening in words.yes
     return claim, None
 
@@ -65,34 +65,32 @@ def question_words(question: Reading) -> list[Token]:
 def question_mismatches(unit: Reading, context: Context) -> Iterator[str]:
     """Yield the reasons why a unit may not answer the question."""
     question = context.question
-    words = question_words(question)
+    topics = question_words(question)
     if not question.tokens:
         return
-    if not words:
+    if not topics:
         yield "the question names nothing"
         return
-    near = unit.stem_set | context.introduction.stem_set | context.answer.stem_set
-    missing = [word.folded for word in words if word.stem not in near | context.headings.stem_set]
+    mentioned = unit.stem_set | context.introduction.stem_set | context.answer.stem_set
+    missing = [word.folded for word in topics if word.stem not in mentioned | context.headings.stem_set]
     if missing:
         yield f"of the question neither here nor in a heading: {', '.join(missing)}"
-    elif not any(word.stem in near for word in words):
+    elif not any(word.stem in mentioned for word in topics):
         yield "only a heading speaks of what is asked"
     if not is_polar(question) and bool(question.negations) != bool(unit.negations):
         yield "only one of question and source has a negation"
-    yield from _out_of_order(words, unit, question)
+    yield from _role_mismatches(topics, unit, question)
 
 
-def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> Iterator[str]:
-    """Yield reasons if words shared by question and unit differ in order or role."""
-    stated = [word.stem for word in unit.words]
-    shared = [word for word in words if word.stem in unit.stem_set]
-    positions = [stated.index(word.stem) for word in shared]  # in the unit
-    # the answer to "Who …" depends on the order: "Ann paid Bob" and "Bob paid Ann"
+def _role_mismatches(topics: Sequence[Token], unit: Reading, question: Reading) -> Iterator[str]:
+    """Yield reasons if words shared by question and unit differ in order or preposition."""
+    unit_stems = [word.stem for word in unit.words]
+    shared = [word for word in topics if word.stem in unit.stem_set]
+    positions = [unit_stems.index(word.stem) for word in shared]
+    # all must ascend in a question "Who …": "Ann paid Bob", "Bob paid Ann"; else a word may be out of order
     asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
-    most_moved = 0 if asks_who else 1
-    # the words are in order if all of them ascend, or all but the word that may have moved
-    orders = combinations(positions, max(len(positions) - most_moved, 0))
-    if not any(all(first < second for first, second in pairwise(order)) for order in orders):
+    ascending = len(positions) if asks_who else max(len(positions) - 1, 0)
+    if not any(list(order) == sorted(set(order)) for order in combinations(positions, ascending)):
         yield "the words of the question are in another order here"
     for word in shared:
         if not _prepositions(question, word.stem) & _prepositions(unit, word.stem):
@@ -100,19 +98,15 @@ def _out_of_order(words: Sequence[Token], unit: Reading, question: Reading) -> I
 
 
 def _prepositions(text: Reading, stem: str) -> Set[str]:
-    """Return the prepositions before each occurrence of a word, "" for an occurrence without one.
-
-    Articles in between are skipped.
-    """
+    """Return the prepositions before each occurrence of a word, "" for other words. Articles are skipped."""
     vocabulary = lexicon(text.language)
     prepositions = set()
-    for index, word in enumerate(text.words):
+    before = ""  # the last word that is no article
+    for word in text.words:
         if word.stem == stem:
-            at = index
-            while at and text.words[at - 1].folded in vocabulary.proof.articles:
-                at -= 1
-            before = text.words[at - 1].folded if at else ""
             prepositions.add(before if before in vocabulary.prepositions else "")
+        if word.folded not in vocabulary.proof.articles:
+            before = word.folded
     return prepositions
 
 
@@ -146,35 +140,39 @@ def one_slot_denial(claim: Reading, unit: Reading, stated: Set[str]) -> Denial |
 
     `stated` has all tokens of the cited sources. A token in this set does not deny a unit.
     """
-    shorter, longer = sorted((claim.tokens, unit.tokens), key=len)
-    if len(shorter) < _FEWEST_TOKENS or len(longer) - len(shorter) > 1:
+    if min(len(claim.tokens), len(unit.tokens)) < _FEWEST_TOKENS:
         return None
-    differing = [
-        index for index, (first, second) in enumerate(zip(shorter, longer, strict=False)) if first != second
-    ]
-    if len(shorter) == len(longer):
+    if len(claim.tokens) == len(unit.tokens):
+        pairs = zip(claim.tokens, unit.tokens, strict=True)
+        differing = [(claimed, in_unit) for claimed, in_unit in pairs if claimed != in_unit]
         if len(differing) != 1:
             return None
-        claimed, unit_token = claim.tokens[differing[0]], unit.tokens[differing[0]]
-        reason = None if claimed in stated else _slot(claimed, unit_token, claim.language)
-        return Denial(reason, claimed, unit_token) if reason else None
-    # one text has a token more, which must be a negation
-    at = differing[0] if differing else len(shorter)  # of the extra token
-    extra = longer[at]
-    is_only_difference = longer[:at] + longer[at + 1 :] == shorter
-    if not is_only_difference or extra.casefold() not in lexicon(claim.language).negations:
+        claimed, in_unit = differing[0]
+        reason = None if claimed in stated else _mismatch(claimed, in_unit, claim.language)
+        return Denial(reason, claimed, in_unit) if reason else None
+    if added := _extra_negation(claim.tokens, unit.tokens, claim.language):
+        return Denial("negation_mismatch", added, "")
+    if left_out := _extra_negation(unit.tokens, claim.tokens, claim.language):
+        return Denial("negation_mismatch", "", left_out)
+    return None
+
+
+def _extra_negation(longer: tuple[str, ...], shorter: tuple[str, ...], language: str) -> str | None:
+    """Return the only token of the longer text that the shorter lacks, if it is a negation."""
+    if len(longer) != len(shorter) + 1:
         return None
-    if longer == claim.tokens:
-        return Denial("negation_mismatch", extra, "")
-    return Denial("negation_mismatch", "", extra)
+    index = next((n for n, token in enumerate(shorter) if token != longer[n]), len(shorter))
+    is_only_difference = longer[index + 1 :] == shorter[index:]
+    is_negation = longer[index].casefold() in lexicon(language).negations
+    return longer[index] if is_only_difference and is_negation else None
 
 
-def _slot(first: str, second: str, language: str) -> str | None:
+def _mismatch(first: str, second: str, language: str) -> str | None:
     """Return the reason code if two tokens fill the same slot with different values."""
     vocabulary, both = lexicon(language), (first.casefold(), second.casefold())
-    values = number_value(first, language), number_value(second, language)
-    if None not in values:
-        return "number_mismatch" if _differs(*values) else None
+    numbers = [number_value(token, language) for token in (first, second)]
+    if None not in numbers:
+        return "number_mismatch" if _differs(*numbers) else None
     if all(word in vocabulary.months for word in both):
         return "date_mismatch"
     if all(any(map(str.isdigit, word)) for word in both):

@@ -5,7 +5,8 @@ questions the best sentence predicts better than the best chunk.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -19,14 +20,16 @@ from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.verification.sources import Source, SourceIndex, units_of
 
-_LOOKED_INTO = 5  # chunks by words, and as many by vectors, whose sentences may answer the question
-_SEARCHED = 0.9  # minimum share of the batch's text in the language of the question for a search by words
-_ALIEN = 0.20  # a refusal is correct if every chunk contains less than this share of the question's words
-_FAR, _FEW = 0.40, 0.50
-"""It is also correct if every chunk and sentence is below this cosine, and few words are shared."""
-_NEAR, _NEARLY_ALL = 0.70, 0.80
+_MOST_CHUNKS = 5  # by words, and as many by vectors, whose sentences may answer the question
+_LEAST_IN_LANGUAGE = 0.9  # share of the batch's text in the language of the question for a search by words
+_UNRELATED_WORDS = (
+    0.20  # a refusal is correct if every chunk has less than this share of the question's words
+)
+_FEWEST_WORDS = 2  # content words of the question for this rule
+_FAR_COSINE, _FAR_WORDS = 0.40, 0.50
+"""It is also correct if every chunk and sentence is below this cosine, and shares fewer of the words."""
+_ANSWER_COSINE, _ANSWER_WORDS = 0.70, 0.80
 """It is wrong if a sentence reaches this cosine and contains this share of the question's words."""
-_QUESTION_WORDS = 2  # minimum number of content words for a clear question
 
 
 def judge_refusals(
@@ -52,14 +55,15 @@ class _Batch:
 
     def __init__(self, chunks: pl.DataFrame, embedder: Encoder, embeddings: pl.DataFrame | None) -> None:
         self._embedder = embedder
-        self._lengths: Counter[str] = Counter()
-        self._sentences: dict[str, list[Reading]] = {}
+        self._lengths: Counter[str] = Counter()  # characters by language
+        self._sentences: dict[str, list[Reading]] = {}  # by chunk id
         sources = {}
         columns = chunks.select("chunk_id", "section_path", "text", "language")
         for chunk_id, path, text, language in columns.iter_rows():
             visible = blank_injections(text, language)
             indexed = index_text(path, visible)
-            sources[chunk_id] = Source(chunk_id, "", indexed, language, (), indexed)
+            # a search needs neither document nor headings
+            sources[chunk_id] = Source(chunk_id, "", indexed, language, headings=(), document_text=indexed)
             self._lengths[language] += len(visible)
             self._sentences[chunk_id] = [unit.reading for unit in units_of(chunk_id, visible, language)]
         self._index = SourceIndex(sources)
@@ -70,33 +74,38 @@ class _Batch:
         """Return the highest scores of chunks and sentences for a question, and the outcome.
 
         The best chunk and sentence are the best by words; the similarities may be those of others.
-        `token_recall` is null unless nearly all chunks are in the language of the question.
         """
-        ids, text = list(self._sentences), question.written
+        chunk_ids, text = list(self._sentences), question.written
         vector = TextVectors([text], self._embedder).of(text)
-        cosines = dict(zip(ids, self._vectors.cosines(vector, ids), strict=True))
-        by_vector = sorted(ids, key=lambda i: -cosines[i])[:_LOOKED_INTO]
-        by_words = dict(self._index.best_chunks(question.stems, _LOOKED_INTO))
+        cosines = dict(zip(chunk_ids, self._vectors.cosines(vector, chunk_ids), strict=True))
+        by_vector = sorted(chunk_ids, key=lambda chunk_id: -cosines[chunk_id])[:_MOST_CHUNKS]
+        by_words = self._index.best_chunks(question.stems, _MOST_CHUNKS)
         likeliest = dict.fromkeys([*by_words, *by_vector])
-        sentences = [sentence for chunk_id in likeliest for sentence in self._sentences[chunk_id]]
-        written = [sentence.written for sentence in sentences]
-        similarities = TextVectors([text, *written], self._embedder).cosines(text, written)
-        shares = self._word_shares(question, sentences)
-        # the index of the best sentence, the first of equal sentences
-        best = max(range(len(sentences)), key=lambda n: (shares[n], similarities[n], -n), default=None)
-        language_share = self._lengths[question.language] / max(self._lengths.total(), 1)
         # words are compared only if nearly all text is in the language of the question
-        is_searchable = language_share >= _SEARCHED and in_other_language(text, question.language) is None
-        word_share = max(by_words.values(), default=0.0) if is_searchable and question.stem_set else None
+        share = self._lengths[question.language] / max(self._lengths.total(), 1)
+        is_comparable = share >= _LEAST_IN_LANGUAGE and in_other_language(text, question.language) is None
+        word_share = max(by_words.values(), default=0.0) if is_comparable and question.stem_set else None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest), None),
             "similarity": max(cosines.values(), default=None),
             "token_recall": word_share,
-            "best_sentence": None if best is None else written[best],
-            "sentence_recall": None if best is None else shares[best],
-            "sentence_similarity": max(similarities, default=None),
+            **self._score_sentences(question, likeliest),
         }
         return {**scores, "outcome": _outcome(scores, len(question.stem_set))}
+
+    def _score_sentences(self, question: Reading, chunk_ids: Iterable[str]) -> dict[str, Any]:
+        """Return the sentence of the chunks that is best by words, its score, and the highest similarity."""
+        sentences = [sentence for chunk_id in chunk_ids for sentence in self._sentences[chunk_id]]
+        texts = [sentence.written for sentence in sentences]
+        cosines = TextVectors([question.written, *texts], self._embedder).cosines(question.written, texts)
+        shares = self._word_shares(question, sentences)
+        scored = zip(shares, cosines, texts, strict=True)  # the best by words, then by cosine
+        share, _, sentence = max(scored, key=itemgetter(0, 1), default=(None, None, None))
+        return {
+            "best_sentence": sentence,
+            "sentence_recall": share,
+            "sentence_similarity": max(cosines, default=None),
+        }
 
     def _word_shares(self, question: Reading, sentences: Sequence[Reading]) -> list[float]:
         """Return the share of the question's words in each sentence, weighted by rarity in the batch."""
@@ -110,13 +119,14 @@ class _Batch:
 
 def _outcome(scores: dict[str, Any], question_words: int) -> str:
     """Return the outcome of a refusal. A missing score leaves it unproved."""
-    word_share, similarity = scores["token_recall"], scores["similarity"]
-    if similarity is None or scores["sentence_similarity"] is None:
+    word_share, cosine = scores["token_recall"], scores["similarity"]
+    sentence_cosine = scores["sentence_similarity"]
+    if cosine is None or sentence_cosine is None:
         return "unproved_refusal"
-    is_far = max(similarity, scores["sentence_similarity"]) < _FAR
-    is_alien = question_words >= _QUESTION_WORDS and word_share is not None and word_share < _ALIEN
-    if is_alien or (is_far and word_share is not None and word_share < _FEW):
-        return "correct_refusal"
-    if scores["sentence_similarity"] >= _NEAR and scores["sentence_recall"] >= _NEARLY_ALL:
-        return "refused_answerable"
-    return "unproved_refusal"
+    if word_share is not None:
+        is_unrelated = question_words >= _FEWEST_WORDS and word_share < _UNRELATED_WORDS
+        is_far = max(cosine, sentence_cosine) < _FAR_COSINE and word_share < _FAR_WORDS
+        if is_unrelated or is_far:
+            return "correct_refusal"
+    is_answered = sentence_cosine >= _ANSWER_COSINE and scores["sentence_recall"] >= _ANSWER_WORDS
+    return "refused_answerable" if is_answered else "unproved_refusal"

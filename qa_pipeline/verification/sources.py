@@ -184,12 +184,14 @@ class SourceIndex:
         count = len(self._chunks_by_stem.get(stem, ()))
         return math.log(1.0 + (len(self.sources) - count + 0.5) / (count + 0.5))
 
-    def best_chunks(self, stems: Collection[str], most: int) -> list[tuple[str, float]]:
-        """Rank chunks by their share of the stems, weighted by rarity, best first."""
+    def best_chunks(self, stems: Collection[str], most: int) -> dict[str, float]:
+        """Return chunk ids with their share of the stems, weighted by rarity, best first."""
         weights = {stem: self.rarity(stem) for stem in sorted(set(stems))}
         total = sum(weights.values())
         shares: dict[str, float] = defaultdict(float)
         for stem, weight in weights.items():
             for chunk_id in self._chunks_by_stem.get(stem, ()):
                 shares[chunk_id] += weight / total
-        return sorted(shares.items(), key=lambda entry: (-round(entry[1], 9), entry[0]))[:most]
+        # rounded, so that equal shares are equal however they were summed up
+        ranked = sorted(shares.items(), key=lambda entry: (-round(entry[1], 9), entry[0]))
+        return dict(ranked[:most])

@@ -84,15 +84,15 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
 
     Claims that a model split from a sentence keep the sources of that sentence unless they have their own.
     """
-    owned: dict[int, list[str]] = {}  # references by index of their claim
-    owner = 0  # the last claim that begins before the mark
+    references: dict[int, list[str]] = {}  # by index of their claim
+    owner = 0  # index of the last claim that begins before the mark
     marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
-    for mark in sorted(marks, key=lambda reference: reference.start()):
+    for mark in sorted(marks, key=lambda match: match.start()):
         while owner + 1 < len(claims) and claims[owner + 1].start < mark.start():
             owner += 1
-        owned.setdefault(owner, []).extend(mark_references(mark[0]) or [mark[0]])  # or [1] as written
+        references.setdefault(owner, []).extend(mark_references(mark[0]) or [mark[0]])  # or [1] as written
     return [
-        replace(claim, references=tuple(owned.get(index, claim.references)))
+        replace(claim, references=tuple(references.get(index, claim.references)))
         for index, claim in enumerate(claims)
     ]
 
@@ -155,43 +155,46 @@ def split_answers(
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     for answer in typed_rows(answered, AnswerRow):
         claims = split_claims(answer["answer"], answer["language"])
-        cited = [passages[i].text for i in answer["used_chunk_ids"] if i in passages]
-        needs_model = settings.split_claims != "auto" or _worth_splitting(claims, cited, answer["language"])
+        cited = [passages[chunk_id].text for chunk_id in answer["used_chunk_ids"] if chunk_id in passages]
+        needs_model = settings.split_claims == "model" or _worth_splitting(claims, cited, answer["language"])
         if not claims or not needs_model:
             continue
         if sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS:
             claims_by_pair[answer["pair_id"]] = _unsplit(claims, "too_long_to_split")
         else:
             pending.append((answer, claims, split_request(answer, claims, passages, settings, llm)))
-    requests = {request.key: request for _, _, request in pending}
-    replies = complete_all(model, list(requests.values()), workers=llm.workers, notify=notify)
-    by_key = dict(zip(requests, replies, strict=True))
+    requests_by_key = {request.key: request for _, _, request in pending}
+    replies = complete_all(model, list(requests_by_key.values()), workers=llm.workers, notify=notify)
+    replies_by_key = dict(zip(requests_by_key, replies, strict=True))
     for answer, claims, request in pending:
-        pair_id, reply = answer["pair_id"], by_key[request.key]
+        pair_id, reply = answer["pair_id"], replies_by_key[request.key]
         if isinstance(reply, ModelError):
             claims_by_pair[pair_id] = _unsplit(claims, reply.reason)
             if failures is not None:
                 failures[pair_id] = reply.reason
         else:
-            claims_by_pair[pair_id] = taken_claims(answer, claims, reply.value)
+            claims_by_pair[pair_id] = accept_statements(answer, claims, reply.value)
     return claims_by_pair
 
 
 def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
+    """Return the claims of the rules with the reason why a model did not split them."""
     return [replace(claim, split_reason=claim.split_reason or reason) for claim in claims]
 
 
 def _worth_splitting(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
-    """Return True if a sentence may contain several statements and is not verbatim in a cited text."""
+    """Return True if a claim may contain several statements and is not a sentence of a cited text."""
     spans = ((text, span) for text in cited for span in sentence_spans(text, language))
-    stated = {read(text[slice(*span)], language).folded for text, span in spans}
+    cited_sentences = {read(text[slice(*span)], language).folded for text, span in spans}
     words = lexicon(language).proof
     for claim in claims:
         reading = read(claim.text, language)
         # a joiner in the first or last two words, such as "But", joins no clauses
-        joined = _JOINT.search(claim.text) or not words.clause_joiners.isdisjoint(reading.lower_tokens[2:-2])
-        is_compound = joined and len(reading.words) >= _SHORTEST_JOINED
-        if (is_compound or reading.opens_with(words.pronouns)) and reading.folded not in stated:
+        has_joiner = not words.clause_joiners.isdisjoint(reading.lower_tokens[2:-2])
+        is_long = len(reading.words) >= _SHORTEST_JOINED
+        may_be_compound = is_long and (has_joiner or _JOINT.search(claim.text))
+        has_pronoun = reading.opens_with(words.pronouns)
+        if (may_be_compound or has_pronoun) and reading.folded not in cited_sentences:
             return True
     return False
 
@@ -205,8 +208,8 @@ def split_request(
 ) -> Request[SplitReply]:
     """Return the request to split an answer, with its rule-based claims.
 
-    The prompt does not show the passages. The request lists them because the answer was drafted from them.
-    The stored reply is therefore erased together with their document.
+    The prompt does not show the passages. The request lists them, so that the stored reply is erased together
+    with a document from which the answer was drafted.
     """
     prompt = load_prompt(answer["language"], "split", llm)
     numbered = tuple((f"sentence-{n}", claim.text) for n, claim in enumerate(claims, start=1))
@@ -217,7 +220,7 @@ def split_request(
         reply_model=SplitReply,
         temperature=settings.temperature,
         language=answer["language"],
-        passages=tuple(passages[i] for i in answer["used_chunk_ids"] if i in passages),
+        passages=tuple(passages[chunk_id] for chunk_id in answer["used_chunk_ids"] if chunk_id in passages),
         question=answer["question"],
         answer=answer["answer"],
         batch=answer["batch"],
@@ -225,68 +228,62 @@ def split_request(
     )
 
 
-def taken_claims(answer: AnswerRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
-    """Replace the claims of the rules by the accepted statements of a reply.
+def accept_statements(answer: AnswerRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
+    """Replace the claims of the rules by the statements of a reply that can be accepted.
 
     A claim that stays whole has the reason `not_split` (empty reply), `quote_not_found`, `new_words`,
     `words_left_out` or `meaning_changed`.
     """
     written = without_marks(answer["answer"])
-    finer: list[Claim] = []
+    accepted: list[Claim] = []
     for number, claim in enumerate(claims, start=1):
         proposed = [statement for statement in reply.claims if statement.sentence == number]
-        written_before = read(f"{answer['question']}\n{written[: claim.end]}", answer["language"])
+        said_before = read(f"{answer['question']}\n{written[: claim.end]}", answer["language"])
         try:
-            finer += _statements(claim, written[claim.start : claim.end], proposed, written_before)
+            accepted += _split_claim(claim, written[claim.start : claim.end], proposed, said_before)
         except _RefusedError as refused:
-            finer.append(replace(claim, split_reason=str(refused)))
-    return with_references(finer, answer["answer"])
+            accepted.append(replace(claim, split_reason=str(refused)))
+    return with_references(accepted, answer["answer"])
 
 
 class _RefusedError(Exception):
     """A statement is not accepted. The message is the reason code."""
 
 
-def _statements(
-    claim: Claim, sentence: str, proposed: Sequence[SplitClaim], written_before: Reading
-) -> list[Claim]:
-    """Return the proposed statements as claims, in order; together they cover the words of the sentence.
+def _split_claim(claim: Claim, written: str, proposed: list[SplitClaim], said_before: Reading) -> list[Claim]:
+    """Return a claim for each proposed statement, in order, or refuse them all.
 
-    They may use the words of `written_before`: of the question, and of the answer up to the sentence's end.
-
-    Raises:
-        _RefusedError: a statement, or all of them together, cannot be accepted.
+    Together they cover the words of the sentence. They may also use the words of `said_before`: of the
+    question, and of the answer up to the sentence's end.
     """
     if not proposed:
         raise _RefusedError("not_split")
-    reading = read(sentence, written_before.language)
-    uncovered = {word.start for word in reading.words if word.content or word.negative}
+    language = said_before.language
+    sentence = read(written, language)
+    uncovered = {word for word in sentence.words if word.content or word.negative}
     claims: dict[Claim, None] = {}  # an ordered set: equal statements count once
     for statement in proposed:
-        start, end = _quoted_span(sentence, statement.quote)
-        worded = read(" ".join(statement.claim.split()), written_before.language)
-        _check(worded, read(sentence[start:end], written_before.language), reading, written_before)
-        uncovered -= {  # quoted words that the statement repeats; `_check` has counted the negations
-            word.start
-            for word in reading.words
-            if start <= word.start < end and (word.negative or word.stem in worded.stem_set)
+        start, end = _quoted_span(written, statement.quote)
+        quoted = read(written[start:end], language)
+        wording = read(" ".join(statement.claim.split()), language)
+        _check_statement(wording, quoted, sentence, said_before)
+        uncovered -= {  # quoted words that the statement repeats; negations were counted by the check
+            word
+            for word in uncovered
+            if start <= word.start < end and (word.negative or word.stem in wording.stem_set)
         }
-        text = plain(sentence[start:end])
-        reworded = None if worded.written.rstrip(".") == text.rstrip(".") else worded.written
+        text = plain(quoted.written)
+        reworded = None if wording.written.rstrip(".") == text.rstrip(".") else wording.written
         first, last = claim.start + start, claim.start + end
-        made = replace(claim, text=text, start=first, end=last, self_contained=reworded, split_by="model")
-        claims[made] = None
+        part = replace(claim, text=text, start=first, end=last, self_contained=reworded, split_by="model")
+        claims[part] = None
     if uncovered:
         raise _RefusedError("words_left_out")
-    return sorted(claims, key=lambda made: (made.start, made.end))
+    return sorted(claims, key=lambda part: (part.start, part.end))
 
 
 def _quoted_span(sentence: str, quote: str) -> tuple[int, int]:
-    """Return the first span of a quote in its sentence. The last quote includes the full stop.
-
-    Raises:
-        _RefusedError: the quote is absent, or has no words.
-    """
+    """Return the first span of a quote in a sentence, or refuse it. The last quote includes the full stop."""
     start = sentence.find(quote.strip())
     if start < 0 or not is_claim(quote):
         raise _RefusedError("quote_not_found")
@@ -295,20 +292,18 @@ def _quoted_span(sentence: str, quote: str) -> tuple[int, int]:
     return start, len(sentence.rstrip()) if is_last else end
 
 
-def _check(worded: Reading, quoted: Reading, sentence: Reading, written_before: Reading) -> None:
-    """Check a statement against its quote, its sentence and all text before it.
-
-    Raises:
-        _RefusedError: it adds a word, or drops a figure, negation or restriction.
-    """
-    is_essay = len(worded.words) > _LONGEST_WORDING * len(sentence.words) + _ADDED_WORDS
-    has_new_words = not worded.stem_set <= written_before.stem_set | sentence.stem_set
-    if is_essay or has_new_words or not worded.written.isprintable():
+def _check_statement(wording: Reading, quoted: Reading, sentence: Reading, said_before: Reading) -> None:
+    """Refuse a statement that adds a word, or drops a figure, negation or restriction."""
+    is_too_long = len(wording.words) > _LONGEST_WORDING * len(sentence.words) + _ADDED_WORDS
+    has_new_words = not wording.stem_set <= said_before.stem_set | sentence.stem_set
+    has_hidden_signs = not wording.written.isprintable()
+    if is_too_long or has_new_words or has_hidden_signs:
         raise _RefusedError("new_words")
-    vocabulary = lexicon(written_before.language).proof
+    vocabulary = lexicon(said_before.language).proof
     restrictions = vocabulary.scope.intersection(quoted.lower_tokens)  # such as "only"
-    restrictions |= vocabulary.conditions.intersection(sentence.lower_tokens)  # such as "if"
-    keeps_restrictions = restrictions <= {*worded.lower_tokens}
-    keeps_figures = quoted.figures <= worded.figures
-    if quoted.negations != worded.negations or not keeps_restrictions or not keeps_figures:
+    # such as "if": a condition anywhere in the sentence restricts all its statements
+    restrictions |= vocabulary.conditions.intersection(sentence.lower_tokens)
+    keeps_restrictions = restrictions <= {*wording.lower_tokens}
+    keeps_figures = quoted.figures <= wording.figures
+    if quoted.negations != wording.negations or not keeps_restrictions or not keeps_figures:
         raise _RefusedError("meaning_changed")

@@ -85,15 +85,15 @@ def verify(
     models: VerificationModels,
     *,
     given_claims: Mapping[str, Sequence[Claim]] | None = None,
-    to_the_question: bool = True,
+    must_answer: bool = True,
 ) -> Verified:
     """Verify statements, each against its own passages. Equal statements are verified once.
 
     Citation marks in an answer are removed, because only its passages count. The rules decide first, then the
     cross-encoder and the verifying model. Passages without text are ignored.
 
-    `given_claims` has claims by statement_id for texts that are already split. With `to_the_question` the
-    evidence must answer the question.
+    `given_claims` has claims by statement_id for texts that are already split. With `must_answer`, a passage
+    proves a claim only if it answers the question.
 
     Raises:
         PermanentModelError: the model cannot answer further requests.
@@ -115,7 +115,7 @@ def verify(
         status = "resolved" if row["used_chunk_ids"] else "uncited"
         citations = ClaimCitations(status, None, tuple(row["used_chunk_ids"]))
         answered.append(Answered(row, row_claims, [citations] * len(row_claims)))
-    claims = compare_claims(answered, index, models.embedder, to_the_question=to_the_question)
+    claims = compare_claims(answered, index, models.embedder, must_answer=must_answer)
     claims = fill_entailment(claims, pairs, passages, models.entailment)
     verdicts = verify_claims(
         claims, pairs, index.sources, models.settings, model=models.verifier, llm=models.llm

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.text.language import LanguageShare, _model, declared_language, languages_of, segment_language
+from qa_pipeline.text.language import (
+    LanguageShare,
+    declared_language,
+    languages_of,
+    load_model,
+    segment_language,
+)
 
 SENTENCES = {
     "en": "The server reads its configuration when it starts, and again when it is told to.",
@@ -94,4 +100,4 @@ def test_a_model_that_finds_no_room_to_unpack_is_named_with_the_way_out(
 
     monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", full)
     with pytest.raises(StorageError, match="No space left on device"):
-        _model.__wrapped__()
+        load_model.__wrapped__()

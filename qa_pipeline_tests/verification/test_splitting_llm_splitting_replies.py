@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.records import SplitClaim, SplitReply
 from qa_pipeline.text.reading import read
-from qa_pipeline.verification.splitting import AnswerRow, Claim, split_claims, taken_claims
+from qa_pipeline.verification.splitting import AnswerRow, Claim, accept_statements, split_claims
 
 Proposed = tuple[int, str, str]
 
@@ -21,7 +21,7 @@ def cut_by(answer: str, *proposed: Proposed, language: str = "en") -> list[Claim
         "used_chunk_ids": [],
     }
     claims = [SplitClaim(sentence=n, quote=quote, claim=claim) for n, quote, claim in proposed]
-    return taken_claims(written, split_claims(answer, language), SplitReply(claims=claims))
+    return accept_statements(written, split_claims(answer, language), SplitReply(claims=claims))
 
 
 def test_joined_clauses_come_apart_each_with_its_place_and_its_subject() -> None:

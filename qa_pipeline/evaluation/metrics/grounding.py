@@ -140,7 +140,7 @@ def verify(
     models = (resources.embedder, resources.entailment, setup.verifier, setup.splitter)
     verification_models = verification.VerificationModels(settings.verification, *models, settings.llm)
     # other metrics measure if the answer is to the question
-    verified = verification.verify([*text_by_id.values()], verification_models, to_the_question=False)
+    verified = verification.verify([*text_by_id.values()], verification_models, must_answer=False)
     if settings.verification.split_claims == "model":
         for statement_id, reason in verified.failures.items():  # of answers that the model did not split
             text = text_by_id.pop(statement_id)

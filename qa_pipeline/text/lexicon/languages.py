@@ -179,13 +179,8 @@ CAPITALS = "A-Z" + "".join(letter.upper() for letter in of_all("letters") if let
 
 @functools.cache
 def stemmer(language: str) -> Callable[[str], str]:
-    """Return a snowball stemmer of a language, cached by word (Porter 2001)."""
+    """Return a function from a word of a language to its stem (Snowball, Porter 2001)."""
     import Stemmer
 
-    snowball = Stemmer.Stemmer(lexicon(language).stemmer)
-
-    @functools.lru_cache(maxsize=200_000)
-    def stem(word: str) -> str:
-        return str(snowball.stemWord(word))
-
-    return stem
+    snowball = Stemmer.Stemmer(lexicon(language).stemmer, 0)  # its cache of words is not thread-safe
+    return lambda word: str(snowball.stemWord(word))

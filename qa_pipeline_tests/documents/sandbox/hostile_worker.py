@@ -61,6 +61,6 @@ def english(*_: Any) -> list[LanguageShare]:
 
 if __name__ == "__main__":
     PARSERS["hostile"] = parse
-    vars(sandbox).update(load_models=list, draw_page=draw_hostile_page)
+    vars(sandbox).update(load_model=list, draw_page=draw_hostile_page)
     vars(parsing)["languages_of"] = english
     sandbox.main()
