@@ -227,8 +227,9 @@ async def _ask_all(
             for _ in range(min(workers, len(requests))):
                 group.create_task(work())
     except BaseExceptionGroup as group_error:
-        first_error = group_error.exceptions[0]  # it cancelled the other workers
-        raise first_error from first_error.__cause__  # instead of the group
+        # raise the error that cancelled the other workers, instead of the group
+        first_error = group_error.exceptions[0]
+        raise first_error from first_error.__cause__
     finally:
         await close_connections(model)
     if permanent:

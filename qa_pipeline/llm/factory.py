@@ -46,10 +46,8 @@ class CachedModel:
             StorageError: the store, or the stored reply, cannot be read.
         """
         request_id = (self.name, request.key)
-        while True:
-            flight = self._store.join(request_id)
-            if flight is None:  # no equal request is in flight: this call asks, and lands the result
-                break
+        # wait for an equal request in flight; if there is none, this call asks, and lands the result
+        while (flight := self._store.join(request_id)) is not None:
             # shielded, since a cancelled waiter must not cancel the shared future
             outcome = await asyncio.shield(asyncio.wrap_future(flight))
             if outcome is not None:  # otherwise the asking call was cancelled
@@ -85,12 +83,12 @@ class CachedModel:
             await self._store.note(self.name, request, error.calls)  # they may have been charged
             raise
         value = reply.value.model_dump_json()
-        paid = Outcome(
+        own = Outcome(
             REPLIED, reply.raw, value, replied_model=reply.model, repair=reply.repair, usage=reply.usage
         )
-        stored = await self._store.put(self.name, request, paid, reply.calls)
+        stored = await self._store.put(self.name, request, own, reply.calls)
         # if another process was faster, its reply counts, so that a rerun gives the same result
-        return (reply if stored == paid else self._stored_reply(request, stored)), stored
+        return (reply if stored == own else self._stored_reply(request, stored)), stored
 
     def _stored_reply(self, request: Request[ReplyT], outcome: Outcome) -> Reply[ReplyT]:
         """Return the reply of a stored outcome, or raise its failure."""
@@ -188,7 +186,7 @@ class Models:
         self.replies.close()
 
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
-        """Return a model that always asks its provider."""
+        """Return a model that does not store its replies, or None for the provider "none"."""
         timeout = self._settings.seconds_for(settings)
         provider: Provider
         match settings.provider:

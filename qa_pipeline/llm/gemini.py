@@ -35,7 +35,7 @@ _GOOGLE = "https://generativelanguage.googleapis.com/"
 _VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _FIXED = ("max_output_tokens", "thinking_level")
 """Settings that change replies but are not part of a request."""
-_DELAY = re.compile(r"'retryDelay': '([^']*)'")
+_DELAY = re.compile(r"'retryDelay': '([^']*)'")  # such as '30s', in the details of an error as text
 _FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
 _REASONS = {
     "MAX_TOKENS": "truncated",
@@ -105,7 +105,7 @@ class GeminiProvider(provider.Provider):
         except APIError as error:
             failure = self._refusal(error)
         except (ClientError, TimeoutError, ValueError, RecursionError) as error:
-            failure = provider.line_error(error, self._secret, is_local=self._settings.is_local)
+            failure = provider.connection_error(error, self._secret, is_local=self._settings.is_local)
         except GoogleAuthError:
             failure = KeyRejectedError(f"Google's credentials are refused; {VERTEX_ADVICE}")
         # raised outside the except block, so that its context excludes the client's error with the key
@@ -128,7 +128,7 @@ class GeminiProvider(provider.Provider):
 
     def _refusal(self, error: "APIError") -> ModelError:
         """Return the error for a refusal by the server."""
-        # a wrong key is a plain 400, and only the reason in the details distinguishes it from a bad request
+        # a wrong key is a plain 400, and only a reason such as API_KEY_INVALID in the details shows it
         details = str(error.details)
         header = getattr(error.response, "headers", {}).get("Retry-After", "")
         return provider.server_error(
@@ -173,7 +173,7 @@ class GeminiProvider(provider.Provider):
 
 
 def _capped_responses() -> "type[ClientResponse]":
-    """Return a response class for aiohttp that limits the size of a body, before and after decompression."""
+    """Return a response class for aiohttp that limits the size of a body as it is decompressed."""
     from aiohttp import ClientResponse
 
     class CappedResponse(ClientResponse):

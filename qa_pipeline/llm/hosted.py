@@ -91,7 +91,7 @@ class HostedModel:
         self._warned_at = -math.inf
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Ask until a reply can be read. See `LanguageModel.complete`. Errors have the calls they took."""
+        """Ask, and ask again if the reply cannot be read. Errors have the records of all calls."""
         calls: list[CallRecord] = []
         try:
             try:
@@ -99,8 +99,7 @@ class HostedModel:
             except UnreadableReplyError as error:
                 if error.reason not in REASKED:
                     raise
-                unreadable = error
-            prompt = ask_again(request.prompt, request.language, str(unreadable), unreadable.raw)
+                prompt = ask_again(request.prompt, request.language, str(error), error.raw)
             # the second call is recorded with the key of the original request
             return await self._read(replace(request, prompt=prompt), request.key, calls)
         except ModelError as error:
@@ -108,7 +107,7 @@ class HostedModel:
             raise
 
     async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
-        """Send until the provider answers, and parse the reply. The record of the call gets the outcome.
+        """Send until the provider answers, parse the reply, and add the records of the calls to `calls`.
 
         Raises:
             ModelError: see `Provider.send`. A transient error is raised when tries or time run out.
@@ -124,7 +123,7 @@ class HostedModel:
             value, repair = read_reply(raw.text, request.reply_model)
         except UnreadableReplyError as error:
             error.model, error.usage = raw.model, raw.usage
-            calls[-1] = replace(calls[-1], outcome=error.reason)
+            calls[-1] = replace(calls[-1], outcome=error.reason)  # `_send` has recorded it as replied
             raise
         if is_reasked:
             repair = "reasked"
@@ -136,12 +135,12 @@ class HostedModel:
         await self.provider.aclose()
 
     async def _send(self, request: Request[Any], asking: _Asking) -> RawReply:
-        """Send once, and update throttle and budget."""
+        """Send once, update throttle and budget, and record the call if it may be charged."""
         most_input = most_request_tokens(request)
         reservation = await self._budget.reserve(request, self.name, most_input, self._most_output)
-        charge = partial(self._charge, request, asking, reservation)
+        charge = partial(self._charge, request, asking, reservation)  # takes outcome, model and usage
         try:
-            await self._throttle.turn()
+            await self._throttle.wait_turn()
         except BaseException:  # cancelled before sending
             reservation.cancel()
             raise
@@ -149,17 +148,17 @@ class HostedModel:
         try:
             raw = await self.provider.send(request)
         except OversizedRequestError as error:  # an answer, but free
-            self._throttle.replied()
+            self._throttle.note_reply()
             reservation.cancel()
             chunks = first_names([passage.chunk_id for passage in request.passages])
             raise OversizedRequestError(f"{error.detail}; it shows chunk {chunks or 'none'}") from None
         except UnreadableReplyError as error:
-            self._throttle.replied()
+            self._throttle.note_reply()
             charge(error.reason, error.model, error.usage)
             raise
         except ModelError as error:
             if isinstance(error, TransientModelError) and error.limited:
-                self._throttle.refused(min(error.wait_seconds, LONGEST_WAIT))
+                self._throttle.pause(min(error.wait_seconds, LONGEST_WAIT))
             if isinstance(error, TransientModelError) and error.maybe_charged:
                 charge(error.reason, None, Usage())
             else:
@@ -169,7 +168,7 @@ class HostedModel:
             # the call was interrupted, but may still be charged
             reservation.settle(Usage())
             raise
-        self._throttle.replied()
+        self._throttle.note_reply()
         # record the call before the next await, since it is paid for
         charge(REPLIED, raw.model, raw.usage)
         return raw
@@ -217,7 +216,7 @@ class HostedModel:
         """
         if not isinstance(error, TransientModelError):
             return False
-        now, server_failing_since = self._clock.steady(), self._throttle.failed()
+        now, server_failing_since = self._clock.steady(), self._throttle.note_failure()
         if error.wait_seconds > LONGEST_WAIT:
             raise PermanentModelError(
                 f"{error}. The server asks to wait {error.wait_seconds:.0f} s: a daily quota seems "
@@ -225,7 +224,7 @@ class HostedModel:
             )
         if asking.failing_since is None:
             asking.failing_since = now
-        if error.limited:  # a rate limit is no fault, so seconds count instead
+        if error.limited:  # a rate limit is no fault, so seconds count instead of tries
             is_given_up = now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS
         else:
             is_given_up = self._count_fault(asking, error, now, server_failing_since)
@@ -245,27 +244,29 @@ class HostedModel:
 
         Times are monotonic; `server_failing_since` is that of the first failure since the last answer.
         """
-        max_tries, patience = self._settings.max_tries, self._settings.wait_minutes
-        # the server began to fail after the last fault of this request, so it answered another in between
-        has_replied = asking.failed_at is not None and server_failing_since > asking.failed_at
+        max_tries, wait_minutes = self._settings.max_tries, self._settings.wait_minutes
+        # if the server began to fail after the last fault of this request, it has answered in between
+        has_answered = asking.failed_at is not None and server_failing_since > asking.failed_at
         asking.failed_at = now
         asking.faults += 1
-        if has_replied or not error.is_away:
+        if has_answered or not error.is_away:
             asking.own_faults += 1
         if error.is_final or asking.own_faults >= max_tries:
             return True
+        if not error.is_away:
+            return False
         waited = now - server_failing_since
-        if error.is_away and asking.faults >= max_tries and waited > patience * 60:
+        if asking.faults >= max_tries and waited > wait_minutes * 60:
             # calls that broke off after they were sent: the request itself may crash the server
             interrupted = [call for call in asking.calls if call.outcome == TransientModelError.reason]
             if len(interrupted) >= max_tries:
                 return True
             raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
-        if error.is_away and waited >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:
+        if waited >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:
             self._warned_at = now
             _log.warning(
                 "%s: %s; waiting for %.0f s now, up to %g min (llm.wait_minutes)",
-                self.name, error, waited, patience,
+                self.name, error, waited, wait_minutes,
             )  # fmt: skip
         return False
 

@@ -72,6 +72,7 @@ _REFUSALS = re.compile(
     r"|(?:es )?tut mir leid|leider kann ich|ich kann (?:das |dies |ihnen )?(?:leider )?nicht)",
     re.IGNORECASE,
 )
+"""Beginnings of replies that refuse, such as "I'm sorry" or "leider kann ich"."""
 
 
 def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
@@ -92,7 +93,8 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
             except UnreadableReplyError as error:
                 if error.reason == "schema_breach":  # more useful to a second request than not_json
                     problem = error
-    if problem.reason == "not_json" and "{" not in raw and _REFUSALS.match(raw):
+    is_prose = problem.reason == "not_json" and "{" not in raw
+    if is_prose and _REFUSALS.match(raw):
         problem = UnreadableReplyError("refused", "the model replied that it will not answer")
     problem.raw = raw
     raise problem
@@ -128,6 +130,7 @@ def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
     """Yield texts that may be the reply's JSON, the least changed first."""
     if _ONLY_THOUGHTS.match(raw):
         return  # the reply ends before its thoughts do
+    # first without thoughts, then unchanged, since the JSON itself may contain a closing tag
     for text in dict.fromkeys((_THOUGHTS.sub("", raw), raw)):
         objects = _objects(text)
         if len(objects) == 1:
@@ -157,7 +160,7 @@ def _repaired(text: str) -> str | None:
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start or len(text) > LONGEST_MENDED:  # without an object, or too long
         return None
-    if any(mark in text[end + 1 :] for mark in '"{['):  # truncated in a later value
+    if any(mark in text[end + 1 :] for mark in '"{['):  # truncated after it: {"a": {"b": 1}, "c": "d
         return None
     from json_repair import repair_json
 

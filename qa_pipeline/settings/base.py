@@ -7,7 +7,7 @@ the environment.
 
 import json
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
@@ -105,8 +105,9 @@ FOREIGN_NAMES = {
 """Environment variables named in the specification, and their names after the prefix."""
 
 
-def check_environment(environ: Iterable[str], names: Collection[str]) -> None:
+def check_environment(environ: Iterable[str], settings: Iterable[str]) -> None:
     """Refuse variables with the prefix that match no setting, so that a typing error is not ignored."""
+    names = [*settings, FILE_NAME.removeprefix(PREFIX).lower()]
     for name in sorted(environ):
         upper = name.upper()
         if upper in FOREIGN_NAMES:
@@ -169,7 +170,6 @@ def explain(error: ValidationError) -> str:
 
 
 _LOCAL = frozenset({"file", "local"})
-_NO_USERS = frozenset({"http", "https"})
 _ADDRESS = "://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 """The scheme of an address, also after `Path` merged its slashes; a Windows drive has a single letter."""
@@ -202,10 +202,10 @@ def local_folder(value: object) -> object:
 def output_folder(value: object) -> Path:
     """Return a folder for results, on disk or in an object store; refuse other addresses."""
     if not isinstance(value, str):
-        # `stored_path` returns another class than `Path`
-        if isinstance(value, Path) or store_of(cast("Path", value)) is not None:
-            return cast("Path", local_folder(value))
-        raise ValueError("name a folder or an address")
+        is_stored = store_of(cast("Path", value)) is not None  # from `stored_path`, which is no `Path`
+        if not isinstance(value, Path) and not is_stored:
+            raise ValueError("name a folder or an address")
+        return cast("Path", local_folder(value))
     scheme = value.partition(_ADDRESS)[0].lower()
     if _ADDRESS not in value or scheme in _LOCAL:
         return Path(cast("str", local_folder(value)))
@@ -222,12 +222,12 @@ def is_remote(location: str) -> bool:
 
 
 def _check_path(scheme: str, path: str) -> None:
-    """Refuse credentials, such as `user:password@host/folder`, and chained addresses."""
+    """Refuse credentials, such as `user:password@host/folder`, queries, and chained addresses."""
     user, at, _ = path.partition("/")[0].rpartition("@")
-    is_secret = ":" in user or scheme in _NO_USERS  # a user of a web address is a token
-    if at and is_secret:
+    is_web = scheme in ("http", "https")
+    if at and (":" in user or is_web):  # a user of a web address is a token
         raise ValueError("it contains a password or token; set it in the environment instead")
-    if "?" in path and scheme in _NO_USERS:
+    if "?" in path and is_web:
         raise ValueError(
             "it has a query, which may contain a token; name a folder that can be listed without it"
         )

@@ -168,18 +168,20 @@ class Settings(BaseSettings):
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Fill in the defaults of `profile` and `llm.profile`; the values are not validated yet."""
-        llm = with_server(values.get("llm"), LLMSettings.model_fields)
+        llm = with_server(values.get("llm"), LLMSettings.model_fields)  # refuses an unknown provider
         # a caller may pass a validated LLMSettings instead of a mapping
         model_profile = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
         model_defaults = MODEL_PROFILES.get(str(model_profile), {})
         defaults = PROFILES.get(str(values.get("profile", "embedded")), {})
         filled = dict(values)
-        # settings that are filled in first are kept, so the model's defaults take precedence
+        # settings that are already filled in are kept, so the model's defaults take precedence
         for group, group_defaults in (*model_defaults.items(), *defaults.items()):
             chosen = filled.get(group, {})
-            # a model of the user's choice does not inherit the default revision
-            if isinstance(chosen, dict) and not ("model" in chosen and "revision" in group_defaults):
-                filled[group] = {**group_defaults, **chosen}
+            if not isinstance(chosen, dict):
+                continue
+            # the default revision belongs to the default model, not to a model of the user's choice
+            is_other_model = "revision" in group_defaults and "model" in chosen
+            filled[group] = chosen if is_other_model else {**group_defaults, **chosen}
         return filled
 
     @pydantic.model_validator(mode="after")
@@ -192,7 +194,7 @@ class Settings(BaseSettings):
         return self
 
     @pydantic.model_validator(mode="after")
-    def _check_cap(self) -> "Settings":
+    def _check_spending_cap(self) -> "Settings":
         paid = [model.provider for model in self.llm.hosted_models if not model.is_local]
         if paid and all(cap is None for cap in self.llm.budget.model_dump().values()):
             raise ValueError(
@@ -243,9 +245,7 @@ def load_settings(**overrides: Any) -> Settings:
     file_name = os.environ.get(base.FILE_NAME)
     if file_name and not Path(file_name).is_file():
         raise SettingsError(f"{base.FILE_NAME} names {file_name}, which is not a file")
-    base.check_environment(
-        os.environ, [*Settings.model_fields, base.FILE_NAME.removeprefix(base.PREFIX).lower()]
-    )
+    base.check_environment(os.environ, Settings.model_fields)
     try:
         settings = Settings(**overrides)
     except pydantic.ValidationError as error:

@@ -21,9 +21,8 @@ _REWRITING = threading.Lock()
 def write_bytes(path: Path, content: bytes) -> None:
     """Write `content` to `path` atomically: readers see the old file or the new file, never a part.
 
-    The bytes are written to a draft in the same folder, synced to disk, and renamed. After an interruption
-    the old file is intact. The next writer of the file replaces the abandoned draft. On an object store, a
-    single request writes the file. Raises a StorageError; the old file is then unchanged.
+    The bytes are written to a draft in the same folder, synced to disk, and renamed; on an object store, in
+    a single request. Raises a StorageError.
     """
     if remote := store_of(path):
         store, name = remote
@@ -47,8 +46,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 def prepare_folder(folder: Path) -> None:
     """Create a folder and check that it is writable, before hours of work depend on it.
 
-    Raises a StorageError, also for a store that ignores the conditions of writes. They protect against a
-    second writer.
+    Raises a StorageError, also for a store without conditional writes, which protect from a second writer.
     """
     if remote := store_of(folder / f".{uuid.uuid4().hex}.tmp"):
         store, name = remote
@@ -104,15 +102,14 @@ def locked(folder: Path, *, shared: bool = False, wait: bool = False) -> Iterato
 def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
     """Replace the content of a file with `change(content)`, without losing concurrent changes.
 
-    A missing file is empty. `change` is called again if another writer was faster. Raises a StorageError; the
-    old file is then unchanged.
+    A missing file is empty. `change` is called again if another writer was faster. Raises a StorageError.
     """
     if remote := store_of(path):
         store, name = remote
-        with _REWRITING:  # other processes are only detected on S3, which has conditions on versions
+        with _REWRITING:  # among threads; other processes are detected only on S3, whose files have versions
             while True:
                 content, version = store.read_version(name)
-                with suppress(ChangedMeanwhileError):
+                with suppress(ChangedMeanwhileError):  # then try again
                     store.put_if(name, change(content), version)
                     return
     with locked(path.parent, wait=True):
@@ -206,11 +203,12 @@ def _open_draft(path: Path) -> tuple[Path, BinaryIO]:
     while True:
         file = draft.open("ab")
         fcntl.flock(file, fcntl.LOCK_EX)
+        # while waiting for the lock, another writer may have renamed or deleted the draft: open a new one
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), draft.stat()):
                 file.truncate(0)
                 return draft, file
-        file.close()  # another writer has published it meanwhile
+        file.close()
 
 
 def _write_synced(file: BinaryIO, content: bytes) -> None:

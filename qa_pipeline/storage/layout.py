@@ -13,10 +13,10 @@ _FORBIDDEN = frozenset('/\\:*?"<>|,[]')
 
 def check_batch_name(name: str) -> None:
     """Raise a CorpusError unless a name is valid as a folder on every system and as a partition key."""
-    length = len(name.encode("utf-8", "surrogatepass"))
+    is_short = 0 < len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
     is_plain = name.isprintable() and "..." not in name and _FORBIDDEN.isdisjoint(name)
-    has_edges = name != name.strip() or name.startswith(".") or name.endswith(".")
-    if 0 < length <= _LONGEST_NAME and is_plain and not has_edges and unicodedata.is_normalized("NFC", name):
+    is_trimmed = name == name.strip() and name == name.strip(".")
+    if is_short and is_plain and is_trimmed and unicodedata.is_normalized("NFC", name):
         return
     raise CorpusError(
         f"batch name {name!r} cannot be used: it may have 1 to {_LONGEST_NAME} bytes of printable text in "
