@@ -182,7 +182,7 @@ def _resources() -> Resources:
 
 
 def _verified(statement: verification.Statement, model: LanguageModel | None) -> Verification:
-    """Verify an answer as the only pair of a batch."""
+    """Verify an answer as the only pair of a batch: a refusal as a whole, another answer by its claims."""
     resources = _resources()
     settings = resources.settings.verification
     pairs = verification.statement_pairs([statement])
@@ -199,20 +199,20 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
     else:
         models = verification.VerificationModels(settings, verifier=model, llm=resources.settings.llm)
         verified = verification.verify([statement], models)
-    outcome = pl.coalesce("refusal", "outcome")
+    outcome = pl.coalesce("refusal_outcome", "outcome")
     is_proved = pl.col("outcome") == "grounded"
     result = (
         ground_pairs(pairs, verified.claims, verified.verdicts, accept_grounding=settings.accept_grounding)
-        .join(refusals.select("pair_id", refusal="outcome"), on="pair_id", how="left")
+        .join(refusals.select("pair_id", refusal_outcome="outcome"), on="pair_id", how="left")
         .with_columns(
             support_level(),
             verdict=outcome.replace_strict(_VERDICTS),
             reason=pl.when(is_proved)
             .then(pl.lit("passed"))
-            .otherwise(pl.coalesce("refusal", "reason", outcome)),
+            .otherwise(pl.coalesce("refusal_outcome", "reason", outcome)),
             detail=pl.when(~is_proved).then("detail"),
         )
-        .row(0, named=True)
+        .row(0, named=True)  # the only pair
     )
     names = ("verdict", "reason", "detail", "grounding", "support_level")
     interval = (result["grounding_low"], result["grounding_high"])
@@ -286,16 +286,15 @@ def evaluate(
     from qa_pipeline.evaluation import report, report_folder
     from qa_pipeline.evaluation.metrics import registry
 
-    chosen = registry.chosen_metrics(
-        [*registry.METRICS] if metrics == "all" else [*(metrics or registry.SUMMARY)]
-    )
+    names: Iterable[str] = registry.METRICS if metrics == "all" else metrics or registry.SUMMARY
+    chosen = registry.chosen_metrics([*names])
     decider = language_model(model)
-    read = _answered(data)
+    read = _read_rows(data)
     rows = read.items
     with TemporaryDirectory() as work:
         folder = Path(work)
         resources = Resources(running.with_claims_split_by(load_settings(out=folder)))
-        setup = Setup(resources, decider, decider, undecided)
+        setup = Setup(resources, verifier=decider, judge=decider, undecided=undecided)
         counts = running.evaluate_into(folder, rows, chosen, setup)
         settings = {
             "model": None if decider is None else decider.name,
@@ -306,20 +305,21 @@ def evaluate(
             report.dataset_name(rows, name), report_folder.dataset_sha256(rows), read.left_out, settings
         )
         document = report_folder.write_report(folder, chosen, counts, about)
-        scores, verified = (pl.read_parquet(folder / f"{table}.parquet") for table in ("rows", "statements"))
-    return Report(document, scores, verified, about.left_out)
+        scores = pl.read_parquet(folder / "rows.parquet")
+        statements = pl.read_parquet(folder / "statements.parquet")
+    return Report(document, scores, statements, about.left_out)
 
 
-def _answered(data: Any) -> labelled_files.Labelled:
+def _read_rows(data: Any) -> labelled_files.Labelled:
     """Return the rows of files, of a frame or of mappings; see `evaluate`."""
     if isinstance(data, str | Path):
         data = [data]
-    is_paths = isinstance(data, list | tuple) and all(isinstance(path, str | Path) for path in data)
-    if is_paths and data:
+    has_items = isinstance(data, list | tuple) and len(data) > 0
+    if has_items and all(isinstance(path, str | Path) for path in data):
         return read_rag_rows([Path(path) for path in data])
     rows: Iterable[Any] = data.iter_rows(named=True) if isinstance(data, pl.DataFrame) else data
-    reads = (row_files.FileRow(number, row) for number, row in enumerate(rows, start=1))
-    return labelled_files.usable_rows(reads, RagRow, Path("data"))
+    file_rows = (row_files.FileRow(number, row) for number, row in enumerate(rows, start=1))
+    return labelled_files.usable_rows(file_rows, RagRow, Path("data"))  # shown as the name of the file
 
 
 def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = None) -> pl.DataFrame:

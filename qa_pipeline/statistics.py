@@ -49,7 +49,7 @@ def wilson_bounds(successes: int, trials: int) -> tuple[float, float]:
 def _score_terms(
     share: Operand, trials: Operand, quantile: Floats | float
 ) -> tuple[Operand, Operand, Operand]:
-    """Return centre, variance and scale: the bounds are (centre ± quantile · √variance) / scale."""
+    """Return terms of Wilson's score interval: its bounds are (centre ± quantile · √variance) / scale."""
     square = quantile**2
     return (
         share + square / (2 * trials),
@@ -78,7 +78,7 @@ class Sums:
 
         CV3 of MacKinnon, Nielsen and Webb (2023): rows within a group may be correlated in any way.
         """
-        deviations = self.totals - self.means * self.counts
+        deviations = self.totals - self.means * self.counts  # groups × figures
         # do not count rounding errors of equal scores as spread
         deviations[np.abs(deviations) <= _NO_SPREAD * (1 + np.abs(self.totals))] = 0
         groups = (self.counts > 0).sum(axis=0)
@@ -139,8 +139,8 @@ def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float =
         shares, errors = np.clip((sums.means - lowest) / ranges, 0, 1), sums.errors / ranges
         variance = shares * (1 - shares)
         effective_rows = np.where(variance * errors > 0, variance / errors**2, groups)
-        low, high = wilson(shares, effective_rows, t.ppf((1 + confidence) / 2, sums.freedom))
-        low, high = lowest + ranges * low, lowest + ranges * high
+        share_low, share_high = wilson(shares, effective_rows, t.ppf((1 + confidence) / 2, sums.freedom))
+        low, high = lowest + ranges * share_low, lowest + ranges * share_high
     is_bounded = np.isfinite(highest)
     return np.where(is_bounded, low, np.maximum(t_low, lowest)), np.where(is_bounded, high, t_high)
 

@@ -77,11 +77,11 @@ def corpus_sensor(
         for batch, version in batch_versions(corpus, layout, batches.names).items()
         if version != reported_versions.get(batch, "")
     }
-    last_tick = json.loads(context.cursor or "{}")
-    settled = [batch for batch, version in changed.items() if version == last_tick.get(batch)]
+    seen_before = json.loads(context.cursor or "{}")  # version by batch, as of the last tick
+    settled = [batch for batch, version in changed.items() if version == seen_before.get(batch)]
     events, requests = [], []
     for batch in settled[:BATCHES_A_TICK]:
-        version = changed.pop(batch)  # the cursor keeps the others
+        version = changed.pop(batch)  # the cursor keeps the others for the next tick
         events += report(batch, version)
         # the id of the previous report makes restored content run again
         _, report_id = reports.get(batch, ("", 0))
@@ -115,17 +115,17 @@ def batch_versions(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> di
 
     Batches that cannot be listed now are omitted.
     """
-    files = layout.decisions("batch").parent.glob("*.jsonl")
-    decided = {file.stem: version_of(file) for file in files}
+    decisions_folder = layout.decisions("batch").parent
+    decision_versions = {file.stem: version_of(file) for file in decisions_folder.glob("*.jsonl")}
     return {
-        batch: hash_text(f"{fingerprint} {decided.get(batch)}")[:16]
+        batch: hash_text(f"{fingerprint} {decision_versions.get(batch)}")[:16]
         for batch, fingerprint in corpus.listing_fingerprints(batches).items()
         if fingerprint
     }
 
 
 def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
-    """Return the version of each reported batch in its last report, and the id of that report."""
+    """Return the version of each batch in its last report, and the id of that report."""
     latest = instance.get_latest_storage_id_by_partition(
         corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
@@ -213,17 +213,18 @@ def purge_old_runs(context: dg.OpExecutionContext) -> None:
     """
     instance = context.instance
     ended_before = dg.RunsFilter(statuses=ENDED, updated_before=datetime.now(UTC) - RETENTION)
-    old = set(instance.get_run_ids(ended_before))
+    old_ids = set(instance.get_run_ids(ended_before))
     all_keys = {asset.key for asset in BATCH_ASSETS}
-    rebuilt: set[str] = set()
+    built_later: set[str] = set()  # batches that a later run built completely
     for run in instance.get_runs(dg.RunsFilter(statuses=ENDED)):  # the latest first
         batch = run.tags.get(PARTITION)
-        if batch in rebuilt and run.run_id in old:
+        if batch in built_later and run.run_id in old_ids:
             instance.delete_run(run.run_id)
+        # without a selection, a run of the job builds all assets; a rerun builds only the rest
         keys = run.asset_selection or (all_keys if run.job_name == build_batch.name else set())
-        is_whole = keys >= all_keys and run.root_run_id is None  # a rerun makes only the rest
-        if batch and is_whole and run.status == dg.DagsterRunStatus.SUCCESS:
-            rebuilt.add(batch)
+        is_complete = keys >= all_keys and run.root_run_id is None
+        if batch and is_complete and run.status == dg.DagsterRunStatus.SUCCESS:
+            built_later.add(batch)
 
 
 @dg.job(description="Deletes runs that ended more than 30 days ago and whose batch was built whole since.")

@@ -120,14 +120,14 @@ def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str
         return passed_outcome(batch, verdicts, gates)
     if any(check.blocking and check.severity == dg.AssetCheckSeverity.ERROR for check in failed_checks):
         return BatchOutcome(batch, "failed", BLOCKED, gates)
-    # a run that fails outside its steps has no error of a step
+    # the failure of a step, or of the run if it fails outside its steps
     failure = next(event for event in result.all_events if event.is_step_failure or event.is_failure)
-    error = failure.step_failure_data.error if failure.is_step_failure else None
+    step_error = failure.step_failure_data.error if failure.is_step_failure else None
     reason = None
-    if resources.error is not None:
+    if resources.error is not None:  # an error of this package
         reason = str(resources.error)
-    elif error is not None:
-        reason = (error.cause or error).message.strip()
+    elif step_error is not None:
+        reason = (step_error.cause or step_error).message.strip()
     return BatchOutcome(batch, "failed", f"{failure.step_key}: {reason or failure.message}", gates)
 
 
