@@ -186,8 +186,8 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
     resources = _resources()
     settings = resources.settings.verification
     pairs = verification.statement_pairs([statement])
-    refusals = tables.REFUSALS.empty()
     verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())
+    refusal_outcome = None
     if is_refusal(statement.text):
         pairs = pairs.with_columns(coverage=pl.lit("none"))
         chunks = [
@@ -196,33 +196,28 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
         ]
         contexts = pl.DataFrame(chunks, schema_overrides={"section_path": tables.STRINGS})
         refusals = judge_refusals(pairs, contexts, load_embedder(resources.settings.embedding))
+        refusal_outcome = refusals["outcome"].item()
     else:
         models = verification.VerificationModels(settings, verifier=model, llm=resources.settings.llm)
         verified = verification.verify([statement], models)
-    outcome = pl.coalesce("refusal_outcome", "outcome")
-    is_proved = pl.col("outcome") == "grounded"
-    result = (
-        ground_pairs(pairs, verified.claims, verified.verdicts, accept_grounding=settings.accept_grounding)
-        .join(refusals.select("pair_id", refusal_outcome="outcome"), on="pair_id", how="left")
-        .with_columns(
-            support_level(),
-            verdict=outcome.replace_strict(_VERDICTS),
-            reason=pl.when(is_proved)
-            .then(pl.lit("passed"))
-            .otherwise(pl.coalesce("refusal_outcome", "reason", outcome)),
-            detail=pl.when(~is_proved).then("detail"),
-        )
-        .row(0, named=True)  # the only pair
+    grounded = ground_pairs(
+        pairs, verified.claims, verified.verdicts, accept_grounding=settings.accept_grounding
     )
-    names = ("verdict", "reason", "detail", "grounding", "support_level")
-    interval = (result["grounding_low"], result["grounding_high"])
+    pair = grounded.with_columns(support_level()).row(0, named=True)
+    outcome = refusal_outcome or pair["outcome"]
+    is_proved = outcome == "grounded"
+    interval = (pair["grounding_low"], pair["grounding_high"])
     return Verification(
         question=statement.question,
         answer=statement.text,
         contexts=statement.passages,
         language=statement.language,
-        **{name: result[name] for name in names},
-        grounding_interval=None if result["grounding"] is None else interval,
+        verdict=_VERDICTS[outcome],
+        reason="passed" if is_proved else refusal_outcome or pair["reason"] or outcome,
+        detail=None if is_proved else pair["detail"],
+        grounding=pair["grounding"],
+        grounding_interval=None if pair["grounding"] is None else interval,
+        support_level=pair["support_level"],
         claims=tuple(map(_claim, verified.claims_with_verdicts().iter_rows(named=True))),
     )
 
@@ -351,8 +346,9 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
             name: read_earlier(resources.layout.table(name, BATCH), tables.TABLES[name]) for name in names
         }
     frames = {name: frame for name, frame in stored.items() if frame is not None}
+    is_complete = len(frames) == len(names)  # a failed run lacks tables
     documents_read = frames.get("documents", tables.DOCUMENTS.empty())
-    if len(frames) < len(names) or "parsed" not in documents_read["status"]:
+    if not is_complete or "parsed" not in documents_read["status"]:
         unread = "; ".join(documents_read["detail"].drop_nulls())
         problem = outcome.error or unread or ", ".join(outcome.failed_gates)
         raise InputError(f"nothing could be generated: {problem}")

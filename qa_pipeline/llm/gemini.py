@@ -75,12 +75,13 @@ class GeminiProvider(provider.Provider):
         self._on_vertex = settings.vertex_project is not None
         self._credentials: Credentials | None = None
         if self._on_vertex:
-            self._key, server = SecretStr(""), _vertex_url(settings.vertex_location)
+            key, server = "", _vertex_url(settings.vertex_location)
             self._credentials = credentials or _machine_credentials()
         else:
-            self._key, server = SecretStr(provider.read_key(environ, KEY_NAMES, KEY_ADVICE)), _GOOGLE
-            if not self._key:
+            key, server = provider.read_key(environ, KEY_NAMES, KEY_ADVICE), _GOOGLE
+            if not key:
                 raise KeyRejectedError(f"the provider is gemini, but its key is missing; {KEY_ADVICE}")
+        self._key = SecretStr(key)
         self._settings = settings
         self._url = settings.base_url or server
         self.name = _name(settings)

@@ -32,10 +32,10 @@ from qa_pipeline.text.rendering import first_names
 REASKED = frozenset({"not_json", "schema_breach", "empty", "truncated"})
 """Reason codes of replies worth a second request. A blocked reply would be blocked again."""
 REPLIED = "replied"
-_NUMBERS = itertools.count(1)
+_CALL_NUMBERS = itertools.count(1)
 LONGEST_WAIT = 120.0
 """Maximum seconds to wait for a server. A longer wait means that a daily quota is spent, and ends the run."""
-_BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}
+_BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}  # seconds
 _FAILING_SECONDS = 600.0  # five times LONGEST_WAIT, so a per-minute quota has been renewed
 MOST_FAILED_CALLS = 10
 """Number of consecutive failed calls at which the run stops."""
@@ -186,7 +186,7 @@ class HostedModel:
         cost = reservation.settle(usage)
         asking.calls.append(
             CallRecord(
-                call_id=f"{self._run}-{next(_NUMBERS)}",
+                call_id=f"{self._run}-{next(_CALL_NUMBERS)}",
                 run=self._run,
                 batch=request.batch,
                 role=request.role,

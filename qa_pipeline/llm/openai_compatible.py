@@ -187,7 +187,7 @@ async def _cap_response(response: "Response") -> None:
     from httpx2 import AsyncByteStream, ByteStream
 
     stream = response.stream
-    if not isinstance(stream, AsyncByteStream):  # not in an asynchronous client
+    if not isinstance(stream, AsyncByteStream):  # impossible in an asynchronous client
         return
     async with aclosing(stream):
         content = await provider.read_capped(aiter(stream))

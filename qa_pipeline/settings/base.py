@@ -131,7 +131,7 @@ def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | Non
         path, equals, value = text.partition("=")
         if not equals or not all(path.strip().split(".")):
             raise SettingsError(f"--set {text!r} must be PATH=VALUE, such as llm.workers=20")
-        values[path.strip()] = _value(path.strip(), value.strip())
+        values[path.strip()] = _parsed_value(path.strip(), value.strip())
     tree: dict[str, Any] = {}
     for path, value in {**values, **(named_values or {})}.items():
         *groups, name = path.split(".")
@@ -144,7 +144,7 @@ def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | Non
     return tree
 
 
-def _value(path: str, text: str) -> Any:
+def _parsed_value(path: str, text: str) -> Any:
     """Parse null, a list or a mapping; other texts are converted by the type of the setting."""
     if text.lower() in ("none", "null"):
         return None

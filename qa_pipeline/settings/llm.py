@@ -11,7 +11,6 @@ from pydantic import Field, field_validator, model_validator
 from qa_pipeline.settings.base import Group
 
 GEMINI_MODEL = "gemini-3-flash-preview"
-
 Profile = Literal["standard", "small", "quality"]
 Provider = Literal["extractive", "gemini", "openai", "none"]
 Reviewer = Literal["verifier", "judge"]
@@ -34,11 +33,12 @@ def with_server(values: Any, group_fields: Collection[str]) -> Any:
     provider = values.get("provider")
     providers = (*get_args(Provider), *SERVERS)
     if provider is not None and provider not in providers:
-        is_main = "profile" in group_fields  # llm itself, not a role below it, which has few fields
+        is_main = "profile" in group_fields  # llm itself, not a role below it
         name = "llm.provider" if is_main else "the provider of a role below llm"
         raise ValueError(f"{name} must be one of {', '.join(sorted(providers))}")
     if provider not in SERVERS:
         return values
+    # a role has no setting `workers`
     defaults = {name: value for name, value in SERVERS[provider].items() if name in group_fields}
     return {**defaults, **values, "provider": "openai"}
 

@@ -280,7 +280,7 @@ def settings_in_force(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def setting_fields(model: type[pydantic.BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Yield path and field of every setting of a group; its own fields come before its sub-groups."""
+    """Yield path and field of every setting of a group; `llm.model` comes before `llm.budget.max_calls`."""
     nested = []
     for name, field in model.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, pydantic.BaseModel):

@@ -113,7 +113,7 @@ class ObjectStore:
 
     def _translated(self, error: Exception, operation: str, path: Any) -> Exception:
         """Return the error to raise, without the library's message; FileExistsError if a condition failed."""
-        code, status = _answer(error)
+        code, status = _code_and_status(error)
         is_write = operation in _PUTS
         # S3 answers a conditional write with NoSuchKey if another process has deleted the file
         has_changed = code == "PreconditionFailed" or (is_write and code == "NoSuchKey")
@@ -153,7 +153,7 @@ def store_of(path: Path) -> tuple[ObjectStore, str] | None:
     return files if isinstance(files, ObjectStore) else ObjectStore(files, path.protocol), path.path
 
 
-def _answer(error: BaseException) -> tuple[str, int | None]:
+def _code_and_status(error: BaseException) -> tuple[str, int | None]:
     """Return the code, or else the error's class, and the HTTP status of a response: ("NoSuchKey", 404)."""
     cause: BaseException | None = error
     while cause is not None:

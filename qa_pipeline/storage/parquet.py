@@ -81,19 +81,19 @@ def appended_parquet(path: Path, schema: pl.Schema) -> Iterator[Callable[[pl.Dat
 
     arrow_schema = schema.to_frame().to_arrow().schema
     waiting: list[pl.DataFrame] = []
-
-    def flush() -> None:
-        if waiting:
-            writer.write_table(pl.concat(waiting).to_arrow().cast(arrow_schema))
-            waiting.clear()
-
-    def append(frame: pl.DataFrame) -> None:
-        if frame.height:
-            waiting.append(frame.select(schema.names()).cast(schema))
-        if sum(each.height for each in waiting) >= ROW_GROUP:
-            flush()
-
     with pq.ParquetWriter(path, arrow_schema, compression="zstd") as writer:
+
+        def flush() -> None:
+            if waiting:
+                writer.write_table(pl.concat(waiting).to_arrow().cast(arrow_schema))
+                waiting.clear()
+
+        def append(frame: pl.DataFrame) -> None:
+            if frame.height:
+                waiting.append(frame.select(schema.names()).cast(schema))
+            if sum(each.height for each in waiting) >= ROW_GROUP:
+                flush()
+
         yield append
         flush()
 
