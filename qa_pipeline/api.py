@@ -171,6 +171,7 @@ def verify(
     if not any(text.strip() for text in texts):
         raise InputError("contexts are missing or empty; give the passages that should support the answer")
     headings = tuple(tuple(context["headings"] or ()) for context in passages)
+    # contexts without headings and plain texts give equal statements
     known_headings = headings if any(headings) else ()
     statement = verification.Statement(row["answer"], texts, row["language"], row["query"], known_headings)
     return _verified(statement, language_model(model))

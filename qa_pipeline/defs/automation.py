@@ -1,9 +1,10 @@
 """Jobs, and what starts them: the corpus sensor and the schedules."""
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import dagster as dg
 
@@ -28,8 +29,6 @@ UNENDED_BACKFILLS = ("REQUESTED", "CANCELING", "FAILING")
 """States of a backfill that has not ended; like the tag above, they lack a constant in Dagster."""
 RETENTION = timedelta(days=30)
 """The time for which replaced runs are kept."""
-
-CorpusEvent = dg.AssetObservation | dg.AssetMaterialization
 
 build_batch = dg.define_asset_job(
     "build_batch",
@@ -71,11 +70,10 @@ def corpus_sensor(
     vanished = {name for name, tombstone in withdrawn.items() if tombstone.reason == "batch_gone"}
 
     reports = last_reports(instance)
-    reported_versions = {batch: version for batch, (version, _) in reports.items()}
     changed = {
         batch: version
         for batch, version in batch_versions(corpus, layout, batches.names).items()
-        if version != reported_versions.get(batch, "")
+        if version != reports[batch].version
     }
     seen_before = json.loads(context.cursor or "{}")  # version by batch, as of the last tick
     settled = [batch for batch, version in changed.items() if version == seen_before.get(batch)]
@@ -84,12 +82,11 @@ def corpus_sensor(
         version = changed.pop(batch)  # the cursor keeps the others for the next tick
         events += report(batch, version)
         # the id of the previous report makes restored content run again
-        _, report_id = reports.get(batch, ("", 0))
-        run_key = f"{batch}:{version}:{report_id}"
+        run_key = f"{batch}:{version}:{reports[batch].report_id}"
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
     # a version of its own, so that a folder that comes back counts as changed
     for batch in sorted(vanished - present):
-        if reported_versions.get(batch, "") not in ("", VANISHED):  # "": it was never reported
+        if reports[batch].version not in ("", VANISHED):
             events += report(batch, VANISHED)
 
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
@@ -124,22 +121,29 @@ def batch_versions(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> di
     }
 
 
-def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
-    """Return the version of each batch in its last report, and the id of that report."""
+class LastReport(NamedTuple):
+    """The version of a batch in its last report, and the id of this report; "" and 0 without a report."""
+
+    version: str = ""
+    report_id: int = 0
+
+
+def last_reports(instance: dg.DagsterInstance) -> defaultdict[str, LastReport]:
+    """Return the last report of each batch."""
     latest = instance.get_latest_storage_id_by_partition(
         corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
-    reports = {}
+    reports: defaultdict[str, LastReport] = defaultdict(LastReport)
     for ids in _chunked(list(latest.values())):
         wanted = dg.AssetRecordsFilter(corpus.key, storage_ids=ids)
         for record in instance.fetch_materializations(wanted, limit=len(ids)).records:
             if record.asset_materialization is not None:
                 version = (record.asset_materialization.tags or {}).get(DATA_VERSION, "")
-                reports[str(record.partition_key)] = version, record.storage_id
+                reports[str(record.partition_key)] = LastReport(version, record.storage_id)
     return reports
 
 
-def report(batch: str, version: str) -> list[CorpusEvent]:
+def report(batch: str, version: str) -> list[dg.AssetObservation | dg.AssetMaterialization]:
     """Return the events for a new version of a batch.
 
     Both are needed: Dagster 1.13 reads inputs of runs from materializations, staleness from observations.
@@ -164,7 +168,7 @@ def _removable(
     if not missing:
         return []
     if any(backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()):
-        return []
+        return []  # it may still start a run of any partition
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
     never_read = {name for name in missing if not layout.origin(name).is_file()}
     may_be_removed = never_read | set(vanished)

@@ -24,7 +24,6 @@ from qa_pipeline.storage.tables import VERDICTS
 
 STARTED_BY = "qa_pipeline/started_by"
 """Tag of a run of the command line: the id of the command, as in the records of calls."""
-
 LOOK_SECONDS = 0.2
 """Seconds between checks for a signal; Polars (SA_RESTART) keeps signals from ending an unlimited wait."""
 

@@ -30,10 +30,8 @@ from qa_pipeline.storage.tables import LLM_CALLS, STORED, TRAINING_EXAMPLES
 from qa_pipeline.text.rendering import shorten
 
 ResourcesParam = dg.ResourceParam[Resources]
-
 PARTITIONS_NAME = "document_batches"
 document_batches = dg.DynamicPartitionsDefinition(name=PARTITIONS_NAME)
-
 OWNERS = ["team:training-data"]
 MODEL_POOL = "llm"
 """Pool of steps that may call a language model; its limit bounds concurrent steps."""
@@ -247,7 +245,7 @@ def table_schema(table: Table) -> dg.TableSchema:
 
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
-    """Return row count, rows by kind, and a preview."""
+    """Return the row count, the counts of codes by column, and a preview of the first rows."""
     metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
     if not frame.height:
         return metadata

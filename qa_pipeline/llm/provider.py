@@ -202,8 +202,8 @@ _TOO_LONG = re.compile(
     r"|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
-_MOST_LETTERS = 300  # of a server's message; its beginning names the cause, and the rest may be long
-_ENCRYPTION = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
+_MOST_CHARACTERS = 300  # of a server's message; its beginning names the cause, and the rest may be long
+_SSL_DETAILS = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
 _SHORTEST_MASKED = 12
 """Minimum characters of a key that is masked in replies. Shorter keys, such as `none`, may be words."""
 
@@ -287,6 +287,6 @@ def one_line(message: str, key: str) -> str:
     These details contain a memory address, and equal failures must have equal messages.
     """
     masked = message.replace(key, "[key]") if key else message
-    printable = "".join(c if c.isprintable() else " " for c in _ENCRYPTION.sub("", masked))
+    printable = "".join(c if c.isprintable() else " " for c in _SSL_DETAILS.sub("", masked))
     line = " ".join(printable.split())
-    return line if len(line) <= _MOST_LETTERS else f"{line[:_MOST_LETTERS]}…"
+    return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}…"

@@ -142,7 +142,7 @@ def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
 def _objects(text: str) -> list[str]:
     """Return the distinct outermost JSON objects in a text. The reply is ambiguous with more than one."""
     decoder = json.JSONDecoder()
-    objects: dict[str, None] = {}
+    objects: dict[str, None] = {}  # an ordered set
     start = text.find("{")
     while start >= 0:
         try:

@@ -134,7 +134,7 @@ class ReplyStore:
         return await asyncio.shield(asyncio.wrap_future(job.done))
 
     def _flush(self) -> None:
-        """Process the first `KEYS_A_STATEMENT` waiting jobs; each job has queued a flush, so all are done."""
+        """Process up to `KEYS_A_STATEMENT` waiting jobs; the flushes that other jobs queued do the rest."""
         with self._lock:
             jobs, self._jobs = self._jobs[:KEYS_A_STATEMENT], self._jobs[KEYS_A_STATEMENT:]
         if not jobs:  # earlier flushes have processed them
@@ -179,14 +179,14 @@ def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
         connection.execute(insert_missing(REPLIES), replies)
     if calls:
         connection.execute(insert_missing(CALLS), calls)
-    asked = [job for job in jobs if job.outcome or job.calls]
+    asked = [job for job in jobs if job.outcome or job.calls]  # the other jobs only look up
     _note_documents(connection, {(*job.id, document) for job in asked for document in job.request.documents})
 
 
 def _look_up(
     connection: sa.Connection, jobs: Sequence[_Job]
 ) -> tuple[dict[RequestId, Outcome], set[ReplyDocument]]:
-    """Return the stored outcomes of the jobs, and the documents of these jobs that are not stored yet."""
+    """Return the stored outcomes, and the documents of jobs with an outcome that are not stored yet."""
     keys = list({job.request.key for job in jobs})
     outcomes: dict[RequestId, Outcome] = {}
     for row in connection.execute(_FIND_REPLIES, {"keys": keys}).mappings():

@@ -33,8 +33,7 @@ def with_server(values: Any, group_fields: Collection[str]) -> Any:
     provider = values.get("provider")
     providers = (*get_args(Provider), *SERVERS)
     if provider is not None and provider not in providers:
-        is_main = "profile" in group_fields  # llm itself, not a role below it
-        name = "llm.provider" if is_main else "the provider of a role below llm"
+        name = "llm.provider" if "profile" in group_fields else "the provider of a role below llm"
         raise ValueError(f"{name} must be one of {', '.join(sorted(providers))}")
     if provider not in SERVERS:
         return values

@@ -172,10 +172,10 @@ class Settings(BaseSettings):
         # a caller may pass a validated LLMSettings instead of a mapping
         model_profile = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
         model_defaults = MODEL_PROFILES.get(str(model_profile), {})
-        defaults = PROFILES.get(str(values.get("profile", "embedded")), {})
+        profile_defaults = PROFILES.get(str(values.get("profile", "embedded")), {})
         filled = dict(values)
         # settings that are already filled in are kept, so the model's defaults take precedence
-        for group, group_defaults in (*model_defaults.items(), *defaults.items()):
+        for group, group_defaults in (*model_defaults.items(), *profile_defaults.items()):
             chosen = filled.get(group, {})
             if not isinstance(chosen, dict):
                 continue
@@ -195,6 +195,7 @@ class Settings(BaseSettings):
 
     @pydantic.model_validator(mode="after")
     def _check_spending_cap(self) -> "Settings":
+        """Refuse a model that may cost money without a cap on calls, tokens or cost."""
         paid = [model.provider for model in self.llm.hosted_models if not model.is_local]
         if paid and all(cap is None for cap in self.llm.budget.model_dump().values()):
             raise ValueError(
