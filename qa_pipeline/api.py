@@ -371,11 +371,11 @@ def _generated_pairs(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 def _dropped_questions(questions: pl.DataFrame) -> pl.DataFrame:
     """Return the questions that were not kept, a row per chunk, question and reason."""
-    words = pl.col("reason").map_elements(in_words, pl.String)
+    reason_in_words = pl.col("reason").map_elements(in_words, pl.String)
     dropped = questions.filter(pl.col("status") != "kept")
     dropped = dropped.with_columns(chunk_id=pl.col("target_chunk_ids").list.first())
     return dropped.unique(["chunk_id", "question", "reason"], maintain_order=True).select(
-        "question", "language", "question_type", "reason", detail=pl.coalesce("detail", words)
+        "question", "language", "question_type", "reason", detail=pl.coalesce("detail", reason_in_words)
     )
 
 

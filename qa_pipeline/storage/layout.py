@@ -97,18 +97,18 @@ class Layout:
         """Return the database of model replies."""
         return self.stores / "replies.sqlite"
 
-    def _memory(self, name: str) -> Path:
+    def _state_folder(self, name: str) -> Path:
         if self.cache is None:
             return self.out / "cache" / name
-        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}"  # shared by output folders
+        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}"  # output folders may share a cache
 
     def finished(self, batch: str) -> Path:
         """Return the file that records the last complete run of a batch. Deleting it forces a new run."""
-        return self._of_batch(self._memory("finished"), batch, ".json")
+        return self._of_batch(self._state_folder("finished"), batch, ".json")
 
     def batch_lock(self, batch: str) -> Path:
         """Return the folder that a step locks while it processes a batch."""
-        return self._of_batch(self._memory("locks"), batch, "")
+        return self._of_batch(self._state_folder("locks"), batch, "")
 
     @property
     def vectors(self) -> Path:

@@ -67,8 +67,7 @@ class RowFile:
 
 def unit_of(name: str) -> str:
     """Return the unit of positions in a file of this name: line, entry or row."""
-    suffix = Path(name).suffix.lower()
-    return {".jsonl": "line", ".ndjson": "line", ".json": "entry"}.get(suffix, "row")
+    return {".jsonl": "line", ".ndjson": "line", ".json": "entry"}.get(Path(name).suffix.lower(), "row")
 
 
 def open_rows(
