@@ -111,10 +111,10 @@ def unpriced_message(model: str) -> str:
 
 def plausible(usage: Usage) -> Usage:
     """Return the usage, or an empty usage if any of its numbers is implausible."""
-    numbers = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.thought_tokens)
+    counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.thought_tokens)
     # servers are untrusted, and some send text or fractions
-    reported = [number for number in numbers if number is not None]
-    return usage if all(type(n) is int and 0 <= n <= MOST_TOKENS for n in reported) else Usage()
+    is_plausible = all(n is None or (type(n) is int and 0 <= n <= MOST_TOKENS) for n in counts)
+    return usage if is_plausible else Usage()
 
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
@@ -151,10 +151,10 @@ class Reservation:
         """
         cost = self.price.cost(usage, time.time()) if self.price else None
         checked = plausible(usage)
-        used = reserved = self.amount
+        used = self.amount
         if checked.input_tokens is not None and checked.output_tokens is not None:
             tokens = checked.input_tokens + checked.output_tokens
-            used = Amount(reserved.calls, tokens, reserved.cost if cost is None else cost)
+            used = Amount(self.amount.calls, tokens, self.amount.cost if cost is None else cost)
         self.budget.close(self, used)
         return cost
 

@@ -278,10 +278,10 @@ def _problem(
     if feedback is not None and feedback.block_reason is not None:
         name = feedback.block_reason.name
         return _REASONS.get(name, "blocked"), f"prompt: {name}"
-    if candidate and candidate.finish_reason and candidate.finish_reason.name not in _FINISHED:
-        name = candidate.finish_reason.name
-        reason = _REASONS.get(name, "blocked")
-        return reason, f"reply: {name}" + (f"; {provider.CAP_ADVICE}" if reason == "truncated" else "")
+    finish = candidate.finish_reason.name if candidate and candidate.finish_reason else "STOP"
+    if finish not in _FINISHED:
+        reason = _REASONS.get(finish, "blocked")
+        return reason, f"reply: {finish}" + (f"; {provider.CAP_ADVICE}" if reason == "truncated" else "")
     if text.strip():
         return None
     return "empty", "the reply has no text" if candidate else "no candidate"

@@ -95,18 +95,20 @@ class HostedModel:
         calls: list[CallRecord] = []
         try:
             try:
-                return await self._read(request, request.key, calls)
+                return await self._ask(request, request.key, calls)
             except UnreadableReplyError as error:
                 if error.reason not in REASKED:
                     raise
                 prompt = ask_again(request.prompt, request.language, str(error), error.raw)
             # the second call is recorded with the key of the original request
-            return await self._read(replace(request, prompt=prompt), request.key, calls)
+            return await self._ask(replace(request, prompt=prompt), request.key, calls)
         except ModelError as error:
             error.calls = tuple(calls)
             raise
 
-    async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
+    async def _ask(
+        self, request: Request[ReplyT], request_key: str, calls: list[CallRecord]
+    ) -> Reply[ReplyT]:
         """Send until the provider answers, parse the reply, and add the records of the calls to `calls`.
 
         Raises:
@@ -114,9 +116,9 @@ class HostedModel:
             ServerUnavailableError: the server did not return in time, or keeps failing.
         """
         is_reasked = bool(calls)  # after a reply that could not be read
-        asking = _Asking(key, self._clock.now(), calls)
-        tries = stamina.retry_context(on=partial(self._wait, asking), attempts=None, timeout=None, **_BACKOFF)
-        async for attempt in tries:
+        asking = _Asking(request_key, self._clock.now(), calls)
+        next_wait = partial(self._next_wait, asking)
+        async for attempt in stamina.retry_context(on=next_wait, attempts=None, timeout=None, **_BACKOFF):
             with attempt:
                 raw = await self._send(request, asking)
         try:
@@ -203,12 +205,11 @@ class HostedModel:
             )
         )
 
-    def _wait(self, asking: _Asking, error: Exception) -> float | bool:
-        """Return the seconds that the server asks to wait, True for the usual backoff, or False to stop.
+    def _next_wait(self, asking: _Asking, error: Exception) -> float | bool:
+        """Return the seconds to wait for the next try, True for the usual backoff, or False to raise `error`.
 
-        It is called after each failed try; the retry loop raises `error` if it returns False. A fault counts
-        against the `max_tries` of the request. If the server is away for all requests, it is waited for
-        instead.
+        The retry loop calls it after each failed try. A fault counts against the `max_tries` of the request.
+        If the server is away for all requests, it is waited for instead.
 
         Raises:
             TransientModelError: tries or time ran out.
@@ -242,31 +243,32 @@ class HostedModel:
     ) -> bool:
         """Count a fault, and return True if the request is given up after too many.
 
-        Times are monotonic; `server_failing_since` is that of the first failure since the last answer.
+        Times are monotonic; `server_failing_since` is that of the first failure since the last answer. Raises
+        a ServerUnavailableError if the server is away for `llm.wait_minutes`.
         """
         max_tries, wait_minutes = self._settings.max_tries, self._settings.wait_minutes
         # if the server began to fail after the last fault of this request, it has answered in between
-        has_answered = asking.failed_at is not None and server_failing_since > asking.failed_at
+        answered_others = asking.failed_at is not None and server_failing_since > asking.failed_at
         asking.failed_at = now
         asking.faults += 1
-        if has_answered or not error.is_away:
+        if answered_others or not error.is_away:
             asking.own_faults += 1
         if error.is_final or asking.own_faults >= max_tries:
             return True
         if not error.is_away:
             return False
-        waited = now - server_failing_since
-        if asking.faults >= max_tries and waited > wait_minutes * 60:
-            # calls that broke off after they were sent: the request itself may crash the server
+        seconds_away = now - server_failing_since
+        if asking.faults >= max_tries and seconds_away > wait_minutes * 60:
+            # recorded failures broke off after they were sent: the request itself may crash the server
             interrupted = [call for call in asking.calls if call.outcome == TransientModelError.reason]
             if len(interrupted) >= max_tries:
                 return True
-            raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
-        if waited >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:
+            raise self._unavailable(f"waited for {seconds_away / 60:.0f} min (llm.wait_minutes)", error)
+        if seconds_away >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:
             self._warned_at = now
             _log.warning(
                 "%s: %s; waiting for %.0f s now, up to %g min (llm.wait_minutes)",
-                self.name, error, waited, wait_minutes,
+                self.name, error, seconds_away, wait_minutes,
             )  # fmt: skip
         return False
 

@@ -56,6 +56,7 @@ _COMPLAINTS = {
 
 Without `system` its text precedes the prompt. Without `schema` JSON mode is used, and without `object` only
 words ask for JSON. Older servers know `max_completion_tokens` as `max_tokens`."""
+_JSON_FORMATS = ("schema", "object")
 _LEFT_OUT_BY_MODE = {"auto": (), "schema": (), "object": ("schema",), "text": ("schema", "object")}
 """Ways to request JSON that are left out for each `llm.json_mode`."""
 _IN_WORDS = "Reply with one JSON object and nothing around it. It has to fit this JSON schema:"
@@ -98,8 +99,9 @@ class OpenAIProvider(provider.Provider):
             left_out = self.left_out
             status, headers, payload = await self._post(request, left_out)
             if 200 <= status < 300:
-                error = _object(_object(payload).get("error"))
-                if not error or _object(payload).get("choices"):
+                body = _object(payload)
+                error = _object(body.get("error"))
+                if not error or body.get("choices"):
                     return read_reply(payload, self._key.get_secret_value(), self._settings.model)
                 # a gateway passes on an error of the model's server: {"error": {"code": 503, "message": …}}
                 status = error["code"] if isinstance(error.get("code"), int) else 500
@@ -112,8 +114,8 @@ class OpenAIProvider(provider.Provider):
                 raise self._refusal(status, headers, code, complaint)
             if self.left_out == left_out:  # another call may have changed it meanwhile
                 self.left_out = left_out | {rejected}  # from now on
-                mode = f"; llm.json_mode={json_mode(self.left_out)} asks so at once"
-                advice = mode if rejected in ("schema", "object") else ""
+                mode = json_mode(self.left_out)
+                advice = f"; llm.json_mode={mode} asks so at once" if rejected in _JSON_FORMATS else ""
                 _log.warning("%s does not take %s and is asked without%s", self.name, rejected, advice)
 
     async def aclose(self) -> None:
@@ -132,7 +134,7 @@ class OpenAIProvider(provider.Provider):
         from httpx2 import Response
         from openai import APIStatusError, OpenAIError
 
-        body = parameters(request, self._settings, left_out)
+        body = call_body(request, self._settings, left_out)
         try:
             try:
                 async with asyncio.timeout(self._timeout):
@@ -179,6 +181,7 @@ class OpenAIProvider(provider.Provider):
             timeout=None,  # `_post` limits the whole call
             trust_env=not is_loopback(self._url),  # proxies of the environment, except for this machine
         )
+        # without the key, which `set_headers` adds to each request
         return AsyncOpenAI(base_url=self._url, api_key=_NO_KEY, max_retries=0, http_client=http_client)
 
 
@@ -225,8 +228,8 @@ def _checked(url: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
 
 
-def parameters(request: Request[Any], settings: ModelSettings, left_out: Collection[str]) -> dict[str, Any]:
-    """Return the body of a call, without the parameters in `left_out`."""
+def call_body(request: Request[Any], settings: ModelSettings, left_out: Collection[str]) -> dict[str, Any]:
+    """Return the body of a call, without the parameters in `left_out`, which are keys of `_COMPLAINTS`."""
     reply_model: type[ReplyModel] = request.reply_model
     schema = sent_schema(reply_model)
     mode, system = json_mode(left_out), request.system
@@ -258,7 +261,7 @@ def parameters(request: Request[Any], settings: ModelSettings, left_out: Collect
 
 def json_mode(left_out: Collection[str]) -> str:
     """Return the way to request JSON: by a `schema`, as an `object`, or in `text` alone."""
-    return next((mode for mode in ("schema", "object") if mode not in left_out), "text")
+    return next((mode for mode in _JSON_FORMATS if mode not in left_out), "text")
 
 
 def rejected_parameter(complaint: str, left_out: Collection[str], *, may_change_mode: bool) -> str | None:
@@ -266,7 +269,7 @@ def rejected_parameter(complaint: str, left_out: Collection[str], *, may_change_
 
     Without `may_change_mode` the settings fix the way to request JSON, so `schema` and `object` are kept.
     """
-    excluded = left_out if may_change_mode else {*left_out, "schema", "object"}
+    excluded = left_out if may_change_mode else {*left_out, *_JSON_FORMATS}
     for name, pattern in _COMPLAINTS.items():
         if name not in excluded and pattern.search(complaint):
             return name
@@ -291,6 +294,7 @@ def read_complaint(body: object) -> tuple[str, str]:
 
 def retry_after(headers: Mapping[str, str]) -> float:
     """Return the seconds in `retry-after-ms` or `Retry-After`, or 0 without either."""
+    # a number without a unit, which is milliseconds here
     milliseconds = provider.seconds_in(headers.get("retry-after-ms", ""))
     return milliseconds / 1000 if milliseconds else provider.seconds_in(headers.get("retry-after", ""))
 

@@ -86,8 +86,7 @@ async def read_capped(parts: AsyncIterator[bytes]) -> bytes:
     async for part in parts:
         body += part
         if len(body) > MOST_REPLY_BYTES:
-            detail = f"the reply is larger than {MOST_REPLY_BYTES >> 20} MiB"
-            raise UnreadableReplyError("truncated", detail)
+            raise UnreadableReplyError("truncated", f"the reply is larger than {MOST_REPLY_BYTES >> 20} MiB")
     return bytes(body)
 
 
@@ -203,6 +202,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _MOST_CHARACTERS = 300  # of a server's message; its beginning names the cause, and the rest may be long
+# such as " ssl:<ssl.SSLContext object at 0x7f5c>" in a message of aiohttp
 _SSL_DETAILS = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
 _SHORTEST_MASKED = 12
 """Minimum characters of a key that is masked in replies. Shorter keys, such as `none`, may be words."""
@@ -268,8 +268,7 @@ def seconds_in(text: str) -> float:
 
     The date is as in HTTP, such as `Wed, 21 Oct 2026 07:28:00 GMT`. Other texts give 0.
     """
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)s?", text.strip())
-    if match:
+    if match := re.fullmatch(r"(\d{1,9}(?:\.\d+)?)s?", text.strip()):
         return float(match[1])
     with suppress(ValueError, TypeError, OverflowError):
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
@@ -287,6 +286,6 @@ def one_line(message: str, key: str) -> str:
     These details contain a memory address, and equal failures must have equal messages.
     """
     masked = message.replace(key, "[key]") if key else message
-    printable = "".join(c if c.isprintable() else " " for c in _SSL_DETAILS.sub("", masked))
+    printable = "".join(sign if sign.isprintable() else " " for sign in _SSL_DETAILS.sub("", masked))
     line = " ".join(printable.split())
     return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}…"

@@ -56,13 +56,13 @@ def _with_backslashes(string: str) -> str:
 LONGEST_MENDED = 200_000
 """Characters. Longer replies are not repaired, because the time grows with the damage."""
 _MOST_BREACHES = 3  # enough for a correction; the message goes back to the model
-_UNREAD = frozenset({"$defs", "$ref", "minLength", "maxLength", "pattern", "default"})
+_UNSUPPORTED = frozenset({"$defs", "$ref", "minLength", "maxLength", "pattern", "default"})
 """Keywords that Gemini's subset or OpenAI's strict mode lacks."""
 _TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
 _ONLY_THOUGHTS = re.compile(rf"\A\s*[<\[]{_TAG}[>\]](?!.*[<\[]/{_TAG}[>\]])", re.DOTALL | re.IGNORECASE)
-"""Thoughts that do not end. Their drafts are not replies."""
+"""Thoughts that do not end, such as `<think>Draft: {…}`. Their drafts are not replies."""
 _THOUGHTS = re.compile(rf"\A(?:\s*[<\[]{_TAG}[>\]])?.*?[<\[]/{_TAG}[>\]]", re.DOTALL | re.IGNORECASE)
-"""Thoughts before a reply. A server may have removed the opening tag."""
+"""Thoughts before a reply: `<think>…</think>`, or `…</think>` if a server removed the opening tag."""
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_MARK = re.compile(r"\\.")
 _REFUSALS = re.compile(
@@ -87,9 +87,9 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
     except UnreadableReplyError as error:
         problem = error
     if problem.reason == "not_json":
-        for repair, attempt in _attempts(text):
+        for repair, candidate in _json_candidates(text):
             try:
-                return parse_reply(attempt, reply_model), repair
+                return parse_reply(candidate, reply_model), repair
             except UnreadableReplyError as error:
                 if error.reason == "schema_breach":  # more useful to a second request than not_json
                     problem = error
@@ -126,7 +126,7 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
     raise UnreadableReplyError("schema_breach", f"{reply_model.__name__}: {listed}")
 
 
-def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
+def _json_candidates(raw: str) -> Iterator[tuple[Repair, str]]:
     """Yield texts that may be the reply's JSON, the least changed first."""
     if _ONLY_THOUGHTS.match(raw):
         return  # the reply ends before its thoughts do
@@ -192,12 +192,12 @@ def sent_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
             return [simplify(item) for item in node]
         if not isinstance(node, dict):
             return node
-        if "$ref" in node:  # such as "#/$defs/DraftQuestion"; its own fields override the definition's
-            node = schema["$defs"][node["$ref"].rpartition("/")[2]] | node
-        fields = {name: simplify(value) for name, value in node.items() if name not in _UNREAD}
+        if "$ref" in node:  # such as "#/$defs/DraftQuestion"
+            definition = schema["$defs"][node["$ref"].rpartition("/")[2]]
+            node = definition | node  # keywords beside `$ref` override the definition's
+        fields = {name: simplify(value) for name, value in node.items() if name not in _UNSUPPORTED}
         if "properties" in fields:
             fields["required"] = list(fields["properties"])
         return fields
 
-    simplified: dict[str, Any] = simplify(schema)
-    return simplified
+    return dict(simplify(schema))

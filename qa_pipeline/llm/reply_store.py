@@ -30,7 +30,6 @@ from qa_pipeline.llm.reply_database import (
 )
 from qa_pipeline.records import CallRecord, Repair, Usage
 
-REPLIED = "replied"
 ReplyDocument = tuple[str, str, str]
 """Asked model and key of a request, and the id of a document that it shows."""
 
@@ -66,7 +65,7 @@ class _Job:
     done: Flight = field(default_factory=Future)
 
     @property
-    def id(self) -> RequestId:
+    def request_id(self) -> RequestId:
         return self.asked_model, self.request.key
 
 
@@ -142,15 +141,15 @@ class ReplyStore:
         try:
             if any(job.outcome or job.calls for job in jobs):
                 self.database.transact(partial(_store, jobs=jobs, now=time.time()))
-            outcomes, missing = self.database.read(partial(_look_up, jobs=jobs))
-            if missing:
-                self.database.transact(partial(_note_documents, documents=missing))
+            outcomes, new_documents = self.database.read(partial(_look_up, jobs=jobs))
+            if new_documents:  # such as copies with the same passages
+                self.database.transact(partial(_note_documents, documents=new_documents))
         except Exception as error:  # noqa: BLE001 - raised in the waiting coroutine
             for job in jobs:
                 job.done.set_exception(error)
         else:
             for job in jobs:
-                job.done.set_result(outcomes.get(job.id))
+                job.done.set_result(outcomes.get(job.request_id))
 
 
 def _row(record: Outcome | CallRecord) -> dict[str, Any]:
@@ -180,7 +179,8 @@ def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
     if calls:
         connection.execute(insert_missing(CALLS), calls)
     asked = [job for job in jobs if job.outcome or job.calls]  # the other jobs only look up
-    _note_documents(connection, {(*job.id, document) for job in asked for document in job.request.documents})
+    shown = {(*job.request_id, document_id) for job in asked for document_id in job.request.documents}
+    _note_documents(connection, shown)
 
 
 def _look_up(
@@ -193,13 +193,12 @@ def _look_up(
         fields = {name: row[name] for name in _OUTCOME_COLUMNS}
         usage = Usage(*(row[name] for name in TOKENS))
         outcomes[row["asked_model"], row["request_key"]] = Outcome(**fields, usage=usage)
-    documents = {
-        (*job.id, document) for job in jobs if job.id in outcomes for document in job.request.documents
-    }
-    if not documents:
-        return outcomes, documents
+    answered = [job for job in jobs if job.request_id in outcomes]
+    shown = {(*job.request_id, document_id) for job in answered for document_id in job.request.documents}
+    if not shown:
+        return outcomes, shown
     stored = {(row[0], row[1], row[2]) for row in connection.execute(_FIND_DOCUMENTS, {"keys": keys})}
-    return outcomes, documents - stored
+    return outcomes, shown - stored
 
 
 def _note_documents(connection: sa.Connection, documents: Collection[ReplyDocument]) -> None:
@@ -259,10 +258,9 @@ def note_documents(database: Database, names: Iterable[DocumentName]) -> None:
 
 def documents_named(database: Database, name: str) -> list[DocumentName]:
     """Return the documents with this id, this path, or this batch and path, as `batch/path`."""
-    columns = DOCUMENT_NAMES.c
-    chosen = sa.select(columns.document_id, columns.batch, columns.path).where(
-        sa.or_(columns.document_id == name, columns.path == name, columns.batch + "/" + columns.path == name)
-    )
+    document_id, batch, path = DOCUMENT_NAMES.c  # its columns
+    has_name = sa.or_(document_id == name, path == name, batch + "/" + path == name)
+    chosen = sa.select(DOCUMENT_NAMES).where(has_name)
     return database.read(
         lambda connection: sorted((row[0], row[1], row[2]) for row in connection.execute(chosen))
     )
