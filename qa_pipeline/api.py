@@ -67,10 +67,11 @@ def language_model(model: AnyModel | None) -> LanguageModel | None:
             f"model is {model!r}; give PROVIDER/NAME with one of {', '.join(HOSTED)}, a function from prompt "
             "to reply, or None"
         )
-    reviewer = Resources(load_settings(llm={"provider": provider, "model": name})).reviewer("verifier")
-    if reviewer is None:
+    # settings below `llm.verifier` take precedence over the name
+    verifier = Resources(load_settings(llm={"provider": provider, "model": name})).reviewer("verifier")
+    if verifier is None:
         raise InputError(f"model {model!r}: the settings switch the verifier off; set llm.verifier.provider")
-    return reviewer
+    return verifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,16 +188,16 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
     resources = _resources()
     settings = resources.settings.verification
     pairs = verification.statement_pairs([statement])
-    verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())
+    verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())  # for a refusal
     refusal_outcome = None
     if is_refusal(statement.text):
         pairs = pairs.with_columns(coverage=pl.lit("none"))
-        chunks = [
+        rows = [
             {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
             for index, text in enumerate(statement.passages)
         ]
-        contexts = pl.DataFrame(chunks, schema_overrides={"section_path": tables.STRINGS})
-        refusals = judge_refusals(pairs, contexts, load_embedder(resources.settings.embedding))
+        chunks = pl.DataFrame(rows, schema_overrides={"section_path": tables.STRINGS})
+        refusals = judge_refusals(pairs, chunks, load_embedder(resources.settings.embedding))
         refusal_outcome = refusals["outcome"].item()
     else:
         models = verification.VerificationModels(settings, verifier=model, llm=resources.settings.llm)
@@ -214,7 +215,7 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
         contexts=statement.passages,
         language=statement.language,
         verdict=_VERDICTS[outcome],
-        reason="passed" if is_proved else refusal_outcome or pair["reason"] or outcome,
+        reason="passed" if is_proved else pair["reason"] or outcome,
         detail=None if is_proved else pair["detail"],
         grounding=pair["grounding"],
         grounding_interval=None if pair["grounding"] is None else interval,
@@ -292,11 +293,8 @@ def evaluate(
         resources = Resources(running.with_claims_split_by(load_settings(out=folder)))
         setup = Setup(resources, verifier=decider, judge=decider, undecided=undecided)
         counts = running.evaluate_into(folder, rows, chosen, setup)
-        settings = {
-            "model": None if decider is None else decider.name,
-            "undecided": undecided,
-            "split_claims": "rules",
-        }
+        model_name = None if decider is None else decider.name
+        settings = {"model": model_name, "undecided": undecided, "split_claims": "rules"}
         about = report.About(
             report.dataset_name(rows, name), report_folder.dataset_sha256(rows), read.left_out, settings
         )
@@ -342,12 +340,12 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
         _gather(documents, corpus / BATCH)
         resources = Resources(load_settings(corpus=str(corpus), out=out), model=language_model(model))
         (outcome,) = run_batches(resources, [BATCH])
-        names = ("documents", "pairs", "claims", "claim_verdicts", "verdicts", "questions")
+        needed = ("documents", "pairs", "claims", "claim_verdicts", "verdicts", "questions")
         stored = {
-            name: read_earlier(resources.layout.table(name, BATCH), tables.TABLES[name]) for name in names
+            name: read_earlier(resources.layout.table(name, BATCH), tables.TABLES[name]) for name in needed
         }
     frames = {name: frame for name, frame in stored.items() if frame is not None}
-    is_complete = len(frames) == len(names)  # a failed run lacks tables
+    is_complete = len(frames) == len(needed)  # a failed run lacks tables
     documents_read = frames.get("documents", tables.DOCUMENTS.empty())
     if not is_complete or "parsed" not in documents_read["status"]:
         unread = "; ".join(documents_read["detail"].drop_nulls())

@@ -75,8 +75,8 @@ def corpus_sensor(
         for batch, version in batch_versions(corpus, layout, batches.names).items()
         if version != reports[batch].version
     }
-    seen_before = json.loads(context.cursor or "{}")  # version by batch, as of the last tick
-    settled = [batch for batch, version in changed.items() if version == seen_before.get(batch)]
+    last_changed = json.loads(context.cursor or "{}")  # version by batch, as of the last tick
+    settled = [batch for batch, version in changed.items() if version == last_changed.get(batch)]
     events, requests = [], []
     for batch in settled[:BATCHES_A_TICK]:
         version = changed.pop(batch)  # the cursor keeps the others for the next tick
@@ -86,7 +86,7 @@ def corpus_sensor(
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
     # a version of its own, so that a folder that comes back counts as changed
     for batch in sorted(vanished - present):
-        if reports[batch].version not in ("", VANISHED):
+        if reports[batch].version not in ("", VANISHED):  # "" was never reported
             events += report(batch, VANISHED)
 
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
@@ -112,7 +112,7 @@ def batch_versions(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> di
 
     Batches that cannot be listed now are omitted.
     """
-    decisions_folder = layout.decisions("batch").parent
+    decisions_folder = layout.decisions("batch").parent  # the same for any batch
     decision_versions = {file.stem: version_of(file) for file in decisions_folder.glob("*.jsonl")}
     return {
         batch: hash_text(f"{fingerprint} {decision_versions.get(batch)}")[:16]

@@ -37,10 +37,9 @@ def run_batches(
 ) -> list[BatchOutcome]:
     """Run batches one after another, even if some fail.
 
-    Without `instance`, the runs are `recorded` at DAGSTER_HOME or in a temporary instance.
+    Without `instance`, the runs are stored at DAGSTER_HOME if `recorded`, else in a temporary instance.
 
-    Raises:
-        PermanentModelError: the model cannot answer any further request. Earlier replies are stored.
+    Raises a PermanentModelError if the model cannot answer any further request. Earlier replies are stored.
     """
     if instance is None:
         with dg.DagsterInstance.get() if recorded else dg.DagsterInstance.ephemeral() as opened:
@@ -113,12 +112,12 @@ def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str
     if isinstance(resources.error, PermanentModelError):
         raise resources.error
     failed_checks = [check for check in result.get_asset_check_evaluations() if not check.passed]
-    gates = tuple(map(_gate_message, failed_checks))
+    gate_messages = tuple(map(_gate_message, failed_checks))
     if result.success:
         verdicts = read_table(resources.layout.table(VERDICTS.name, batch), VERDICTS)
-        return passed_outcome(batch, verdicts, gates)
+        return passed_outcome(batch, verdicts, gate_messages)
     if any(check.blocking and check.severity == dg.AssetCheckSeverity.ERROR for check in failed_checks):
-        return BatchOutcome(batch, "failed", BLOCKED, gates)
+        return BatchOutcome(batch, "failed", BLOCKED, gate_messages)
     # the failure of a step, or of the run if it fails outside its steps
     failure = next(event for event in result.all_events if event.is_step_failure or event.is_failure)
     step_error = failure.step_failure_data.error if failure.is_step_failure else None
@@ -127,7 +126,8 @@ def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str
         reason = str(resources.error)
     elif step_error is not None:
         reason = (step_error.cause or step_error).message.strip()
-    return BatchOutcome(batch, "failed", f"{failure.step_key}: {reason or failure.message}", gates)
+    problem = f"{failure.step_key}: {reason or failure.message}"
+    return BatchOutcome(batch, "failed", problem, gate_messages)
 
 
 def _gate_message(check: dg.AssetCheckEvaluation) -> str:

@@ -108,7 +108,7 @@ def evaluate(
 ) -> dg.AssetCheckResult:
     """Evaluate a gate on tables of a batch; a failing blocking gate withdraws the batch."""
     result = spec.check(frames, resources.settings.quality)
-    if spec.blocking:  # its result may still only warn
+    if spec.blocking:  # the result of such a gate may still only warn
         problem = result.detail if result.blocking and not result.passed else None
         note_gate(resources.layout, batch, result.name, problem)  # None clears an earlier problem
     figures = {"value": result.value, "threshold": result.threshold, "rows": result.n, **result.counts}

@@ -49,8 +49,7 @@ class PlainLoader(yaml.BaseLoader):
 def read_yaml(text: str) -> Any:
     """Return the strings, lists and mappings of a YAML text.
 
-    Raises:
-        yaml.YAMLError: the text is not plain YAML; a `MarkedYAMLError` names the line.
+    Raises a YAMLError if the text is not plain YAML; a `MarkedYAMLError` names the line.
     """
     try:
         return yaml.load(text, Loader=PlainLoader)  # noqa: S506 - constructs strings only
@@ -105,19 +104,19 @@ FOREIGN_NAMES = {
 """Environment variables named in the specification, and their names after the prefix."""
 
 
-def check_environment(environ: Iterable[str], settings: Iterable[str]) -> None:
+def check_environment(variables: Iterable[str], setting_names: Iterable[str]) -> None:
     """Refuse variables with the prefix that match no setting, so that a typing error is not ignored."""
-    names = [*settings, FILE_NAME.removeprefix(PREFIX).lower()]
-    for name in sorted(environ):
-        upper = name.upper()
+    known_names = [*setting_names, FILE_NAME.removeprefix(PREFIX).lower()]
+    for variable in sorted(variables):
+        upper = variable.upper()
         if upper in FOREIGN_NAMES:
             raise SettingsError(
-                f"environment variable {name} is ignored; set {PREFIX}{FOREIGN_NAMES[upper]} instead"
+                f"environment variable {variable} is ignored; set {PREFIX}{FOREIGN_NAMES[upper]} instead"
             )
-        group = upper.removeprefix(PREFIX).split("__")[0].lower()  # llm of QA_PIPELINE_LLM__WORKERS
-        if upper.startswith(PREFIX) and group not in names:
+        name = upper.removeprefix(PREFIX).split("__")[0].lower()  # llm of QA_PIPELINE_LLM__WORKERS
+        if upper.startswith(PREFIX) and name not in known_names:
             raise SettingsError(
-                f"environment variable {name} is not a setting; known settings: {', '.join(names)}"
+                f"environment variable {variable} is not a setting; known settings: {', '.join(known_names)}"
             )
 
 
@@ -126,17 +125,17 @@ def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | Non
 
     The value `none` means null, and lists are written as JSON. `named_values` by path take precedence.
     """
-    values: dict[str, Any] = {}
+    value_by_path: dict[str, Any] = {}
     for text in texts:
         path, equals, value = text.partition("=")
         if not equals or not all(path.strip().split(".")):
             raise SettingsError(f"--set {text!r} must be PATH=VALUE, such as llm.workers=20")
-        values[path.strip()] = _parsed_value(path.strip(), value.strip())
+        value_by_path[path.strip()] = _parsed_value(path.strip(), value.strip())
     tree: dict[str, Any] = {}
-    for path, value in {**values, **(named_values or {})}.items():
-        *groups, name = path.split(".")
+    for path, value in {**value_by_path, **(named_values or {})}.items():
+        *group_names, name = path.split(".")
         group = tree
-        for group_name in groups:
+        for group_name in group_names:
             group = group.setdefault(group_name, {})
             if not isinstance(group, dict):
                 raise SettingsError(f"--set {path}: {group_name} already has a value")
@@ -170,7 +169,7 @@ def explain(error: ValidationError) -> str:
 
 
 _LOCAL = frozenset({"file", "local"})
-_ADDRESS = "://"
+_SCHEME_END = "://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 """The scheme of an address, also after `Path` merged its slashes; a Windows drive has a single letter."""
 
@@ -181,7 +180,7 @@ def location_of(value: object) -> str:
     Raises a ValueError for an unknown scheme, a missing package or credentials.
     """
     text = str(value)
-    scheme, separator, path = text.partition(_ADDRESS)
+    scheme, separator, path = text.partition(_SCHEME_END)
     if not separator:
         return text
     scheme = scheme.lower()
@@ -189,7 +188,7 @@ def location_of(value: object) -> str:
         return path or "/"
     _check_path(scheme, path)
     _check_scheme(scheme)
-    return f"{scheme}{_ADDRESS}{path.rstrip('/')}"
+    return f"{scheme}{_SCHEME_END}{path.rstrip('/')}"
 
 
 def local_folder(value: object) -> object:
@@ -202,12 +201,12 @@ def local_folder(value: object) -> object:
 def output_folder(value: object) -> Path:
     """Return a folder for results, on disk or in an object store; refuse other addresses."""
     if not isinstance(value, str):
-        is_stored = store_of(cast("Path", value)) is not None  # from `stored_path`, which is no `Path`
-        if not isinstance(value, Path) and not is_stored:
+        is_in_store = store_of(cast("Path", value)) is not None  # from `stored_path`, of another class
+        if not isinstance(value, Path) and not is_in_store:
             raise ValueError("name a folder or an address")
         return cast("Path", local_folder(value))
-    scheme = value.partition(_ADDRESS)[0].lower()
-    if _ADDRESS not in value or scheme in _LOCAL:
+    scheme = value.partition(_SCHEME_END)[0].lower()
+    if _SCHEME_END not in value or scheme in _LOCAL:
         return Path(cast("str", local_folder(value)))
     if scheme not in STORES:
         raise ValueError(
@@ -218,7 +217,7 @@ def output_folder(value: object) -> Path:
 
 def is_remote(location: str) -> bool:
     """Return True if a location is an address, not a local path."""
-    return _ADDRESS in location
+    return _SCHEME_END in location
 
 
 def _check_path(scheme: str, path: str) -> None:

@@ -33,11 +33,12 @@ def with_server(values: Any, group_fields: Collection[str]) -> Any:
     provider = values.get("provider")
     providers = (*get_args(Provider), *SERVERS)
     if provider is not None and provider not in providers:
-        name = "llm.provider" if "profile" in group_fields else "the provider of a role below llm"
+        is_role = "profile" not in group_fields  # only `llm` has it
+        name = "the provider of a role below llm" if is_role else "llm.provider"
         raise ValueError(f"{name} must be one of {', '.join(sorted(providers))}")
     if provider not in SERVERS:
         return values
-    # a role has no setting `workers`
+    # without `workers` for a role, which lacks this setting
     defaults = {name: value for name, value in SERVERS[provider].items() if name in group_fields}
     return {**defaults, **values, "provider": "openai"}
 

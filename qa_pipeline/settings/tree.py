@@ -104,8 +104,7 @@ PROFILES: dict[str, dict[str, dict[str, Any]]] = {
 """Defaults of each profile; `embedded` works without hub and key.
 
 Its rules are free, but find little in most chunks. So they may ask three times, and only question types that
-they can write.
-"""
+they can write."""
 MODEL_PROFILES: dict[str, dict[str, dict[str, Any]]] = {
     "small": {
         "generation": {
@@ -177,11 +176,12 @@ class Settings(BaseSettings):
         # settings that are already filled in are kept, so the model's defaults take precedence
         for group, group_defaults in (*model_defaults.items(), *profile_defaults.items()):
             chosen = filled.get(group, {})
-            if not isinstance(chosen, dict):
+            if not isinstance(chosen, dict):  # such as a validated group
                 continue
             # the default revision belongs to the default model, not to a model of the user's choice
             is_other_model = "revision" in group_defaults and "model" in chosen
-            filled[group] = chosen if is_other_model else {**group_defaults, **chosen}
+            if not is_other_model:
+                filled[group] = {**group_defaults, **chosen}
         return filled
 
     @pydantic.model_validator(mode="after")
@@ -230,11 +230,11 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: arguments, environment, YAML file, defaults."""
         path = Path(os.environ.get(base.FILE_NAME, "qa_pipeline.yaml"))
-        file = base.read_settings_file(path)
+        file_values = base.read_settings_file(path)
         for name, field in settings_cls.model_fields.items():
-            if isinstance(field.default, base.Group) and not isinstance(file.get(name, {}), dict):
+            if isinstance(field.default, base.Group) and not isinstance(file_values.get(name, {}), dict):
                 raise SettingsError(f"settings file {path}: {name} is a group; write its settings below it")
-        return init_settings, env_settings, InitSettingsSource(settings_cls, file)
+        return init_settings, env_settings, InitSettingsSource(settings_cls, file_values)
 
 
 def load_settings(**overrides: Any) -> Settings:
@@ -265,7 +265,7 @@ _PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
 
 
 def settings_in_force(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return path, value as JSON with secrets masked, and meaning of every setting, in order of the tree."""
+    """Return a row per setting, in order of the tree: path, JSON value with masked secrets, and meaning."""
     settings = load_settings(**overrides)
     values = settings.model_dump(mode="json")
     rows = []
