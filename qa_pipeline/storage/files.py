@@ -54,7 +54,7 @@ def prepare_folder(folder: Path) -> None:
         try:
             store.ls(name.rpartition("/")[0])  # listing needs a right of its own
             store.put_if(name, b"again", None)  # must be refused
-        except ChangedMeanwhileError:
+        except ChangedMeanwhileError:  # as required
             return
         finally:
             store.rm_file(name)
@@ -143,10 +143,10 @@ def work_folder(parent: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish_folder(folder: Path, target: Path, last: str) -> None:
+def publish_folder(folder: Path, target: Path, last_name: str) -> None:
     """Move a folder from `work_folder` to `target` atomically.
 
-    On an object store, the file named `last` is written last, and only if it does not exist yet. Readers
+    On an object store, the file `last_name` is written last, and only if it does not exist yet. Readers
     ignore a folder without this file. Raises an OSError or StorageError.
     """
     remote = store_of(target)
@@ -154,10 +154,11 @@ def publish_folder(folder: Path, target: Path, last: str) -> None:
         folder.rename(target)
         return
     store, name = remote
-    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / last):
+    last_file = folder / last_name
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path != last_file):
         store.put_file(str(file), f"{name}/{file.relative_to(folder).as_posix()}")
     try:
-        store.put_if(f"{name}/{last}", (folder / last).read_bytes(), None)
+        store.put_if(f"{name}/{last_name}", last_file.read_bytes(), None)
     except ChangedMeanwhileError as error:
         raise StorageError(f"{target} was changed by another command in the meantime; run again") from error
 

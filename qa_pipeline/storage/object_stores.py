@@ -83,8 +83,8 @@ class ObjectStore:
         """
         try:
             # version first: if the file changes in between, a write with the old version fails
-            facts = self._ask("info", path)
-            version = facts["ETag"] if self.scheme == "s3" else ""
+            info = self._ask("info", path)
+            version = info["ETag"] if self.scheme == "s3" else ""
             return self._ask("cat_file", path), version
         except FileNotFoundError:
             return b"", None
@@ -95,11 +95,11 @@ class ObjectStore:
         If `version` is None, the file must not exist. If it is empty, the file is always written. Raises a
         ChangedMeanwhileError for another version, or a StorageError.
         """
-        condition = {"IfMatch": version} if version else {}
+        options = {"IfMatch": version} if version else {}
         if version is None:
-            condition = {"mode": "create"}
+            options = {"mode": "create"}  # refused if the file exists
         try:
-            self._ask("pipe_file", path, content, **condition)
+            self._ask("pipe_file", path, content, **options)
         except FileExistsError as error:
             # equal content: an earlier try has written it, and its response was lost
             if self.read_version(path)[0] != content:

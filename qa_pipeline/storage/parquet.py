@@ -80,18 +80,18 @@ def appended_parquet(path: Path, schema: pl.Schema) -> Iterator[Callable[[pl.Dat
     import pyarrow.parquet as pq
 
     arrow_schema = schema.to_frame().to_arrow().schema
-    waiting: list[pl.DataFrame] = []
+    buffered: list[pl.DataFrame] = []
     with pq.ParquetWriter(path, arrow_schema, compression="zstd") as writer:
 
         def flush() -> None:
-            if waiting:
-                writer.write_table(pl.concat(waiting).to_arrow().cast(arrow_schema))
-                waiting.clear()
+            if buffered:
+                writer.write_table(pl.concat(buffered).to_arrow().cast(arrow_schema))
+                buffered.clear()
 
         def append(frame: pl.DataFrame) -> None:
             if frame.height:
-                waiting.append(frame.select(schema.names()).cast(schema))
-            if sum(each.height for each in waiting) >= ROW_GROUP:
+                buffered.append(frame.select(schema.names()).cast(schema))
+            if sum(each.height for each in buffered) >= ROW_GROUP:
                 flush()
 
         yield append

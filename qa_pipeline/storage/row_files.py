@@ -190,7 +190,7 @@ def _parse_json(line: bytes) -> Any:
 def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
     """Yield the entries of a list, of the list `data` in an object, or a single object."""
     try:
-        value = json.loads(text if text.strip() else "[]")
+        value = json.loads(text if text.strip() else "[]")  # an empty file has no rows
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON ({error}); correct it, or use JSONL if it is long") from error
     entries = value.get("data") if isinstance(value, dict) else value

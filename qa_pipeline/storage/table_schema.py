@@ -63,8 +63,7 @@ class Table:
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return `frame` in stored column order; raises a TableError that lists all problems."""
-        problems = self.problems(frame)
-        if problems:
+        if problems := self.problems(frame):
             raise TableError(f"table {self.name}: " + "; ".join(problems))
         return frame.select(column.name for column in self.columns)
 
