@@ -79,7 +79,9 @@ def price_by_name(name: str) -> Price | None:
     url = f"https://{address}" if address else None
     provider_id = None if address else _PROVIDERS.get(provider, "")
     try:
-        _, info = get_snapshot().find_provider_model(model, None, provider_id, url)
+        _, info = get_snapshot().find_provider_model(
+            model, provider=None, provider_id=provider_id, provider_api_url=url
+        )
     except LookupError:
         return None
     # prices change, but any date shows if those for input and output are known

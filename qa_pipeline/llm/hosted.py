@@ -48,8 +48,8 @@ stamina.instrumentation.set_on_retry_hooks(())  # logging every retry would hide
 class _Asking:
     """The state of a request: how often it was sent, how it failed, and the calls it took.
 
-    `own_faults` counts the faults while the server answers other requests. `started_at` is in Unix seconds,
-    and the other times are monotonic.
+    `own_faults` counts faults of a server that is not away, or that answers other requests in between.
+    `started_at` is in Unix seconds, and the other times are monotonic.
     """
 
     request_key: str
@@ -59,7 +59,7 @@ class _Asking:
     faults: int = 0
     own_faults: int = 0
     failing_since: float | None = None
-    failed_at: float | None = None
+    last_fault_at: float | None = None
 
 
 class HostedModel:
@@ -111,9 +111,7 @@ class HostedModel:
     ) -> Reply[ReplyT]:
         """Send until the provider answers, parse the reply, and add the records of the calls to `calls`.
 
-        Raises:
-            ModelError: see `Provider.send`. A transient error is raised when tries or time run out.
-            ServerUnavailableError: the server did not return in time, or keeps failing.
+        Raises the ModelError of the last try, or a ServerUnavailableError if the server does not return.
         """
         is_reasked = bool(calls)  # after a reply that could not be read
         asking = _Asking(request_key, self._clock.now(), calls)
@@ -158,16 +156,18 @@ class HostedModel:
             self._throttle.note_reply()
             charge(error.reason, error.model, error.usage)
             raise
-        except ModelError as error:
-            if isinstance(error, TransientModelError) and error.limited:
+        except TransientModelError as error:
+            if error.limited:
                 self._throttle.pause(min(error.wait_seconds, LONGEST_WAIT))
-            if isinstance(error, TransientModelError) and error.maybe_charged:
+            if error.maybe_charged:
                 charge(error.reason, None, Usage())
             else:
                 reservation.cancel()
             raise
-        except BaseException:
-            # the call was interrupted, but may still be charged
+        except ModelError:
+            reservation.cancel()
+            raise
+        except BaseException:  # the call was interrupted, but may still be charged
             reservation.settle(Usage())
             raise
         self._throttle.note_reply()
@@ -211,9 +211,7 @@ class HostedModel:
         The retry loop calls it after each failed try. A fault counts against the `max_tries` of the request.
         If the server is away for all requests, it is waited for instead.
 
-        Raises:
-            TransientModelError: tries or time ran out.
-            PermanentModelError: the server asks for too long a wait, or did not return in time.
+        Raises `error` to give the request up, or a PermanentModelError to end the run.
         """
         if not isinstance(error, TransientModelError):
             return False
@@ -247,9 +245,9 @@ class HostedModel:
         a ServerUnavailableError if the server is away for `llm.wait_minutes`.
         """
         max_tries, wait_minutes = self._settings.max_tries, self._settings.wait_minutes
-        # if the server began to fail after the last fault of this request, it has answered in between
-        answered_others = asking.failed_at is not None and server_failing_since > asking.failed_at
-        asking.failed_at = now
+        # if the server began to fail after the last fault of this request, it answered another in between
+        answered_others = asking.last_fault_at is not None and server_failing_since > asking.last_fault_at
+        asking.last_fault_at = now
         asking.faults += 1
         if answered_others or not error.is_away:
             asking.own_faults += 1
