@@ -39,7 +39,7 @@ _INVALID_REQUEST = frozenset({400, 422})  # HTTP statuses
 _SERVER_FAULT = frozenset({500, 501})
 """Statuses of some servers for a schema that they cannot convert into a grammar."""
 # complaints of vLLM, llama.cpp, Ollama, LM Studio and gateways about a schema or grammar
-_JSON_MODE = re.compile(
+_JSON_COMPLAINT = re.compile(
     r"response_format|json[ _]?(?:schema|object|mode)|structured output|guided|grammar"
     r"|not supported|unsupported",
     re.IGNORECASE,
@@ -49,8 +49,8 @@ _PARAMETERS = ("temperature", "seed", "max_completion_tokens")
 _COMPLAINTS = {
     **{name: re.compile(rf"'{name}'|: {name}") for name in _PARAMETERS},
     "system": _NO_SYSTEM,
-    "schema": _JSON_MODE,
-    "object": _JSON_MODE,
+    "schema": _JSON_COMPLAINT,
+    "object": _JSON_COMPLAINT,
 }
 """Complaints of servers that reject a parameter, in the order of leaving it out.
 
@@ -107,7 +107,7 @@ class OpenAIProvider(provider.Provider):
                 status = error["code"] if isinstance(error.get("code"), int) else 500
             code, complaint = read_complaint(payload)
             rejected = None
-            is_schema_fault = status in _SERVER_FAULT and _JSON_MODE.search(complaint)
+            is_schema_fault = status in _SERVER_FAULT and _JSON_COMPLAINT.search(complaint)
             if status in _INVALID_REQUEST or is_schema_fault:
                 rejected = rejected_parameter(complaint, left_out, may_change_mode=may_change_mode)
             if rejected is None:
