@@ -67,10 +67,11 @@ def language_model(model: AnyModel | None) -> LanguageModel | None:
             f"model is {model!r}; give PROVIDER/NAME with one of {', '.join(HOSTED)}, a function from prompt "
             "to reply, or None"
         )
-    reviewer = Resources(load_settings(llm={"provider": provider, "model": name})).reviewer("verifier")
-    if reviewer is None:
+    # settings below `llm.verifier` take precedence over the name
+    verifier = Resources(load_settings(llm={"provider": provider, "model": name})).reviewer("verifier")
+    if verifier is None:
         raise InputError(f"model {model!r}: the settings switch the verifier off; set llm.verifier.provider")
-    return reviewer
+    return verifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +172,7 @@ def verify(
     if not any(text.strip() for text in texts):
         raise InputError("contexts are missing or empty; give the passages that should support the answer")
     headings = tuple(tuple(context["headings"] or ()) for context in passages)
+    # contexts without headings and plain texts give equal statements
     known_headings = headings if any(headings) else ()
     statement = verification.Statement(row["answer"], texts, row["language"], row["query"], known_headings)
     return _verified(statement, language_model(model))
@@ -182,47 +184,42 @@ def _resources() -> Resources:
 
 
 def _verified(statement: verification.Statement, model: LanguageModel | None) -> Verification:
-    """Verify an answer as the only pair of a batch."""
+    """Verify an answer as the only pair of a batch: a refusal as a whole, another answer by its claims."""
     resources = _resources()
     settings = resources.settings.verification
     pairs = verification.statement_pairs([statement])
-    refusals = tables.REFUSALS.empty()
-    verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())
+    verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())  # for a refusal
+    refusal_outcome = None
     if is_refusal(statement.text):
         pairs = pairs.with_columns(coverage=pl.lit("none"))
-        chunks = [
+        rows = [
             {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
             for index, text in enumerate(statement.passages)
         ]
-        contexts = pl.DataFrame(chunks, schema_overrides={"section_path": tables.STRINGS})
-        refusals = judge_refusals(pairs, contexts, load_embedder(resources.settings.embedding))
+        chunks = pl.DataFrame(rows, schema_overrides={"section_path": tables.STRINGS})
+        refusals = judge_refusals(pairs, chunks, load_embedder(resources.settings.embedding))
+        refusal_outcome = refusals["outcome"].item()
     else:
         models = verification.VerificationModels(settings, verifier=model, llm=resources.settings.llm)
         verified = verification.verify([statement], models)
-    outcome = pl.coalesce("refusal", "outcome")
-    is_proved = pl.col("outcome") == "grounded"
-    result = (
-        ground_pairs(pairs, verified.claims, verified.verdicts, accept_grounding=settings.accept_grounding)
-        .join(refusals.select("pair_id", refusal="outcome"), on="pair_id", how="left")
-        .with_columns(
-            support_level(),
-            verdict=outcome.replace_strict(_VERDICTS),
-            reason=pl.when(is_proved)
-            .then(pl.lit("passed"))
-            .otherwise(pl.coalesce("refusal", "reason", outcome)),
-            detail=pl.when(~is_proved).then("detail"),
-        )
-        .row(0, named=True)
+    grounded = ground_pairs(
+        pairs, verified.claims, verified.verdicts, accept_grounding=settings.accept_grounding
     )
-    names = ("verdict", "reason", "detail", "grounding", "support_level")
-    interval = (result["grounding_low"], result["grounding_high"])
+    pair = grounded.with_columns(support_level()).row(0, named=True)
+    outcome = refusal_outcome or pair["outcome"]
+    is_proved = outcome == "grounded"
+    interval = (pair["grounding_low"], pair["grounding_high"])
     return Verification(
         question=statement.question,
         answer=statement.text,
         contexts=statement.passages,
         language=statement.language,
-        **{name: result[name] for name in names},
-        grounding_interval=None if result["grounding"] is None else interval,
+        verdict=_VERDICTS[outcome],
+        reason="passed" if is_proved else pair["reason"] or outcome,
+        detail=None if is_proved else pair["detail"],
+        grounding=pair["grounding"],
+        grounding_interval=None if pair["grounding"] is None else interval,
+        support_level=pair["support_level"],
         claims=tuple(map(_claim, verified.claims_with_verdicts().iter_rows(named=True))),
     )
 
@@ -286,40 +283,37 @@ def evaluate(
     from qa_pipeline.evaluation import report, report_folder
     from qa_pipeline.evaluation.metrics import registry
 
-    chosen = registry.chosen_metrics(
-        [*registry.METRICS] if metrics == "all" else [*(metrics or registry.SUMMARY)]
-    )
+    names: Iterable[str] = registry.METRICS if metrics == "all" else metrics or registry.SUMMARY
+    chosen = registry.chosen_metrics([*names])
     decider = language_model(model)
-    read = _answered(data)
+    read = _read_rows(data)
     rows = read.items
     with TemporaryDirectory() as work:
         folder = Path(work)
         resources = Resources(running.with_claims_split_by(load_settings(out=folder)))
-        setup = Setup(resources, decider, decider, undecided)
+        setup = Setup(resources, verifier=decider, judge=decider, undecided=undecided)
         counts = running.evaluate_into(folder, rows, chosen, setup)
-        settings = {
-            "model": None if decider is None else decider.name,
-            "undecided": undecided,
-            "split_claims": "rules",
-        }
+        model_name = None if decider is None else decider.name
+        settings = {"model": model_name, "undecided": undecided, "split_claims": "rules"}
         about = report.About(
             report.dataset_name(rows, name), report_folder.dataset_sha256(rows), read.left_out, settings
         )
         document = report_folder.write_report(folder, chosen, counts, about)
-        scores, verified = (pl.read_parquet(folder / f"{table}.parquet") for table in ("rows", "statements"))
-    return Report(document, scores, verified, about.left_out)
+        scores = pl.read_parquet(folder / "rows.parquet")
+        statements = pl.read_parquet(folder / "statements.parquet")
+    return Report(document, scores, statements, about.left_out)
 
 
-def _answered(data: Any) -> labelled_files.Labelled:
+def _read_rows(data: Any) -> labelled_files.Labelled:
     """Return the rows of files, of a frame or of mappings; see `evaluate`."""
     if isinstance(data, str | Path):
         data = [data]
-    is_paths = isinstance(data, list | tuple) and all(isinstance(path, str | Path) for path in data)
-    if is_paths and data:
+    has_items = isinstance(data, list | tuple) and len(data) > 0
+    if has_items and all(isinstance(path, str | Path) for path in data):
         return read_rag_rows([Path(path) for path in data])
     rows: Iterable[Any] = data.iter_rows(named=True) if isinstance(data, pl.DataFrame) else data
-    reads = (row_files.FileRow(number, row) for number, row in enumerate(rows, start=1))
-    return labelled_files.usable_rows(reads, RagRow, Path("data"))
+    file_rows = (row_files.FileRow(number, row) for number, row in enumerate(rows, start=1))
+    return labelled_files.usable_rows(file_rows, RagRow, Path("data"))  # shown as the name of the file
 
 
 def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = None) -> pl.DataFrame:
@@ -346,13 +340,14 @@ def generate(documents: Path | str | Sequence[str], *, model: AnyModel | None = 
         _gather(documents, corpus / BATCH)
         resources = Resources(load_settings(corpus=str(corpus), out=out), model=language_model(model))
         (outcome,) = run_batches(resources, [BATCH])
-        names = ("documents", "pairs", "claims", "claim_verdicts", "verdicts", "questions")
+        needed = ("documents", "pairs", "claims", "claim_verdicts", "verdicts", "questions")
         stored = {
-            name: read_earlier(resources.layout.table(name, BATCH), tables.TABLES[name]) for name in names
+            name: read_earlier(resources.layout.table(name, BATCH), tables.TABLES[name]) for name in needed
         }
     frames = {name: frame for name, frame in stored.items() if frame is not None}
+    is_complete = len(frames) == len(needed)  # a failed run lacks tables
     documents_read = frames.get("documents", tables.DOCUMENTS.empty())
-    if len(frames) < len(names) or "parsed" not in documents_read["status"]:
+    if not is_complete or "parsed" not in documents_read["status"]:
         unread = "; ".join(documents_read["detail"].drop_nulls())
         problem = outcome.error or unread or ", ".join(outcome.failed_gates)
         raise InputError(f"nothing could be generated: {problem}")
@@ -374,11 +369,11 @@ def _generated_pairs(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 def _dropped_questions(questions: pl.DataFrame) -> pl.DataFrame:
     """Return the questions that were not kept, a row per chunk, question and reason."""
-    words = pl.col("reason").map_elements(in_words, pl.String)
+    reason_in_words = pl.col("reason").map_elements(in_words, pl.String)
     dropped = questions.filter(pl.col("status") != "kept")
     dropped = dropped.with_columns(chunk_id=pl.col("target_chunk_ids").list.first())
     return dropped.unique(["chunk_id", "question", "reason"], maintain_order=True).select(
-        "question", "language", "question_type", "reason", detail=pl.coalesce("detail", words)
+        "question", "language", "question_type", "reason", detail=pl.coalesce("detail", reason_in_words)
     )
 
 

@@ -49,13 +49,12 @@ def wilson_bounds(successes: int, trials: int) -> tuple[float, float]:
 def _score_terms(
     share: Operand, trials: Operand, quantile: Floats | float
 ) -> tuple[Operand, Operand, Operand]:
-    """Return centre, variance and scale: the bounds are (centre ± quantile · √variance) / scale."""
+    """Return terms of Wilson's score interval: its bounds are (centre ± quantile · √variance) / scale."""
     square = quantile**2
-    return (
-        share + square / (2 * trials),
-        share * (1 - share) / trials + square / (4 * trials**2),
-        1 + square / trials,
-    )
+    centre = share + square / (2 * trials)
+    variance = share * (1 - share) / trials + square / (4 * trials**2)
+    scale = 1 + square / trials
+    return centre, variance, scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +77,28 @@ class Sums:
 
         CV3 of MacKinnon, Nielsen and Webb (2023): rows within a group may be correlated in any way.
         """
-        deviations = self.totals - self.means * self.counts
+        deviations = self.totals - self.means * self.counts  # groups × figures
         # do not count rounding errors of equal scores as spread
         deviations[np.abs(deviations) <= _NO_SPREAD * (1 + np.abs(self.totals))] = 0
         groups = (self.counts > 0).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            # how far the mean moves if the group is left out
-            moves = deviations / (self.counts.sum(axis=0) * (1 - self._shares))
+            # how far each mean moves if a group is left out
+            moves = deviations / (self.counts.sum(axis=0) * (1 - self._group_shares))
             standard_errors: Floats = np.sqrt((moves**2).sum(axis=0) * (groups - 1) / groups)
         return standard_errors
 
     @property
-    def freedom(self) -> Floats:
+    def degrees_of_freedom(self) -> Floats:
         """Return the degrees of freedom of the errors (Bell and McCaffrey 2002); NaN below two groups."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            squares, leverages = self._shares**2, self._shares**2 / (1 - self._shares)
+            squares, leverages = self._group_shares**2, self._group_shares**2 / (1 - self._group_shares)
             freedoms: Floats = 1 / (
                 squares.sum(axis=0) + leverages.sum(axis=0) ** 2 - (leverages**2).sum(axis=0)
             )
         return freedoms
 
     @property
-    def _shares(self) -> Floats:
+    def _group_shares(self) -> Floats:
         """Return the share of each group in the known rows of each figure."""
         with np.errstate(invalid="ignore"):
             shares: Floats = self.counts / self.counts.sum(axis=0)
@@ -110,7 +109,7 @@ def t_bounds(sums: Sums, confidence: Floats | float = CONFIDENCE) -> Bounds:
     """Return intervals of means by Student's t over groups; NaN below two groups."""
     from scipy.stats import t
 
-    margin = t.ppf((1 + np.asarray(confidence)) / 2, sums.freedom) * sums.errors
+    margin = t.ppf((1 + np.asarray(confidence)) / 2, sums.degrees_of_freedom) * sums.errors
     return sums.means - margin, sums.means + margin
 
 
@@ -120,7 +119,7 @@ def t_p(sums: Sums) -> Floats:
 
     with np.errstate(invalid="ignore", divide="ignore"):
         distances = np.where(sums.means == 0, 0, np.abs(sums.means) / sums.errors)
-    return 2 * t.sf(distances, sums.freedom)  # type: ignore[no-any-return]
+    return 2 * t.sf(distances, sums.degrees_of_freedom)  # type: ignore[no-any-return]
 
 
 def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float = CONFIDENCE) -> Bounds:
@@ -137,10 +136,12 @@ def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float =
     t_low, t_high = t_bounds(sums, confidence)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares, errors = np.clip((sums.means - lowest) / ranges, 0, 1), sums.errors / ranges
-        variance = shares * (1 - shares)
-        effective_rows = np.where(variance * errors > 0, variance / errors**2, groups)
-        low, high = wilson(shares, effective_rows, t.ppf((1 + confidence) / 2, sums.freedom))
-        low, high = lowest + ranges * low, lowest + ranges * high
+        variances = shares * (1 - shares)
+        has_spread = variances * errors > 0
+        effective_rows = np.where(has_spread, variances / errors**2, groups)
+        quantiles = t.ppf((1 + confidence) / 2, sums.degrees_of_freedom)
+        share_low, share_high = wilson(shares, effective_rows, quantiles)
+        low, high = lowest + ranges * share_low, lowest + ranges * share_high
     is_bounded = np.isfinite(highest)
     return np.where(is_bounded, low, np.maximum(t_low, lowest)), np.where(is_bounded, high, t_high)
 
@@ -183,8 +184,9 @@ def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
     """Return p values adjusted for multiple tests (Holm 1979); tests without a p value are not counted."""
     ranked = sorted((p, name) for name, p in p_values.items() if p is not None)
     adjusted: dict[str, float | None] = dict.fromkeys(p_values)
-    least = 0.0
+    adjusted_p = 0.0
     for index, (p, name) in enumerate(ranked):
-        least = max(least, min(1.0, p * (len(ranked) - index)))  # at least that of a smaller p value
-        adjusted[name] = least
+        # never below the adjusted value of a smaller p value
+        adjusted_p = max(adjusted_p, min(1.0, p * (len(ranked) - index)))
+        adjusted[name] = adjusted_p
     return adjusted

@@ -20,8 +20,8 @@ from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.curation.exports import LEDGER_FILES, VALIDATED
 from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.llm.reply_database import Database
+from qa_pipeline.llm.reply_store import documents_named
 from qa_pipeline.llm.reply_store import erase as erase_replies
-from qa_pipeline.llm.reply_store import versions_of
 from qa_pipeline.settings.base import is_remote, location_of
 from qa_pipeline.storage import tables
 from qa_pipeline.storage.files import delete, write_bytes
@@ -207,7 +207,7 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     ids: set[str] = set()  # of earlier versions; those of the documents found are added below
     if database is not None:
         for known_name in {name, *named_paths}:
-            ids.update(document_id for document_id, _batch, _path in versions_of(database, known_name))
+            ids.update(document_id for document_id, _batch, _path in documents_named(database, known_name))
     if matches.is_empty() and not ids:
         raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
     has_same_content = pl.col("content_sha256").is_in(matches["content_sha256"].implode())

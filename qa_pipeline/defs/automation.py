@@ -1,9 +1,10 @@
 """Jobs, and what starts them: the corpus sensor and the schedules."""
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import dagster as dg
 
@@ -28,8 +29,6 @@ UNENDED_BACKFILLS = ("REQUESTED", "CANCELING", "FAILING")
 """States of a backfill that has not ended; like the tag above, they lack a constant in Dagster."""
 RETENTION = timedelta(days=30)
 """The time for which replaced runs are kept."""
-
-CorpusEvent = dg.AssetObservation | dg.AssetMaterialization
 
 build_batch = dg.define_asset_job(
     "build_batch",
@@ -71,25 +70,23 @@ def corpus_sensor(
     vanished = {name for name, tombstone in withdrawn.items() if tombstone.reason == "batch_gone"}
 
     reports = last_reports(instance)
-    reported_versions = {batch: version for batch, (version, _) in reports.items()}
     changed = {
         batch: version
         for batch, version in batch_versions(corpus, layout, batches.names).items()
-        if version != reported_versions.get(batch, "")
+        if version != reports[batch].version
     }
-    last_tick = json.loads(context.cursor or "{}")
-    settled = [batch for batch, version in changed.items() if version == last_tick.get(batch)]
+    last_changed = json.loads(context.cursor or "{}")  # version by batch, as of the last tick
+    settled = [batch for batch, version in changed.items() if version == last_changed.get(batch)]
     events, requests = [], []
     for batch in settled[:BATCHES_A_TICK]:
-        version = changed.pop(batch)  # the cursor keeps the others
+        version = changed.pop(batch)  # the cursor keeps the others for the next tick
         events += report(batch, version)
         # the id of the previous report makes restored content run again
-        _, report_id = reports.get(batch, ("", 0))
-        run_key = f"{batch}:{version}:{report_id}"
+        run_key = f"{batch}:{version}:{reports[batch].report_id}"
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
     # a version of its own, so that a folder that comes back counts as changed
     for batch in sorted(vanished - present):
-        if reported_versions.get(batch, "") not in ("", VANISHED):  # "": it was never reported
+        if reports[batch].version not in ("", VANISHED):  # "" was never reported
             events += report(batch, VANISHED)
 
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
@@ -115,31 +112,38 @@ def batch_versions(corpus: Corpus, layout: Layout, batches: Sequence[str]) -> di
 
     Batches that cannot be listed now are omitted.
     """
-    files = layout.decisions("batch").parent.glob("*.jsonl")
-    decided = {file.stem: version_of(file) for file in files}
+    decisions_folder = layout.decisions("batch").parent  # the same for any batch
+    decision_versions = {file.stem: version_of(file) for file in decisions_folder.glob("*.jsonl")}
     return {
-        batch: hash_text(f"{fingerprint} {decided.get(batch)}")[:16]
+        batch: hash_text(f"{fingerprint} {decision_versions.get(batch)}")[:16]
         for batch, fingerprint in corpus.listing_fingerprints(batches).items()
         if fingerprint
     }
 
 
-def last_reports(instance: dg.DagsterInstance) -> dict[str, tuple[str, int]]:
-    """Return the version of each reported batch in its last report, and the id of that report."""
+class LastReport(NamedTuple):
+    """The version of a batch in its last report, and the id of this report; "" and 0 without a report."""
+
+    version: str = ""
+    report_id: int = 0
+
+
+def last_reports(instance: dg.DagsterInstance) -> defaultdict[str, LastReport]:
+    """Return the last report of each batch."""
     latest = instance.get_latest_storage_id_by_partition(
         corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
-    reports = {}
+    reports: defaultdict[str, LastReport] = defaultdict(LastReport)
     for ids in _chunked(list(latest.values())):
         wanted = dg.AssetRecordsFilter(corpus.key, storage_ids=ids)
         for record in instance.fetch_materializations(wanted, limit=len(ids)).records:
             if record.asset_materialization is not None:
                 version = (record.asset_materialization.tags or {}).get(DATA_VERSION, "")
-                reports[str(record.partition_key)] = version, record.storage_id
+                reports[str(record.partition_key)] = LastReport(version, record.storage_id)
     return reports
 
 
-def report(batch: str, version: str) -> list[CorpusEvent]:
+def report(batch: str, version: str) -> list[dg.AssetObservation | dg.AssetMaterialization]:
     """Return the events for a new version of a batch.
 
     Both are needed: Dagster 1.13 reads inputs of runs from materializations, staleness from observations.
@@ -164,7 +168,7 @@ def _removable(
     if not missing:
         return []
     if any(backfill.status.value in UNENDED_BACKFILLS for backfill in instance.get_backfills()):
-        return []
+        return []  # it may still start a run of any partition
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
     never_read = {name for name in missing if not layout.origin(name).is_file()}
     may_be_removed = never_read | set(vanished)
@@ -213,17 +217,18 @@ def purge_old_runs(context: dg.OpExecutionContext) -> None:
     """
     instance = context.instance
     ended_before = dg.RunsFilter(statuses=ENDED, updated_before=datetime.now(UTC) - RETENTION)
-    old = set(instance.get_run_ids(ended_before))
+    old_ids = set(instance.get_run_ids(ended_before))
     all_keys = {asset.key for asset in BATCH_ASSETS}
-    rebuilt: set[str] = set()
+    built_later: set[str] = set()  # batches that a later run built completely
     for run in instance.get_runs(dg.RunsFilter(statuses=ENDED)):  # the latest first
         batch = run.tags.get(PARTITION)
-        if batch in rebuilt and run.run_id in old:
+        if batch in built_later and run.run_id in old_ids:
             instance.delete_run(run.run_id)
+        # without a selection, a run of the job builds all assets; a rerun builds only the rest
         keys = run.asset_selection or (all_keys if run.job_name == build_batch.name else set())
-        is_whole = keys >= all_keys and run.root_run_id is None  # a rerun makes only the rest
-        if batch and is_whole and run.status == dg.DagsterRunStatus.SUCCESS:
-            rebuilt.add(batch)
+        is_complete = keys >= all_keys and run.root_run_id is None
+        if batch and is_complete and run.status == dg.DagsterRunStatus.SUCCESS:
+            built_later.add(batch)
 
 
 @dg.job(description="Deletes runs that ended more than 30 days ago and whose batch was built whole since.")

@@ -14,7 +14,6 @@ from qa_pipeline.storage.parquet import frame_hash
 
 QUALITY = "production_quality"
 LIMITS, DRIFT = "limits_hold", "no_drift"
-
 DAYS = dg.DailyPartitionsDefinition(start_date="2026-01-01")  # UTC
 
 
@@ -59,15 +58,15 @@ def production_quality(
 
 
 def _result(
-    check: str, findings: pl.DataFrame, states: list[str], severity: dg.AssetCheckSeverity
+    check: str, findings: pl.DataFrame, failing_states: list[str], severity: dg.AssetCheckSeverity
 ) -> dg.AssetCheckResult:
-    """Return a check that lists the first findings, and fails if any has a state in `states`."""
-    bad = findings.filter(pl.col("state").is_in(states))
+    """Return a check that lists the first findings, and fails if any has one of the states."""
+    failing = findings.filter(pl.col("state").is_in(failing_states))
     return dg.AssetCheckResult(
         check_name=check,
-        passed=not bad.height,
+        passed=not failing.height,
         severity=severity,
-        description="; ".join(bad["message"].head(steps.MOST_SHOWN)) or "no alert",
+        description="; ".join(failing["message"].head(steps.MOST_SHOWN)) or "no alert",
         metadata={"findings": steps.frame_table(findings.select("metric", "state", "message"))},
     )
 
@@ -96,13 +95,13 @@ def monitoring_definitions(settings: Settings) -> dg.Definitions:
 )
 def alerts(context: dg.RunFailureSensorContext, resources: steps.ResourcesParam) -> None:
     """Send batch and step of a failed run; the message never contains text of documents."""
-    run, batch = context.dagster_run, context.dagster_run.tags.get(steps.PARTITION, "")
+    run = context.dagster_run
     if run.tags.get("dagster/will_retry") == "true":
         return  # the last try sends the message
     failed_steps = ", ".join(str(event.step_key) for event in context.get_step_failure_events())
-    message = f"{batch or run.job_name}: failed at {failed_steps or 'its start'} (run {run.run_id[:8]})"
-    urls = resources.settings.monitoring.alerts.urls
+    subject = run.tags.get(steps.PARTITION) or run.job_name  # the batch, if the run is for one
+    message = f"{subject}: failed at {failed_steps or 'its start'} (run {run.run_id[:8]})"
     try:
-        notify(urls, f"qa_pipeline: {run.job_name} failed", message)
+        notify(resources.settings.monitoring.alerts.urls, f"qa_pipeline: {run.job_name} failed", message)
     except QAPipelineError as error:
         raise dg.Failure(str(error)) from None

@@ -24,7 +24,6 @@ from qa_pipeline.storage.tables import VERDICTS
 
 STARTED_BY = "qa_pipeline/started_by"
 """Tag of a run of the command line: the id of the command, as in the records of calls."""
-
 LOOK_SECONDS = 0.2
 """Seconds between checks for a signal; Polars (SA_RESTART) keeps signals from ending an unlimited wait."""
 
@@ -38,10 +37,9 @@ def run_batches(
 ) -> list[BatchOutcome]:
     """Run batches one after another, even if some fail.
 
-    Without `instance`, the runs are `recorded` at DAGSTER_HOME or in a temporary instance.
+    Without `instance`, the runs are stored at DAGSTER_HOME if `recorded`, else in a temporary instance.
 
-    Raises:
-        PermanentModelError: the model cannot answer any further request. Earlier replies are stored.
+    Raises a PermanentModelError if the model cannot answer any further request. Earlier replies are stored.
     """
     if instance is None:
         with dg.DagsterInstance.get() if recorded else dg.DagsterInstance.ephemeral() as opened:
@@ -114,21 +112,22 @@ def _outcome(result: dg.ExecuteInProcessResult, resources: Resources, batch: str
     if isinstance(resources.error, PermanentModelError):
         raise resources.error
     failed_checks = [check for check in result.get_asset_check_evaluations() if not check.passed]
-    gates = tuple(map(_gate_message, failed_checks))
+    gate_messages = tuple(map(_gate_message, failed_checks))
     if result.success:
         verdicts = read_table(resources.layout.table(VERDICTS.name, batch), VERDICTS)
-        return passed_outcome(batch, verdicts, gates)
+        return passed_outcome(batch, verdicts, gate_messages)
     if any(check.blocking and check.severity == dg.AssetCheckSeverity.ERROR for check in failed_checks):
-        return BatchOutcome(batch, "failed", BLOCKED, gates)
-    # a run that fails outside its steps has no error of a step
+        return BatchOutcome(batch, "failed", BLOCKED, gate_messages)
+    # the failure of a step, or of the run if it fails outside its steps
     failure = next(event for event in result.all_events if event.is_step_failure or event.is_failure)
-    error = failure.step_failure_data.error if failure.is_step_failure else None
+    step_error = failure.step_failure_data.error if failure.is_step_failure else None
     reason = None
-    if resources.error is not None:
+    if resources.error is not None:  # an error of this package
         reason = str(resources.error)
-    elif error is not None:
-        reason = (error.cause or error).message.strip()
-    return BatchOutcome(batch, "failed", f"{failure.step_key}: {reason or failure.message}", gates)
+    elif step_error is not None:
+        reason = (step_error.cause or step_error).message.strip()
+    problem = f"{failure.step_key}: {reason or failure.message}"
+    return BatchOutcome(batch, "failed", problem, gate_messages)
 
 
 def _gate_message(check: dg.AssetCheckEvaluation) -> str:

@@ -30,10 +30,8 @@ from qa_pipeline.storage.tables import LLM_CALLS, STORED, TRAINING_EXAMPLES
 from qa_pipeline.text.rendering import shorten
 
 ResourcesParam = dg.ResourceParam[Resources]
-
 PARTITIONS_NAME = "document_batches"
 document_batches = dg.DynamicPartitionsDefinition(name=PARTITIONS_NAME)
-
 OWNERS = ["team:training-data"]
 MODEL_POOL = "llm"
 """Pool of steps that may call a language model; its limit bounds concurrent steps."""
@@ -110,7 +108,7 @@ def evaluate(
 ) -> dg.AssetCheckResult:
     """Evaluate a gate on tables of a batch; a failing blocking gate withdraws the batch."""
     result = spec.check(frames, resources.settings.quality)
-    if spec.blocking:  # such a gate may block; its result says if it does
+    if spec.blocking:  # the result of such a gate may still only warn
         problem = result.detail if result.blocking and not result.passed else None
         note_gate(resources.layout, batch, result.name, problem)  # None clears an earlier problem
     figures = {"value": result.value, "threshold": result.threshold, "rows": result.n, **result.counts}
@@ -247,16 +245,15 @@ def table_schema(table: Table) -> dg.TableSchema:
 
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
-    """Return row count, rows by kind, and a preview."""
+    """Return the row count, the counts of codes by column, and a preview of the first rows."""
     metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
     if not frame.height:
         return metadata
     for name in (column.name for column in table.columns if column.counted):
         counts = frame.group_by(pl.col(name).fill_null("(none)")).len("rows")
         metadata[f"rows by {name}"] = frame_table(counts.sort(["rows", name], descending=[True, False]))
-    # the preview shows the first quote of a list column
     preview = frame.head(PREVIEW_ROWS)
-    for name in ("evidence", "citations"):
+    for name in ("evidence", "citations"):  # lists of quotes; a table has at most one of these columns
         if name in frame.columns:
             preview = preview.with_columns(quote=pl.col(name).list.first().struct.field("quote"))
     preview = preview.select(name for name in table.preview if name in preview.columns)

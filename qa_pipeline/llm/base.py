@@ -89,12 +89,12 @@ class Request(Generic[ReplyT]):
     def key(self) -> str:
         """Return the SHA-256 of everything that can change a reply, including the reply's schema."""
         # equals json.dumps(…, sort_keys=True), but caches the schema, which is most of the work
-        parts = (
+        sorted_json = (
             f'{{"prompt": {json.dumps(self.prompt)}, "role": {json.dumps(self.role)}, '
             f'"schema": {_schema_text(self.reply_model)}, "seed": {json.dumps(self.seed)}, '
             f'"system": {json.dumps(self.system)}, "temperature": {json.dumps(self.temperature)}}}'
         )
-        return hash_text(parts)
+        return hash_text(sorted_json)
 
     @property
     def documents(self) -> tuple[str, ...]:
@@ -155,7 +155,6 @@ class LanguageModel(Protocol):
     @property
     def name(self) -> str:
         """Return the stable identity, stored with every row and part of the cache key."""
-        ...
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Ask the model, and parse its reply as `request.reply_model`.
@@ -165,7 +164,6 @@ class LanguageModel(Protocol):
             PermanentModelError: later calls cannot succeed either.
             UnreadableReplyError: the reply cannot be used.
         """
-        ...
 
 
 async def close_connections(model: LanguageModel) -> None:
@@ -207,30 +205,31 @@ async def _ask_all(
 ) -> list[Reply[ReplyT] | ModelError]:
     """Send requests from the running loop; see `complete_all`."""
     outcomes: dict[int, Reply[ReplyT] | ModelError] = {}
-    permanent: list[PermanentModelError] = []
-    waiting = iter(enumerate(requests))  # shared by the workers
+    permanent_errors: list[PermanentModelError] = []
+    unsent = iter(enumerate(requests))  # each worker takes the next
 
-    async def work() -> None:
-        for number, request in waiting:
+    async def worker() -> None:
+        for number, request in unsent:
             try:
                 outcomes[number] = await model.complete(request)
             except PermanentModelError as error:
-                permanent.append(error)
+                permanent_errors.append(error)
             except ModelError as error:
                 outcomes[number] = error
-            if permanent:  # also if another worker found it
+            if permanent_errors:  # also of another worker
                 return
             notify(len(outcomes), len(requests))
 
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(min(workers, len(requests))):
-                group.create_task(work())
+                group.create_task(worker())
     except BaseExceptionGroup as group_error:
-        first_error = group_error.exceptions[0]  # it cancelled the other workers
-        raise first_error from first_error.__cause__  # instead of the group
+        # raise the error that cancelled the other workers, with its own cause, instead of the group
+        first_error = group_error.exceptions[0]
+        raise first_error from first_error.__cause__
     finally:
         await close_connections(model)
-    if permanent:
-        raise permanent[0]
+    if permanent_errors:
+        raise permanent_errors[0]
     return [outcomes[number] for number in range(len(requests))]

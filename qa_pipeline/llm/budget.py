@@ -74,14 +74,17 @@ def price_by_name(name: str) -> Price | None:
 
     full_name, _, address = name.partition("?")[0].partition("@")
     provider, _, model = full_name.partition("/")
-    # a server is known by its address, and a provider's default server by the provider's name
-    provider_id = None if address else _PROVIDERS.get(provider, "")
+    # find the price by the server's address, or by the provider of a default server; the id "" matches no
+    # provider, while None would match all
     url = f"https://{address}" if address else None
+    provider_id = None if address else _PROVIDERS.get(provider, "")
     try:
-        _, info = get_snapshot().find_provider_model(model, None, provider_id, url)
+        _, info = get_snapshot().find_provider_model(
+            model, provider=None, provider_id=provider_id, provider_api_url=url
+        )
     except LookupError:
         return None
-    # rates change, but any date shows if those for input and output are known
+    # prices change, but any date shows if those for input and output are known
     prices = info.get_prices(datetime(2026, 1, 1, tzinfo=UTC))
     return None if prices.input_mtok is None or prices.output_mtok is None else Price(info)
 
@@ -92,11 +95,7 @@ def price_of(model: ModelSettings) -> Price | None:
 
 
 def check_cost_cap(settings: LLMSettings) -> None:
-    """Check that a cap on cost can be enforced.
-
-    Raises:
-        SettingsError: a model in use lacks a price.
-    """
+    """Raise a SettingsError if cost is capped and a model in use lacks a price."""
     if settings.budget.max_cost is None:
         return
     for model in settings.hosted_models:
@@ -114,10 +113,10 @@ def unpriced_message(model: str) -> str:
 
 def plausible(usage: Usage) -> Usage:
     """Return the usage, or an empty usage if any of its numbers is implausible."""
-    numbers = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.thought_tokens)
+    counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.thought_tokens)
     # servers are untrusted, and some send text or fractions
-    reported = [number for number in numbers if number is not None]
-    return usage if all(type(n) is int and 0 <= n <= MOST_TOKENS for n in reported) else Usage()
+    is_plausible = all(n is None or (type(n) is int and 0 <= n <= MOST_TOKENS) for n in counts)
+    return usage if is_plausible else Usage()
 
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
@@ -153,10 +152,11 @@ class Reservation:
         If the tokens are unknown, the whole reservation counts as spent.
         """
         cost = self.price.cost(usage, time.time()) if self.price else None
-        used, checked = self.amount, plausible(usage)
+        checked = plausible(usage)
+        used = self.amount
         if checked.input_tokens is not None and checked.output_tokens is not None:
             tokens = checked.input_tokens + checked.output_tokens
-            used = Amount(used.calls, tokens, used.cost if cost is None else cost)
+            used = Amount(self.amount.calls, tokens, self.amount.cost if cost is None else cost)
         self.budget.close(self, used)
         return cost
 

@@ -21,10 +21,10 @@ from qa_pipeline.llm.base import (
     json_schema,
 )
 from qa_pipeline.llm.budget import MOST_OUTPUT, Budget, check_cost_cap
-from qa_pipeline.llm.hosted import HostedModel
+from qa_pipeline.llm.hosted import REPLIED, HostedModel
 from qa_pipeline.llm.provider import Provider, Throttle
 from qa_pipeline.llm.replies import read_reply
-from qa_pipeline.llm.reply_store import REPLIED, Outcome, ReplyStore
+from qa_pipeline.llm.reply_store import Outcome, ReplyStore
 from qa_pipeline.settings.llm import LLMSettings, ModelSettings
 
 
@@ -46,25 +46,23 @@ class CachedModel:
             StorageError: the store, or the stored reply, cannot be read.
         """
         request_id = (self.name, request.key)
-        while True:
-            flight = self._store.join(request_id)
-            if flight is None:  # no equal request is in flight: this call asks, and lands the result
-                break
+        # wait for an equal request in flight; if there is none, this call asks, and lands its own flight
+        while (flight := self._store.join(request_id)) is not None:
             # shielded, since a cancelled waiter must not cancel the shared future
             outcome = await asyncio.shield(asyncio.wrap_future(flight))
             if outcome is not None:  # otherwise the asking call was cancelled
                 return self._stored_reply(request, outcome)
-        result: Outcome | Exception | None = None  # if cancelled, the next waiter asks
+        landed: Outcome | Exception | None = None  # if cancelled, the next waiter asks
         try:
-            reply, result = await self._find_or_ask(request)
+            reply, landed = await self._find_or_ask(request)
         except UnreadableReplyError as error:
-            result = _outcome_of(error)
+            landed = _outcome_of(error)
             raise
         except Exception as error:
-            result = error
+            landed = error
             raise
         finally:
-            self._store.land(request_id, result)
+            self._store.land(request_id, landed)
         return reply
 
     async def aclose(self) -> None:
@@ -85,12 +83,12 @@ class CachedModel:
             await self._store.note(self.name, request, error.calls)  # they may have been charged
             raise
         value = reply.value.model_dump_json()
-        paid = Outcome(
+        own = Outcome(
             REPLIED, reply.raw, value, replied_model=reply.model, repair=reply.repair, usage=reply.usage
         )
-        stored = await self._store.put(self.name, request, paid, reply.calls)
+        stored = await self._store.put(self.name, request, own, reply.calls)
         # if another process was faster, its reply counts, so that a rerun gives the same result
-        return (reply if stored == paid else self._stored_reply(request, stored)), stored
+        return (reply if stored == own else self._stored_reply(request, stored)), stored
 
     def _stored_reply(self, request: Request[ReplyT], outcome: Outcome) -> Reply[ReplyT]:
         """Return the reply of a stored outcome, or raise its failure."""
@@ -149,8 +147,7 @@ class Models:
     def of(self, settings: ModelSettings) -> LanguageModel | None:
         """Return the model of a role, or None for the provider "none". Equal settings share a model.
 
-        Raises:
-            KeyRejectedError: the provider needs a key, and it is not set.
+        Raises a KeyRejectedError if the provider needs a key that is not set.
         """
         if settings not in self._built:
             model = self._provided(settings)
@@ -166,8 +163,7 @@ class Models:
     def budget(self) -> Budget:
         """Return the caps of the run.
 
-        Raises:
-            SettingsError: cost is capped and a model lacks a price.
+        Raises a SettingsError if cost is capped and a model lacks a price.
         """
         check_cost_cap(self._settings)
         return Budget(self._settings.budget)
@@ -188,7 +184,7 @@ class Models:
         self.replies.close()
 
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
-        """Return a model that always asks its provider."""
+        """Return a model that does not store its replies, or None for the provider "none"."""
         timeout = self._settings.seconds_for(settings)
         provider: Provider
         match settings.provider:
@@ -239,36 +235,36 @@ class FunctionModel:
         schema = json.dumps(json_schema(request.reply_model))
         prompt = f"{request.system}\n\n{request.prompt}\n\nReply with JSON of this schema:\n{schema}"
         try:
-            result = await asyncio.wait_for(self._call(prompt), PATIENCE)
+            reply_or_error = await asyncio.wait_for(self._start(prompt), PATIENCE)
         except TimeoutError:
-            result = TimeoutError(f"no reply in {PATIENCE:g} s")
-        if isinstance(result, Exception):
-            raise self._failure(f"raised {type(result).__name__}: {result}")
-        if not isinstance(result, str):
-            raise self._failure(f"returned {result!r:.80}")
-        value, repair = read_reply(result, request.reply_model)
-        return Reply(value, result, self.name, repair=repair)
+            reply_or_error = TimeoutError(f"no reply in {PATIENCE:g} s")
+        if isinstance(reply_or_error, Exception):
+            raise self._failure(f"raised {type(reply_or_error).__name__}: {reply_or_error}")
+        if not isinstance(reply_or_error, str):
+            raise self._failure(f"returned {reply_or_error!r:.80}")
+        value, repair = read_reply(reply_or_error, request.reply_model)
+        return Reply(value, reply_or_error, self.name, repair=repair)
 
-    def _call(self, prompt: str) -> asyncio.Future[object]:
-        """Start the function in a thread, and return the future of its result or exception."""
+    def _start(self, prompt: str) -> asyncio.Future[object]:
+        """Start the function in a thread, and return the future of its reply, or of the error it raises."""
         loop = asyncio.get_running_loop()
-        replied: asyncio.Future[object] = loop.create_future()
+        future: asyncio.Future[object] = loop.create_future()
 
-        def settle(result: object) -> None:
-            if not replied.done():  # a timeout has cancelled it
-                replied.set_result(result)
+        def settle(reply_or_error: object) -> None:
+            if not future.done():  # a timeout has cancelled it
+                future.set_result(reply_or_error)
 
-        def ask() -> None:
+        def call_function() -> None:
             try:
-                result: object = self.function(prompt)
+                reply_or_error: object = self.function(prompt)
             except Exception as error:  # noqa: BLE001 a caller's function may raise anything
-                result = error
+                reply_or_error = error
             if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, result)
+                loop.call_soon_threadsafe(settle, reply_or_error)
 
         # at exit the interpreter would wait for a pool's thread, even if it hangs
-        threading.Thread(target=ask, daemon=True).start()
-        return replied
+        threading.Thread(target=call_function, daemon=True).start()
+        return future
 
     def _failure(self, problem: str) -> TransientModelError:
         return TransientModelError(f"{self.name} {problem}; it should return a str", is_final=True)

@@ -35,7 +35,7 @@ _GOOGLE = "https://generativelanguage.googleapis.com/"
 _VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _FIXED = ("max_output_tokens", "thinking_level")
 """Settings that change replies but are not part of a request."""
-_DELAY = re.compile(r"'retryDelay': '([^']*)'")
+_DELAY = re.compile(r"'retryDelay': '([^']*)'")  # such as '30s', in the details of an error as text
 _FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
 _REASONS = {
     "MAX_TOKENS": "truncated",
@@ -75,12 +75,13 @@ class GeminiProvider(provider.Provider):
         self._on_vertex = settings.vertex_project is not None
         self._credentials: Credentials | None = None
         if self._on_vertex:
-            self._key, server = SecretStr(""), _vertex_url(settings.vertex_location)
+            key, server = "", _vertex_url(settings.vertex_location)
             self._credentials = credentials or _machine_credentials()
         else:
-            self._key, server = SecretStr(provider.read_key(environ, KEY_NAMES, KEY_ADVICE)), _GOOGLE
-            if not self._key:
+            key, server = provider.read_key(environ, KEY_NAMES, KEY_ADVICE), _GOOGLE
+            if not key:
                 raise KeyRejectedError(f"the provider is gemini, but its key is missing; {KEY_ADVICE}")
+        self._key = SecretStr(key)
         self._settings = settings
         self._url = settings.base_url or server
         self.name = _name(settings)
@@ -105,7 +106,7 @@ class GeminiProvider(provider.Provider):
         except APIError as error:
             failure = self._refusal(error)
         except (ClientError, TimeoutError, ValueError, RecursionError) as error:
-            failure = provider.line_error(error, self._secret, is_local=self._settings.is_local)
+            failure = provider.connection_error(error, self._secret, is_local=self._settings.is_local)
         except GoogleAuthError:
             failure = KeyRejectedError(f"Google's credentials are refused; {VERTEX_ADVICE}")
         # raised outside the except block, so that its context excludes the client's error with the key
@@ -128,7 +129,7 @@ class GeminiProvider(provider.Provider):
 
     def _refusal(self, error: "APIError") -> ModelError:
         """Return the error for a refusal by the server."""
-        # a wrong key is a plain 400, and only the reason in the details distinguishes it from a bad request
+        # a wrong key is a plain 400, and only a reason such as API_KEY_INVALID in the details shows it
         details = str(error.details)
         header = getattr(error.response, "headers", {}).get("Retry-After", "")
         return provider.server_error(
@@ -173,7 +174,7 @@ class GeminiProvider(provider.Provider):
 
 
 def _capped_responses() -> "type[ClientResponse]":
-    """Return a response class for aiohttp that limits the size of a body, before and after decompression."""
+    """Return a response class for aiohttp that limits the size of a body as it is decompressed."""
     from aiohttp import ClientResponse
 
     class CappedResponse(ClientResponse):
@@ -277,10 +278,10 @@ def _problem(
     if feedback is not None and feedback.block_reason is not None:
         name = feedback.block_reason.name
         return _REASONS.get(name, "blocked"), f"prompt: {name}"
-    if candidate and candidate.finish_reason and candidate.finish_reason.name not in _FINISHED:
-        name = candidate.finish_reason.name
-        reason = _REASONS.get(name, "blocked")
-        return reason, f"reply: {name}" + (f"; {provider.CAP_ADVICE}" if reason == "truncated" else "")
+    finish = candidate.finish_reason.name if candidate and candidate.finish_reason else "STOP"
+    if finish not in _FINISHED:
+        reason = _REASONS.get(finish, "blocked")
+        return reason, f"reply: {finish}" + (f"; {provider.CAP_ADVICE}" if reason == "truncated" else "")
     if text.strip():
         return None
     return "empty", "the reply has no text" if candidate else "no candidate"

@@ -32,10 +32,10 @@ from qa_pipeline.text.rendering import first_names
 REASKED = frozenset({"not_json", "schema_breach", "empty", "truncated"})
 """Reason codes of replies worth a second request. A blocked reply would be blocked again."""
 REPLIED = "replied"
-_NUMBERS = itertools.count(1)
+_CALL_NUMBERS = itertools.count(1)
 LONGEST_WAIT = 120.0
 """Maximum seconds to wait for a server. A longer wait means that a daily quota is spent, and ends the run."""
-_BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}
+_BACKOFF = {"wait_initial": 0.5, "wait_max": 10.0, "wait_jitter": 1.0}  # seconds
 _FAILING_SECONDS = 600.0  # five times LONGEST_WAIT, so a per-minute quota has been renewed
 MOST_FAILED_CALLS = 10
 """Number of consecutive failed calls at which the run stops."""
@@ -48,8 +48,8 @@ stamina.instrumentation.set_on_retry_hooks(())  # logging every retry would hide
 class _Asking:
     """The state of a request: how often it was sent, how it failed, and the calls it took.
 
-    `own_faults` counts the faults while the server answers other requests. `started_at` is in Unix seconds,
-    and the other times are monotonic.
+    `own_faults` counts faults of a server that is not away, or that answers other requests in between.
+    `started_at` is in Unix seconds, and the other times are monotonic.
     """
 
     request_key: str
@@ -59,7 +59,7 @@ class _Asking:
     faults: int = 0
     own_faults: int = 0
     failing_since: float | None = None
-    failed_at: float | None = None
+    last_fault_at: float | None = None
 
 
 class HostedModel:
@@ -91,40 +91,39 @@ class HostedModel:
         self._warned_at = -math.inf
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
-        """Ask until a reply can be read. See `LanguageModel.complete`. Errors have the calls they took."""
+        """Ask, and ask again if the reply cannot be read. Errors have the records of all calls."""
         calls: list[CallRecord] = []
         try:
             try:
-                return await self._read(request, request.key, calls)
+                return await self._ask(request, request.key, calls)
             except UnreadableReplyError as error:
                 if error.reason not in REASKED:
                     raise
-                unreadable = error
-            prompt = ask_again(request.prompt, request.language, str(unreadable), unreadable.raw)
+                prompt = ask_again(request.prompt, request.language, str(error), error.raw)
             # the second call is recorded with the key of the original request
-            return await self._read(replace(request, prompt=prompt), request.key, calls)
+            return await self._ask(replace(request, prompt=prompt), request.key, calls)
         except ModelError as error:
             error.calls = tuple(calls)
             raise
 
-    async def _read(self, request: Request[ReplyT], key: str, calls: list[CallRecord]) -> Reply[ReplyT]:
-        """Send until the provider answers, and parse the reply. The record of the call gets the outcome.
+    async def _ask(
+        self, request: Request[ReplyT], request_key: str, calls: list[CallRecord]
+    ) -> Reply[ReplyT]:
+        """Send until the provider answers, parse the reply, and add the records of the calls to `calls`.
 
-        Raises:
-            ModelError: see `Provider.send`. A transient error is raised when tries or time run out.
-            ServerUnavailableError: the server did not return in time, or keeps failing.
+        Raises the ModelError of the last try, or a ServerUnavailableError if the server does not return.
         """
         is_reasked = bool(calls)  # after a reply that could not be read
-        asking = _Asking(key, self._clock.now(), calls)
-        tries = stamina.retry_context(on=partial(self._wait, asking), attempts=None, timeout=None, **_BACKOFF)
-        async for attempt in tries:
+        asking = _Asking(request_key, self._clock.now(), calls)
+        next_wait = partial(self._next_wait, asking)
+        async for attempt in stamina.retry_context(on=next_wait, attempts=None, timeout=None, **_BACKOFF):
             with attempt:
                 raw = await self._send(request, asking)
         try:
             value, repair = read_reply(raw.text, request.reply_model)
         except UnreadableReplyError as error:
             error.model, error.usage = raw.model, raw.usage
-            calls[-1] = replace(calls[-1], outcome=error.reason)
+            calls[-1] = replace(calls[-1], outcome=error.reason)  # `_send` has recorded it as replied
             raise
         if is_reasked:
             repair = "reasked"
@@ -136,12 +135,12 @@ class HostedModel:
         await self.provider.aclose()
 
     async def _send(self, request: Request[Any], asking: _Asking) -> RawReply:
-        """Send once, and update throttle and budget."""
+        """Send once, update throttle and budget, and record the call if it may be charged."""
         most_input = most_request_tokens(request)
         reservation = await self._budget.reserve(request, self.name, most_input, self._most_output)
-        charge = partial(self._charge, request, asking, reservation)
+        charge = partial(self._charge, request, asking, reservation)  # takes outcome, model and usage
         try:
-            await self._throttle.turn()
+            await self._throttle.wait_turn()
         except BaseException:  # cancelled before sending
             reservation.cancel()
             raise
@@ -149,27 +148,29 @@ class HostedModel:
         try:
             raw = await self.provider.send(request)
         except OversizedRequestError as error:  # an answer, but free
-            self._throttle.replied()
+            self._throttle.note_reply()
             reservation.cancel()
             chunks = first_names([passage.chunk_id for passage in request.passages])
             raise OversizedRequestError(f"{error.detail}; it shows chunk {chunks or 'none'}") from None
         except UnreadableReplyError as error:
-            self._throttle.replied()
+            self._throttle.note_reply()
             charge(error.reason, error.model, error.usage)
             raise
-        except ModelError as error:
-            if isinstance(error, TransientModelError) and error.limited:
-                self._throttle.refused(min(error.wait_seconds, LONGEST_WAIT))
-            if isinstance(error, TransientModelError) and error.maybe_charged:
+        except TransientModelError as error:
+            if error.limited:
+                self._throttle.pause(min(error.wait_seconds, LONGEST_WAIT))
+            if error.maybe_charged:
                 charge(error.reason, None, Usage())
             else:
                 reservation.cancel()
             raise
-        except BaseException:
-            # the call was interrupted, but may still be charged
+        except ModelError:
+            reservation.cancel()
+            raise
+        except BaseException:  # the call was interrupted, but may still be charged
             reservation.settle(Usage())
             raise
-        self._throttle.replied()
+        self._throttle.note_reply()
         # record the call before the next await, since it is paid for
         charge(REPLIED, raw.model, raw.usage)
         return raw
@@ -187,7 +188,7 @@ class HostedModel:
         cost = reservation.settle(usage)
         asking.calls.append(
             CallRecord(
-                call_id=f"{self._run}-{next(_NUMBERS)}",
+                call_id=f"{self._run}-{next(_CALL_NUMBERS)}",
                 run=self._run,
                 batch=request.batch,
                 role=request.role,
@@ -204,20 +205,17 @@ class HostedModel:
             )
         )
 
-    def _wait(self, asking: _Asking, error: Exception) -> float | bool:
-        """Return the seconds that the server asks to wait, True for the usual backoff, or False to stop.
+    def _next_wait(self, asking: _Asking, error: Exception) -> float | bool:
+        """Return the seconds to wait for the next try, True for the usual backoff, or False to raise `error`.
 
-        It is called after each failed try; the retry loop raises `error` if it returns False. A fault counts
-        against the `max_tries` of the request. If the server is away for all requests, it is waited for
-        instead.
+        The retry loop calls it after each failed try. A fault counts against the `max_tries` of the request.
+        If the server is away for all requests, it is waited for instead.
 
-        Raises:
-            TransientModelError: tries or time ran out.
-            PermanentModelError: the server asks for too long a wait, or did not return in time.
+        Raises `error` to give the request up, or a PermanentModelError to end the run.
         """
         if not isinstance(error, TransientModelError):
             return False
-        now, server_failing_since = self._clock.steady(), self._throttle.failed()
+        now, server_failing_since = self._clock.steady(), self._throttle.note_failure()
         if error.wait_seconds > LONGEST_WAIT:
             raise PermanentModelError(
                 f"{error}. The server asks to wait {error.wait_seconds:.0f} s: a daily quota seems "
@@ -225,7 +223,7 @@ class HostedModel:
             )
         if asking.failing_since is None:
             asking.failing_since = now
-        if error.limited:  # a rate limit is no fault, so seconds count instead
+        if error.limited:  # a rate limit is no fault, so seconds count instead of tries
             is_given_up = now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS
         else:
             is_given_up = self._count_fault(asking, error, now, server_failing_since)
@@ -243,29 +241,32 @@ class HostedModel:
     ) -> bool:
         """Count a fault, and return True if the request is given up after too many.
 
-        Times are monotonic; `server_failing_since` is that of the first failure since the last answer.
+        Times are monotonic; `server_failing_since` is that of the first failure since the last answer. Raises
+        a ServerUnavailableError if the server is away for `llm.wait_minutes`.
         """
-        max_tries, patience = self._settings.max_tries, self._settings.wait_minutes
-        # the server began to fail after the last fault of this request, so it answered another in between
-        has_replied = asking.failed_at is not None and server_failing_since > asking.failed_at
-        asking.failed_at = now
+        max_tries, wait_minutes = self._settings.max_tries, self._settings.wait_minutes
+        # if the server began to fail after the last fault of this request, it answered another in between
+        answered_others = asking.last_fault_at is not None and server_failing_since > asking.last_fault_at
+        asking.last_fault_at = now
         asking.faults += 1
-        if has_replied or not error.is_away:
+        if answered_others or not error.is_away:
             asking.own_faults += 1
         if error.is_final or asking.own_faults >= max_tries:
             return True
-        waited = now - server_failing_since
-        if error.is_away and asking.faults >= max_tries and waited > patience * 60:
-            # calls that broke off after they were sent: the request itself may crash the server
+        if not error.is_away:
+            return False
+        seconds_away = now - server_failing_since
+        if asking.faults >= max_tries and seconds_away > wait_minutes * 60:
+            # recorded failures broke off after they were sent: the request itself may crash the server
             interrupted = [call for call in asking.calls if call.outcome == TransientModelError.reason]
             if len(interrupted) >= max_tries:
                 return True
-            raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
-        if error.is_away and waited >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:
+            raise self._unavailable(f"waited for {seconds_away / 60:.0f} min (llm.wait_minutes)", error)
+        if seconds_away >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:
             self._warned_at = now
             _log.warning(
                 "%s: %s; waiting for %.0f s now, up to %g min (llm.wait_minutes)",
-                self.name, error, waited, patience,
+                self.name, error, seconds_away, wait_minutes,
             )  # fmt: skip
         return False
 

@@ -33,30 +33,32 @@ _LOCAL_CAP, _LOCAL_CAP_OF_LISTS = 1024, 2048
 """Maximum tokens of a reply of a local server, several times the longest useful reply.
 
 Without a cap a small model that repeats itself runs until the call times out."""
-_LISTS = frozenset[Role]({"questions", "split", "verify", "compare", "evaluate"})
+_ROLES_WITH_LISTS = frozenset[Role]({"questions", "split", "verify", "compare", "evaluate"})
 _NO_KEY = "none"  # sent to a local server without keys
-_REFUSED_STATUSES = frozenset({400, 422})
-_FAULTS = frozenset({500, 501})
+_INVALID_REQUEST = frozenset({400, 422})  # HTTP statuses
+_SERVER_FAULT = frozenset({500, 501})
 """Statuses of some servers for a schema that they cannot convert into a grammar."""
 # complaints of vLLM, llama.cpp, Ollama, LM Studio and gateways about a schema or grammar
-_JSON_MODE = re.compile(
+_JSON_COMPLAINT = re.compile(
     r"response_format|json[ _]?(?:schema|object|mode)|structured output|guided|grammar"
     r"|not supported|unsupported",
     re.IGNORECASE,
 )
 _NO_SYSTEM = re.compile(r"system[ _-]?(?:role|message|prompt|instruction)|role.{0,20}\bsystem", re.IGNORECASE)
 _PARAMETERS = ("temperature", "seed", "max_completion_tokens")
-_DISPENSABLE = {
+_COMPLAINTS = {
     **{name: re.compile(rf"'{name}'|: {name}") for name in _PARAMETERS},
     "system": _NO_SYSTEM,
-    "schema": _JSON_MODE,
-    "object": _JSON_MODE,
+    "schema": _JSON_COMPLAINT,
+    "object": _JSON_COMPLAINT,
 }
-"""Optional parameters with the complaints of servers that reject them, in the order of trying.
+"""Complaints of servers that reject a parameter, in the order of leaving it out.
 
 Without `system` its text precedes the prompt. Without `schema` JSON mode is used, and without `object` only
 words ask for JSON. Older servers know `max_completion_tokens` as `max_tokens`."""
-_MODES = {"auto": (), "schema": (), "object": ("schema",), "text": ("schema", "object")}
+_JSON_FORMATS = ("schema", "object")
+_LEFT_OUT_BY_MODE = {"auto": (), "schema": (), "object": ("schema",), "text": ("schema", "object")}
+"""Ways to request JSON that are left out for each `llm.json_mode`."""
 _IN_WORDS = "Reply with one JSON object and nothing around it. It has to fit this JSON schema:"
 _log = logging.getLogger(__name__)
 
@@ -87,7 +89,7 @@ class OpenAIProvider(provider.Provider):
             raise KeyRejectedError(f"llm.provider is openai, but its key is missing; {KEY_ADVICE}")
         self._key = SecretStr(key or _NO_KEY)
         self.name = _name(settings)
-        self.left_out = frozenset[str](_MODES[settings.json_mode])
+        self.left_out = frozenset[str](_LEFT_OUT_BY_MODE[settings.json_mode])
         self._clients = provider.PerLoop(self._connect)
 
     async def send(self, request: Request[Any]) -> provider.RawReply:
@@ -96,25 +98,24 @@ class OpenAIProvider(provider.Provider):
         while True:
             left_out = self.left_out
             status, headers, payload = await self._post(request, left_out)
-            is_success = 200 <= status < 300
-            # gateways send errors with a status of success
-            error = _object(_object(payload).get("error"))
-            if is_success and (not error or _object(payload).get("choices")):
-                return read_reply(payload, self._key.get_secret_value(), self._settings.model)
-            if is_success:  # the error has the status of the model's server, or counts as a fault of it
+            if 200 <= status < 300:
+                body = _object(payload)
+                error = _object(body.get("error"))
+                if not error or body.get("choices"):
+                    return read_reply(payload, self._key.get_secret_value(), self._settings.model)
+                # a gateway passes on an error of the model's server: {"error": {"code": 503, "message": …}}
                 status = error["code"] if isinstance(error.get("code"), int) else 500
             code, complaint = read_complaint(payload)
-            # a rejected parameter is left out from now on; any other error is raised
             rejected = None
-            is_schema_fault = status in _FAULTS and _JSON_MODE.search(complaint)
-            if status in _REFUSED_STATUSES or is_schema_fault:
+            is_schema_fault = status in _SERVER_FAULT and _JSON_COMPLAINT.search(complaint)
+            if status in _INVALID_REQUEST or is_schema_fault:
                 rejected = rejected_parameter(complaint, left_out, may_change_mode=may_change_mode)
             if rejected is None:
                 raise self._refusal(status, headers, code, complaint)
             if self.left_out == left_out:  # another call may have changed it meanwhile
-                self.left_out = left_out | {rejected}
-                mode = f"; llm.json_mode={json_mode(self.left_out)} asks so at once"
-                advice = mode if rejected in ("schema", "object") else ""
+                self.left_out = left_out | {rejected}  # from now on
+                mode = json_mode(self.left_out)
+                advice = f"; llm.json_mode={mode} asks so at once" if rejected in _JSON_FORMATS else ""
                 _log.warning("%s does not take %s and is asked without%s", self.name, rejected, advice)
 
     async def aclose(self) -> None:
@@ -125,7 +126,7 @@ class OpenAIProvider(provider.Provider):
     async def _post(
         self, request: Request[Any], left_out: Collection[str]
     ) -> tuple[int, Mapping[str, str], Any]:
-        """Return status, headers and JSON, or the text of an error without JSON.
+        """Return status, headers and JSON of the response, or its text if it is an error without JSON.
 
         Raises:
             ModelError: the connection failed, or the reply is too large or not JSON.
@@ -133,26 +134,19 @@ class OpenAIProvider(provider.Provider):
         from httpx2 import Response
         from openai import APIStatusError, OpenAIError
 
-        body = parameters(request, self._settings, left_out)
+        body = call_body(request, self._settings, left_out)
         try:
-            async with asyncio.timeout(self._timeout):
-                try:
+            try:
+                async with asyncio.timeout(self._timeout):
                     client = self._clients.get()
                     response = await client.post("/chat/completions", cast_to=Response, body=body)
-                except APIStatusError as refusal:
-                    response = refusal.response
-            try:
-                payload = json.loads(response.content)
-            except (ValueError, RecursionError):
-                if response.is_success:
-                    raise
-                payload = response.content.decode(errors="replace")
+            except APIStatusError as refusal:
+                response = refusal.response
+            return response.status_code, response.headers, _payload(response)
         except (OpenAIError, TimeoutError, ValueError, RecursionError) as error:
-            failure = provider.line_error(
+            failure = provider.connection_error(
                 error, self._key.get_secret_value(), is_local=self._settings.is_local
             )
-        else:
-            return response.status_code, response.headers, payload
         # raised outside the except block, so that its context excludes the client's error with the key
         raise failure
 
@@ -171,40 +165,47 @@ class OpenAIProvider(provider.Provider):
     def _connect(self) -> "AsyncOpenAI":
         """Return a new client without retries or redirects that sends only needed headers."""
         from httpx2 import Headers, Limits
-        from httpx2 import Request as Sent
+        from httpx2 import Request as HttpRequest
         from openai import AsyncOpenAI, DefaultAioHttpClient
 
-        async def with_key(sent: Sent) -> None:
+        async def set_headers(sent: HttpRequest) -> None:
             # other headers of the client come from the environment or describe this machine
             headers = {name: sent.headers[name] for name in ("host", "content-type", "content-length")}
             authorization = f"Bearer {self._key.get_secret_value()}"
             sent.headers = Headers(headers | {"authorization": authorization, "accept-encoding": "identity"})
 
         http_client = DefaultAioHttpClient(
-            event_hooks={"request": [with_key], "response": [_cap_response]},
+            event_hooks={"request": [set_headers], "response": [_cap_response]},
             follow_redirects=False,  # a redirect would send key and documents to another host
             limits=Limits(max_connections=0),  # unlimited, since callers limit the requests in flight
             timeout=None,  # `_post` limits the whole call
-            trust_env=not is_loopback(self._url),
+            trust_env=not is_loopback(self._url),  # proxies of the environment, except for this machine
         )
+        # without the key, which `set_headers` adds to each request
         return AsyncOpenAI(base_url=self._url, api_key=_NO_KEY, max_retries=0, http_client=http_client)
 
 
 async def _cap_response(response: "Response") -> None:
-    """Read a body up to a maximum size. A body with unrequested compression stays compressed.
-
-    Raises:
-        UnreadableReplyError: `truncated`, because the body is larger.
-    """
+    """Read the body up to a maximum size; it is not decompressed, since it could then exceed the size."""
     from httpx2 import AsyncByteStream, ByteStream
 
     stream = response.stream
-    if not isinstance(stream, AsyncByteStream):  # not in an asynchronous client
+    if not isinstance(stream, AsyncByteStream):  # impossible in an asynchronous client
         return
     async with aclosing(stream):
         content = await provider.read_capped(aiter(stream))
-    response.headers.pop("content-encoding", None)
+    response.headers.pop("content-encoding", None)  # otherwise the client would decompress it
     response.stream = ByteStream(content)
+
+
+def _payload(response: "Response") -> Any:
+    """Return the JSON of a response, or the text of an error that is not JSON."""
+    try:
+        return json.loads(response.content)
+    except (ValueError, RecursionError):
+        if response.is_success:
+            raise
+        return response.content.decode(errors="replace")
 
 
 def _name(settings: ModelSettings) -> str:
@@ -227,8 +228,8 @@ def _checked(url: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
 
 
-def parameters(request: Request[Any], settings: ModelSettings, left_out: Collection[str]) -> dict[str, Any]:
-    """Return the body of a call, without the parameters in `left_out`."""
+def call_body(request: Request[Any], settings: ModelSettings, left_out: Collection[str]) -> dict[str, Any]:
+    """Return the body of a call, without the parameters in `left_out`, which are keys of `_COMPLAINTS`."""
     reply_model: type[ReplyModel] = request.reply_model
     schema = sent_schema(reply_model)
     mode, system = json_mode(left_out), request.system
@@ -245,8 +246,8 @@ def parameters(request: Request[Any], settings: ModelSettings, left_out: Collect
     if "system" in left_out:
         messages = [{"role": "user", "content": f"{system}\n\n{request.prompt}"}]
     cap_name = "max_tokens" if "max_completion_tokens" in left_out else "max_completion_tokens"
-    local_cap = _LOCAL_CAP_OF_LISTS if request.role in _LISTS else _LOCAL_CAP
-    sent: dict[str, Any] = {
+    local_cap = _LOCAL_CAP_OF_LISTS if request.role in _ROLES_WITH_LISTS else _LOCAL_CAP
+    body: dict[str, Any] = {
         "model": settings.model,
         "messages": messages,
         "temperature": request.temperature,
@@ -255,22 +256,22 @@ def parameters(request: Request[Any], settings: ModelSettings, left_out: Collect
         cap_name: settings.max_output_tokens or (local_cap if settings.is_local else None),
         "response_format": response_format,
     }
-    return {name: value for name, value in sent.items() if value is not None and name not in left_out}
+    return {name: value for name, value in body.items() if value is not None and name not in left_out}
 
 
 def json_mode(left_out: Collection[str]) -> str:
     """Return the way to request JSON: by a `schema`, as an `object`, or in `text` alone."""
-    return next((mode for mode in ("schema", "object") if mode not in left_out), "text")
+    return next((mode for mode in _JSON_FORMATS if mode not in left_out), "text")
 
 
 def rejected_parameter(complaint: str, left_out: Collection[str], *, may_change_mode: bool) -> str | None:
-    """Return the parameter that a complaint is about, if it can still be left out.
+    """Return the parameter that a complaint is about, such as `seed`, if it can still be left out.
 
     Without `may_change_mode` the settings fix the way to request JSON, so `schema` and `object` are kept.
     """
-    for name, pattern in _DISPENSABLE.items():
-        is_fixed = pattern is _JSON_MODE and not may_change_mode
-        if name not in left_out and not is_fixed and pattern.search(complaint):
+    excluded = left_out if may_change_mode else {*left_out, *_JSON_FORMATS}
+    for name, pattern in _COMPLAINTS.items():
+        if name not in excluded and pattern.search(complaint):
             return name
     return None
 
@@ -293,11 +294,12 @@ def read_complaint(body: object) -> tuple[str, str]:
 
 def retry_after(headers: Mapping[str, str]) -> float:
     """Return the seconds in `retry-after-ms` or `Retry-After`, or 0 without either."""
+    # a number without a unit, which is milliseconds here
     milliseconds = provider.seconds_in(headers.get("retry-after-ms", ""))
     return milliseconds / 1000 if milliseconds else provider.seconds_in(headers.get("retry-after", ""))
 
 
-def read_reply(payload: Any, key: str, model: str) -> provider.RawReply:
+def read_reply(payload: Any, key: str, asked_model: str) -> provider.RawReply:
     """Return the text of a finished reply, with the key masked.
 
     Raises:
@@ -306,7 +308,7 @@ def read_reply(payload: Any, key: str, model: str) -> provider.RawReply:
     reply = _object(payload)
     name = reply.get("model")
     replied_name = provider.one_line(name, key) if isinstance(name, str) else ""
-    replied_model = f"openai/{replied_name or model}"
+    replied_model = f"openai/{replied_name or asked_model}"
     choices = reply.get("choices")
     choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
     message = _object(choice.get("message"))
@@ -337,8 +339,9 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _usage(usage: Any) -> Usage:
-    counts = _object(usage)
+def _usage(reported: Any) -> Usage:
+    """Return the tokens of a reply, as far as the server reports plausible numbers."""
+    counts = _object(reported)
     return plausible(
         Usage(
             input_tokens=counts.get("prompt_tokens"),

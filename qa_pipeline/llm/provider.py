@@ -86,8 +86,7 @@ async def read_capped(parts: AsyncIterator[bytes]) -> bytes:
     async for part in parts:
         body += part
         if len(body) > MOST_REPLY_BYTES:
-            detail = f"the reply is larger than {MOST_REPLY_BYTES >> 20} MiB"
-            raise UnreadableReplyError("truncated", detail)
+            raise UnreadableReplyError("truncated", f"the reply is larger than {MOST_REPLY_BYTES >> 20} MiB")
     return bytes(body)
 
 
@@ -153,25 +152,25 @@ class Throttle:
         self.failing_since: float | None = None
         self.failed_calls = 0
 
-    async def turn(self) -> None:
+    async def wait_turn(self) -> None:
         """Wait until a call may be sent."""
         while (wait := self._paused_until - self._clock.steady()) > 0:  # noqa: ASYNC110 - the end may move
             await asyncio.sleep(wait)
         if self._rate:
             await self._limiters.get().acquire()
 
-    def replied(self) -> None:
+    def note_reply(self) -> None:
         """Record that the server answered, with any reply."""
         self.failing_since = None
         self.failed_calls = 0
 
-    def failed(self) -> float:
+    def note_failure(self) -> float:
         """Record a failed try, and return the monotonic time of the first failure since the last answer."""
         if self.failing_since is None:
             self.failing_since = self._clock.steady()
         return self.failing_since
 
-    def refused(self, wait_seconds: float) -> None:
+    def pause(self, wait_seconds: float) -> None:
         """Delay all calls by the time that the server asks for."""
         self._paused_until = max(self._paused_until, self._clock.steady() + wait_seconds)
 
@@ -186,7 +185,7 @@ CAP_ADVICE = "raise llm.max_output_tokens"
 _LENGTH_ADVICE = (
     "show fewer passages (retrieval.top_k), cut documents into smaller chunks or choose another llm.model"
 )
-_PASSING_STATUSES = frozenset({408, 409, 425, *range(500, 600)})
+_TRANSIENT_STATUSES = frozenset({408, 409, 425, *range(500, 600)})
 _WORKED_ON = frozenset({408, 502, 504})
 """Statuses of a server or proxy that gave up on a request that may have been processed."""
 _AWAY = frozenset({502, 503})
@@ -195,14 +194,16 @@ _CROWDED = re.compile(
     r"concurren|simultaneous|parallel|in[- ]flight|pending requests|queue|\bslots?\b|\bbusy\b", re.IGNORECASE
 )
 """Refusals because of too many concurrent requests, as worded by llama.cpp, Ollama, vLLM and proxies."""
-_UNPAID = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+_NO_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
+"""Error codes of OpenAI for an account without credit."""
 _TOO_LONG = re.compile(
     r"maximum context length|context[_ ]length|context size|context window|token count.{0,40}exceeds"
     r"|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
-_MOST_LETTERS = 300  # of a server's message; its beginning names the cause, and the rest may be long
-_ENCRYPTION = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
+_MOST_CHARACTERS = 300  # of a server's message; its beginning names the cause, and the rest may be long
+# such as " ssl:<ssl.SSLContext object at 0x7f5c>" in a message of aiohttp
+_SSL_DETAILS = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
 _SHORTEST_MASKED = 12
 """Minimum characters of a key that is masked in replies. Shorter keys, such as `none`, may be words."""
 
@@ -214,10 +215,10 @@ def server_error(
     summary = f"{status}: {one_line(message or 'no message', key)}"
     if status in (401, 403) or code.startswith("API_KEY_"):
         return KeyRejectedError(f"the server rejects the key ({summary}); {key_advice}")
-    if code in _UNPAID:
+    if code in _NO_CREDIT:
         return PermanentModelError(f"the account has no credit left ({summary}); see to its billing")
     is_crowded = status == 503 and _CROWDED.search(message) is not None
-    if status == 429 or is_crowded or status in _PASSING_STATUSES:
+    if status == 429 or is_crowded or status in _TRANSIENT_STATUSES:
         return TransientModelError(
             f"the server is not available ({summary})",
             limited=status == 429 or is_crowded,
@@ -234,7 +235,7 @@ def server_error(
     return PermanentModelError(f"the server refuses the request to {model} ({summary})")
 
 
-def line_error(error: BaseException, key: str, *, is_local: bool) -> ModelError:
+def connection_error(error: BaseException, key: str, *, is_local: bool) -> ModelError:
     """Return the error for a failed connection. Requests already sent may have been processed.
 
     A local server that times out is not asked again, because it would take as long again.
@@ -263,12 +264,11 @@ def line_error(error: BaseException, key: str, *, is_local: bool) -> ModelError:
 
 
 def seconds_in(text: str) -> float:
-    """Return the waiting time in seconds that a server asks for.
+    """Return the waiting time that a server asks for: `12` or `0.5s` in seconds, or until a date.
 
-    It may be a number, with or without `s`, or a date. Other texts give 0.
+    The date is as in HTTP, such as `Wed, 21 Oct 2026 07:28:00 GMT`. Other texts give 0.
     """
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)s?", text.strip())
-    if match:
+    if match := re.fullmatch(r"(\d{1,9}(?:\.\d+)?)s?", text.strip()):
         return float(match[1])
     with suppress(ValueError, TypeError, OverflowError):
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
@@ -286,6 +286,6 @@ def one_line(message: str, key: str) -> str:
     These details contain a memory address, and equal failures must have equal messages.
     """
     masked = message.replace(key, "[key]") if key else message
-    printable = "".join(c if c.isprintable() else " " for c in _ENCRYPTION.sub("", masked))
+    printable = "".join(sign if sign.isprintable() else " " for sign in _SSL_DETAILS.sub("", masked))
     line = " ".join(printable.split())
-    return line if len(line) <= _MOST_LETTERS else f"{line[:_MOST_LETTERS]}…"
+    return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}…"

@@ -56,13 +56,13 @@ def _with_backslashes(string: str) -> str:
 LONGEST_MENDED = 200_000
 """Characters. Longer replies are not repaired, because the time grows with the damage."""
 _MOST_BREACHES = 3  # enough for a correction; the message goes back to the model
-_UNREAD = frozenset({"$defs", "$ref", "minLength", "maxLength", "pattern", "default"})
+_UNSUPPORTED = frozenset({"$defs", "$ref", "minLength", "maxLength", "pattern", "default"})
 """Keywords that Gemini's subset or OpenAI's strict mode lacks."""
 _TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
 _ONLY_THOUGHTS = re.compile(rf"\A\s*[<\[]{_TAG}[>\]](?!.*[<\[]/{_TAG}[>\]])", re.DOTALL | re.IGNORECASE)
-"""Thoughts that do not end. Their drafts are not replies."""
+"""Thoughts that do not end, such as `<think>Draft: {…}`. Their drafts are not replies."""
 _THOUGHTS = re.compile(rf"\A(?:\s*[<\[]{_TAG}[>\]])?.*?[<\[]/{_TAG}[>\]]", re.DOTALL | re.IGNORECASE)
-"""Thoughts before a reply. A server may have removed the opening tag."""
+"""Thoughts before a reply: `<think>…</think>`, or `…</think>` if a server removed the opening tag."""
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_MARK = re.compile(r"\\.")
 _REFUSALS = re.compile(
@@ -72,6 +72,7 @@ _REFUSALS = re.compile(
     r"|(?:es )?tut mir leid|leider kann ich|ich kann (?:das |dies |ihnen )?(?:leider )?nicht)",
     re.IGNORECASE,
 )
+"""Beginnings of replies that refuse, such as "I'm sorry" or "leider kann ich"."""
 
 
 def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
@@ -86,13 +87,14 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
     except UnreadableReplyError as error:
         problem = error
     if problem.reason == "not_json":
-        for repair, attempt in _attempts(text):
+        for repair, candidate in _json_candidates(text):
             try:
-                return parse_reply(attempt, reply_model), repair
+                return parse_reply(candidate, reply_model), repair
             except UnreadableReplyError as error:
                 if error.reason == "schema_breach":  # more useful to a second request than not_json
                     problem = error
-    if problem.reason == "not_json" and "{" not in raw and _REFUSALS.match(raw):
+    is_prose = problem.reason == "not_json" and "{" not in raw
+    if is_prose and _REFUSALS.match(raw):
         problem = UnreadableReplyError("refused", "the model replied that it will not answer")
     problem.raw = raw
     raise problem
@@ -124,10 +126,11 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
     raise UnreadableReplyError("schema_breach", f"{reply_model.__name__}: {listed}")
 
 
-def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
+def _json_candidates(raw: str) -> Iterator[tuple[Repair, str]]:
     """Yield texts that may be the reply's JSON, the least changed first."""
     if _ONLY_THOUGHTS.match(raw):
         return  # the reply ends before its thoughts do
+    # first without thoughts, then unchanged, since the JSON itself may contain a closing tag
     for text in dict.fromkeys((_THOUGHTS.sub("", raw), raw)):
         objects = _objects(text)
         if len(objects) == 1:
@@ -139,7 +142,7 @@ def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
 def _objects(text: str) -> list[str]:
     """Return the distinct outermost JSON objects in a text. The reply is ambiguous with more than one."""
     decoder = json.JSONDecoder()
-    objects: dict[str, None] = {}
+    objects: dict[str, None] = {}  # an ordered set
     start = text.find("{")
     while start >= 0:
         try:
@@ -157,7 +160,7 @@ def _repaired(text: str) -> str | None:
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start or len(text) > LONGEST_MENDED:  # without an object, or too long
         return None
-    if any(mark in text[end + 1 :] for mark in '"{['):  # truncated in a later value
+    if any(mark in text[end + 1 :] for mark in '"{['):  # truncated after it: {"a": {"b": 1}, "c": "d
         return None
     from json_repair import repair_json
 
@@ -189,12 +192,12 @@ def sent_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
             return [simplify(item) for item in node]
         if not isinstance(node, dict):
             return node
-        if "$ref" in node:  # such as "#/$defs/DraftQuestion"; its own fields override the definition's
-            node = schema["$defs"][node["$ref"].rpartition("/")[2]] | node
-        fields = {name: simplify(value) for name, value in node.items() if name not in _UNREAD}
+        if "$ref" in node:  # such as "#/$defs/DraftQuestion"
+            definition = schema["$defs"][node["$ref"].rpartition("/")[2]]
+            node = definition | node  # keywords beside `$ref` override the definition's
+        fields = {name: simplify(value) for name, value in node.items() if name not in _UNSUPPORTED}
         if "properties" in fields:
             fields["required"] = list(fields["properties"])
         return fields
 
-    simplified: dict[str, Any] = simplify(schema)
-    return simplified
+    return dict(simplify(schema))

@@ -154,8 +154,9 @@ BUSY_SECONDS = 60.0
 """Maximum seconds to wait for another process that locks the SQLite file."""
 _OPENING_LOCK = 7206135
 """Arbitrary number of the advisory lock for creating the tables."""
-_READS = "qa_pipeline_reads"
-_RESTARTING = ("starting up", "shutting down", "recovery", "too many clients")
+_READ_ONLY = "qa_pipeline_reads"  # execution option of a connection
+# parts of Postgres's messages while it refuses connections, such as "the database system is starting up"
+_PASSING_REFUSALS = ("starting up", "shutting down", "recovery", "too many clients")
 _SQLITE_ADVICE = (
     "Check that there is space, that this user may write there, and that no other process locks it; then run "
     "again. A damaged file has replies that were paid for: restore it from a copy, or move it away"
@@ -189,17 +190,17 @@ class Database:
         self._lock = threading.Lock()
         self._engine: sa.Engine | None = None
 
-    def transact(self, work: Callable[[sa.Connection], Done], *, reads: bool = False) -> Done:
+    def transact(self, work: Callable[[sa.Connection], Done], *, read_only: bool = False) -> Done:
         """Run the work in a transaction, and again if the server was gone meanwhile.
 
         The work may run more than once, and must do the same each time.
         """
         seconds = RECONNECT_SECONDS if self.is_postgres else self._busy_seconds
-        waiting = stamina.retry_context(on=self._may_return, attempts=None, timeout=seconds)
+        attempts = stamina.retry_context(on=self._may_recover, attempts=None, timeout=seconds)
         try:
-            for attempt in waiting:
+            for attempt in attempts:
                 with attempt, self._opened().connect() as connection:
-                    connection.execution_options(**{_READS: reads})
+                    connection.execution_options(**{_READ_ONLY: read_only})
                     with connection.begin():
                         return work(connection)
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
@@ -208,7 +209,7 @@ class Database:
 
     def read(self, work: Callable[[sa.Connection], Done]) -> Done:
         """Run work that only reads, without waiting for writers."""
-        return self.transact(work, reads=True)
+        return self.transact(work, read_only=True)
 
     def empty_log(self) -> None:
         """Empty SQLite's log, which still contains deleted text."""
@@ -246,34 +247,35 @@ class Database:
     def _new_engine(self) -> sa.Engine:
         """Return an engine for the address, not connected yet."""
         if self.is_postgres:
-            # detect a vanished server after half a minute instead of hours
-            patience = {"connect_timeout": 10, "keepalives_idle": 20, "tcp_user_timeout": 30_000}
-            options = {name: value for name, value in patience.items() if name not in self.url.query}
+            # detect a vanished server after half a minute instead of hours: 10 s, 20 s and 30,000 ms
+            defaults = {"connect_timeout": 10, "keepalives_idle": 20, "tcp_user_timeout": 30_000}
+            # options in the address take precedence
+            options = {name: value for name, value in defaults.items() if name not in self.url.query}
             try:
                 return sa.create_engine(self.url, connect_args=options)
             except ModuleNotFoundError as error:
                 raise SettingsError(
                     "llm.store.url needs the Postgres driver: pip install 'qa-pipeline[postgres]'"
                 ) from error
-        if self.url.database:
-            Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
-        connect = {"timeout": self._busy_seconds, "check_same_thread": False}
-        engine = sa.create_engine(self.url, connect_args=connect)
+        Path(self.address).parent.mkdir(parents=True, exist_ok=True)
+        # the threads share a pool of connections
+        connect_args = {"timeout": self._busy_seconds, "check_same_thread": False}
+        engine = sa.create_engine(self.url, connect_args=connect_args)
         sa.event.listen(engine, "connect", _set_up)
         sa.event.listen(engine, "begin", _begin)
         return engine
 
-    def _may_return(self, error: Exception) -> bool:
+    def _may_recover(self, error: Exception) -> bool:
         """Return True if another attempt may succeed: the server restarts, or the SQLite file is busy."""
         was_reached = self._engine is not None
         if not self.is_postgres:
-            # SQLite does not wait if two processes switch a new file to WAL at once
+            # SQLite itself waits for a busy file, except if two processes switch a new file to WAL at once
             code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
             return not was_reached and code == sqlite3.SQLITE_BUSY
         if not isinstance(error, DBAPIError):
             return False
         reason = str(error.orig)
-        if any(word in reason for word in _RESTARTING):
+        if any(word in reason for word in _PASSING_REFUSALS):
             return True
         if not was_reached:  # the address is more likely misspelt than the server gone
             return False
@@ -311,8 +313,8 @@ def _url(address: Path | str) -> sa.URL:
 
 def _begin(connection: sa.Connection) -> None:
     # lock at once, since a transaction that reads before it writes fails if another wrote meanwhile
-    reads = connection.get_execution_options().get(_READS)
-    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+    is_read_only = connection.get_execution_options().get(_READ_ONLY)
+    connection.exec_driver_sql("BEGIN" if is_read_only else "BEGIN IMMEDIATE")
 
 
 def _set_up(connection: sqlite3.Connection, _: object) -> None:

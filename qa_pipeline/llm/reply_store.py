@@ -30,7 +30,6 @@ from qa_pipeline.llm.reply_database import (
 )
 from qa_pipeline.records import CallRecord, Repair, Usage
 
-REPLIED = "replied"
 ReplyDocument = tuple[str, str, str]
 """Asked model and key of a request, and the id of a document that it shows."""
 
@@ -66,7 +65,7 @@ class _Job:
     done: Flight = field(default_factory=Future)
 
     @property
-    def id(self) -> RequestId:
+    def request_id(self) -> RequestId:
         return self.asked_model, self.request.key
 
 
@@ -85,18 +84,18 @@ class ReplyStore:
 
     async def find(self, asked_model: str, request: Request[Any]) -> Outcome | None:
         """Return the stored outcome, and record the documents that the request shows."""
-        return await self._do(_Job(asked_model, request))
+        return await self._submit(_Job(asked_model, request))
 
     async def put(
         self, asked_model: str, request: Request[Any], outcome: Outcome, calls: Sequence[CallRecord] = ()
     ) -> Outcome:
         """Store an outcome durably, and return the stored outcome, which may be that of a faster process."""
-        return await self._do(_Job(asked_model, request, outcome, calls)) or outcome
+        return await self._submit(_Job(asked_model, request, outcome, calls)) or outcome
 
     async def note(self, asked_model: str, request: Request[Any], calls: Sequence[CallRecord]) -> None:
         """Store calls without an outcome that may have been charged."""
         if calls:
-            await self._do(_Job(asked_model, request, None, calls))
+            await self._submit(_Job(asked_model, request, None, calls))
 
     def join(self, request_id: RequestId) -> Flight | None:
         """Return the flight of an equal request, or None for the first caller, which must `land` it."""
@@ -123,8 +122,8 @@ class ReplyStore:
             writer.shutdown()
         self.database.close()
 
-    async def _do(self, job: _Job) -> Outcome | None:
-        """Queue a job, and wait until the writer has processed it."""
+    async def _submit(self, job: _Job) -> Outcome | None:
+        """Queue a job, wait until the writer has processed it, and return the stored outcome, if any."""
         with self._lock:
             self._jobs.append(job)
             if self._writer is None:
@@ -134,23 +133,23 @@ class ReplyStore:
         return await asyncio.shield(asyncio.wrap_future(job.done))
 
     def _flush(self) -> None:
-        """Process waiting jobs, as many as a statement has keys; every job queues a flush of its own."""
+        """Process up to `KEYS_A_STATEMENT` waiting jobs; the flushes that other jobs queued do the rest."""
         with self._lock:
             jobs, self._jobs = self._jobs[:KEYS_A_STATEMENT], self._jobs[KEYS_A_STATEMENT:]
-        if not jobs:
+        if not jobs:  # earlier flushes have processed them
             return
         try:
             if any(job.outcome or job.calls for job in jobs):
                 self.database.transact(partial(_store, jobs=jobs, now=time.time()))
-            outcomes, unnoted = self.database.read(partial(_look_up, jobs=jobs))
-            if unnoted:
-                self.database.transact(partial(_note_documents, documents=unnoted))
+            outcomes, new_documents = self.database.read(partial(_look_up, jobs=jobs))
+            if new_documents:  # such as copies with the same passages
+                self.database.transact(partial(_note_documents, documents=new_documents))
         except Exception as error:  # noqa: BLE001 - raised in the waiting coroutine
             for job in jobs:
                 job.done.set_exception(error)
         else:
             for job in jobs:
-                job.done.set_result(outcomes.get(job.id))
+                job.done.set_result(outcomes.get(job.request_id))
 
 
 def _row(record: Outcome | CallRecord) -> dict[str, Any]:
@@ -161,7 +160,7 @@ def _row(record: Outcome | CallRecord) -> dict[str, Any]:
 
 
 def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
-    """Insert outcomes, their documents and calls, and keep existing rows."""
+    """Insert outcomes, calls and the documents of their requests; existing rows are kept."""
     replies = [
         {
             "asked_model": job.asked_model,
@@ -179,27 +178,27 @@ def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
         connection.execute(insert_missing(REPLIES), replies)
     if calls:
         connection.execute(insert_missing(CALLS), calls)
-    paid = [job for job in jobs if job.outcome or job.calls]
-    _note_documents(connection, {(*job.id, name) for job in paid for name in job.request.documents})
+    asked = [job for job in jobs if job.outcome or job.calls]  # the other jobs only look up
+    shown = {(*job.request_id, document_id) for job in asked for document_id in job.request.documents}
+    _note_documents(connection, shown)
 
 
 def _look_up(
     connection: sa.Connection, jobs: Sequence[_Job]
 ) -> tuple[dict[RequestId, Outcome], set[ReplyDocument]]:
-    """Return the stored outcomes of the jobs, and documents that they show but the store does not list."""
+    """Return the stored outcomes, and the documents of jobs with an outcome that are not stored yet."""
     keys = list({job.request.key for job in jobs})
     outcomes: dict[RequestId, Outcome] = {}
-    for row in connection.execute(_FIND, {"keys": keys}).mappings():
+    for row in connection.execute(_FIND_REPLIES, {"keys": keys}).mappings():
         fields = {name: row[name] for name in _OUTCOME_COLUMNS}
         usage = Usage(*(row[name] for name in TOKENS))
         outcomes[row["asked_model"], row["request_key"]] = Outcome(**fields, usage=usage)
-    documents = {
-        (*job.id, document) for job in jobs if job.id in outcomes for document in job.request.documents
-    }
-    if not documents:
-        return outcomes, documents
-    noted = {(row[0], row[1], row[2]) for row in connection.execute(_NOTED, {"keys": keys})}
-    return outcomes, documents - noted
+    answered = [job for job in jobs if job.request_id in outcomes]
+    shown = {(*job.request_id, document_id) for job in answered for document_id in job.request.documents}
+    if not shown:
+        return outcomes, shown
+    stored = {(row[0], row[1], row[2]) for row in connection.execute(_FIND_DOCUMENTS, {"keys": keys})}
+    return outcomes, shown - stored
 
 
 def _note_documents(connection: sa.Connection, documents: Collection[ReplyDocument]) -> None:
@@ -211,21 +210,17 @@ def _note_documents(connection: sa.Connection, documents: Collection[ReplyDocume
 
 _KEYS: sa.BindParameter[Any] = sa.bindparam("keys", expanding=True)
 _OUTCOME_COLUMNS = ("outcome", "raw", "value", "detail", "replied_model", "repair")
-_FIND = sa.select(REPLIES).where(REPLIES.c.request_key.in_(_KEYS))
-_NOTED = sa.select(
+_FIND_REPLIES = sa.select(REPLIES).where(REPLIES.c.request_key.in_(_KEYS))
+_FIND_DOCUMENTS = sa.select(
     REPLY_DOCUMENTS.c.asked_model, REPLY_DOCUMENTS.c.request_key, REPLY_DOCUMENTS.c.document_id
 ).where(REPLY_DOCUMENTS.c.request_key.in_(_KEYS))
 
 
 def erase(database: Database, documents: Sequence[str]) -> int:
-    """Delete all replies that depend on any of the documents, and the documents' names.
-
-    Returns:
-        The number of deleted replies.
-    """
+    """Delete all replies that show any of the documents, and their names; return the number of replies."""
     replies = database.transact(lambda connection: _erase(connection, documents))
     if replies:
-        database.empty_log()
+        database.empty_log()  # of SQLite, which still contains the deleted text
     return replies
 
 
@@ -234,7 +229,7 @@ def _request_id(table: sa.Table) -> "sa.Tuple":
 
 
 def _erase(connection: sa.Connection, document_ids: Sequence[str]) -> int:
-    """Delete replies and names of documents, then which documents the deleted replies show; see `erase`."""
+    """Delete the replies that show the documents, and the documents' names; see `erase`."""
     deleted = 0
     for start in range(0, len(document_ids), KEYS_A_STATEMENT):
         some_ids = document_ids[start : start + KEYS_A_STATEMENT]
@@ -243,6 +238,7 @@ def _erase(connection: sa.Connection, document_ids: Sequence[str]) -> int:
         deletion = connection.execute(sa.delete(REPLIES).where(_request_id(REPLIES).in_(requests)))
         deleted += deletion.rowcount
         connection.execute(sa.delete(DOCUMENT_NAMES).where(DOCUMENT_NAMES.c.document_id.in_(some_ids)))
+    # a deleted reply may also have shown other documents
     kept = sa.select(*_request_id(REPLIES))
     connection.execute(sa.delete(REPLY_DOCUMENTS).where(_request_id(REPLY_DOCUMENTS).not_in(kept)))
     return deleted
@@ -260,12 +256,11 @@ def note_documents(database: Database, names: Iterable[DocumentName]) -> None:
         database.transact(lambda connection: connection.execute(insert_missing(DOCUMENT_NAMES), rows))
 
 
-def versions_of(database: Database, name: str) -> list[DocumentName]:
-    """Return the documents with this id, path, or batch and path."""
-    columns = DOCUMENT_NAMES.c
-    chosen = sa.select(columns.document_id, columns.batch, columns.path).where(
-        sa.or_(columns.document_id == name, columns.path == name, columns.batch + "/" + columns.path == name)
-    )
+def documents_named(database: Database, name: str) -> list[DocumentName]:
+    """Return the documents with this id, this path, or this batch and path, as `batch/path`."""
+    document_id, batch, path = DOCUMENT_NAMES.c  # its columns
+    has_name = sa.or_(document_id == name, path == name, batch + "/" + path == name)
+    chosen = sa.select(DOCUMENT_NAMES).where(has_name)
     return database.read(
         lambda connection: sorted((row[0], row[1], row[2]) for row in connection.execute(chosen))
     )

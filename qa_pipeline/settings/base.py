@@ -7,7 +7,7 @@ the environment.
 
 import json
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
@@ -49,8 +49,7 @@ class PlainLoader(yaml.BaseLoader):
 def read_yaml(text: str) -> Any:
     """Return the strings, lists and mappings of a YAML text.
 
-    Raises:
-        yaml.YAMLError: the text is not plain YAML; a `MarkedYAMLError` names the line.
+    Raises a YAMLError if the text is not plain YAML; a `MarkedYAMLError` names the line.
     """
     try:
         return yaml.load(text, Loader=PlainLoader)  # noqa: S506 - constructs strings only
@@ -105,18 +104,19 @@ FOREIGN_NAMES = {
 """Environment variables named in the specification, and their names after the prefix."""
 
 
-def check_environment(environ: Iterable[str], names: Collection[str]) -> None:
+def check_environment(variables: Iterable[str], setting_names: Iterable[str]) -> None:
     """Refuse variables with the prefix that match no setting, so that a typing error is not ignored."""
-    for name in sorted(environ):
-        upper = name.upper()
+    known_names = [*setting_names, FILE_NAME.removeprefix(PREFIX).lower()]
+    for variable in sorted(variables):
+        upper = variable.upper()
         if upper in FOREIGN_NAMES:
             raise SettingsError(
-                f"environment variable {name} is ignored; set {PREFIX}{FOREIGN_NAMES[upper]} instead"
+                f"environment variable {variable} is ignored; set {PREFIX}{FOREIGN_NAMES[upper]} instead"
             )
-        group = upper.removeprefix(PREFIX).split("__")[0].lower()  # llm of QA_PIPELINE_LLM__WORKERS
-        if upper.startswith(PREFIX) and group not in names:
+        name = upper.removeprefix(PREFIX).split("__")[0].lower()  # llm of QA_PIPELINE_LLM__WORKERS
+        if upper.startswith(PREFIX) and name not in known_names:
             raise SettingsError(
-                f"environment variable {name} is not a setting; known settings: {', '.join(names)}"
+                f"environment variable {variable} is not a setting; known settings: {', '.join(known_names)}"
             )
 
 
@@ -125,17 +125,17 @@ def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | Non
 
     The value `none` means null, and lists are written as JSON. `named_values` by path take precedence.
     """
-    values: dict[str, Any] = {}
+    value_by_path: dict[str, Any] = {}
     for text in texts:
         path, equals, value = text.partition("=")
         if not equals or not all(path.strip().split(".")):
             raise SettingsError(f"--set {text!r} must be PATH=VALUE, such as llm.workers=20")
-        values[path.strip()] = _value(path.strip(), value.strip())
+        value_by_path[path.strip()] = _parsed_value(path.strip(), value.strip())
     tree: dict[str, Any] = {}
-    for path, value in {**values, **(named_values or {})}.items():
-        *groups, name = path.split(".")
+    for path, value in {**value_by_path, **(named_values or {})}.items():
+        *group_names, name = path.split(".")
         group = tree
-        for group_name in groups:
+        for group_name in group_names:
             group = group.setdefault(group_name, {})
             if not isinstance(group, dict):
                 raise SettingsError(f"--set {path}: {group_name} already has a value")
@@ -143,7 +143,7 @@ def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | Non
     return tree
 
 
-def _value(path: str, text: str) -> Any:
+def _parsed_value(path: str, text: str) -> Any:
     """Parse null, a list or a mapping; other texts are converted by the type of the setting."""
     if text.lower() in ("none", "null"):
         return None
@@ -169,8 +169,7 @@ def explain(error: ValidationError) -> str:
 
 
 _LOCAL = frozenset({"file", "local"})
-_NO_USERS = frozenset({"http", "https"})
-_ADDRESS = "://"
+_SCHEME_END = "://"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 """The scheme of an address, also after `Path` merged its slashes; a Windows drive has a single letter."""
 
@@ -181,7 +180,7 @@ def location_of(value: object) -> str:
     Raises a ValueError for an unknown scheme, a missing package or credentials.
     """
     text = str(value)
-    scheme, separator, path = text.partition(_ADDRESS)
+    scheme, separator, path = text.partition(_SCHEME_END)
     if not separator:
         return text
     scheme = scheme.lower()
@@ -189,7 +188,7 @@ def location_of(value: object) -> str:
         return path or "/"
     _check_path(scheme, path)
     _check_scheme(scheme)
-    return f"{scheme}{_ADDRESS}{path.rstrip('/')}"
+    return f"{scheme}{_SCHEME_END}{path.rstrip('/')}"
 
 
 def local_folder(value: object) -> object:
@@ -202,12 +201,12 @@ def local_folder(value: object) -> object:
 def output_folder(value: object) -> Path:
     """Return a folder for results, on disk or in an object store; refuse other addresses."""
     if not isinstance(value, str):
-        # `stored_path` returns another class than `Path`
-        if isinstance(value, Path) or store_of(cast("Path", value)) is not None:
-            return cast("Path", local_folder(value))
-        raise ValueError("name a folder or an address")
-    scheme = value.partition(_ADDRESS)[0].lower()
-    if _ADDRESS not in value or scheme in _LOCAL:
+        is_in_store = store_of(cast("Path", value)) is not None  # from `stored_path`, of another class
+        if not isinstance(value, Path) and not is_in_store:
+            raise ValueError("name a folder or an address")
+        return cast("Path", local_folder(value))
+    scheme = value.partition(_SCHEME_END)[0].lower()
+    if _SCHEME_END not in value or scheme in _LOCAL:
         return Path(cast("str", local_folder(value)))
     if scheme not in STORES:
         raise ValueError(
@@ -218,16 +217,16 @@ def output_folder(value: object) -> Path:
 
 def is_remote(location: str) -> bool:
     """Return True if a location is an address, not a local path."""
-    return _ADDRESS in location
+    return _SCHEME_END in location
 
 
 def _check_path(scheme: str, path: str) -> None:
-    """Refuse credentials, such as `user:password@host/folder`, and chained addresses."""
+    """Refuse credentials, such as `user:password@host/folder`, queries, and chained addresses."""
     user, at, _ = path.partition("/")[0].rpartition("@")
-    is_secret = ":" in user or scheme in _NO_USERS  # a user of a web address is a token
-    if at and is_secret:
+    is_web = scheme in ("http", "https")
+    if at and (":" in user or is_web):  # a user of a web address is a token
         raise ValueError("it contains a password or token; set it in the environment instead")
-    if "?" in path and scheme in _NO_USERS:
+    if "?" in path and is_web:
         raise ValueError(
             "it has a query, which may contain a token; name a folder that can be listed without it"
         )

@@ -11,7 +11,6 @@ from pydantic import Field, field_validator, model_validator
 from qa_pipeline.settings.base import Group
 
 GEMINI_MODEL = "gemini-3-flash-preview"
-
 Profile = Literal["standard", "small", "quality"]
 Provider = Literal["extractive", "gemini", "openai", "none"]
 Reviewer = Literal["verifier", "judge"]
@@ -27,21 +26,21 @@ HOSTED_SECONDS, LOCAL_SECONDS = 120.0, 600.0
 """Time limits of a try; a model on a CPU writes about 5 tokens a second."""
 
 
-def with_server(values: Any, fields: Collection[str]) -> Any:
-    """Return settings with the defaults of a named server, such as ollama, for a group with `fields`."""
+def with_server(values: Any, group_fields: Collection[str]) -> Any:
+    """Return a group of settings with a named server, such as ollama, replaced by openai and its address."""
     if not isinstance(values, dict):  # validation reports it
         return values
-    is_main = "profile" in fields  # llm itself, not a role below it
     provider = values.get("provider")
     providers = (*get_args(Provider), *SERVERS)
     if provider is not None and provider not in providers:
-        name = "llm.provider" if is_main else "the provider of a role below llm"
+        is_role = "profile" not in group_fields  # only `llm` has it
+        name = "the provider of a role below llm" if is_role else "llm.provider"
         raise ValueError(f"{name} must be one of {', '.join(sorted(providers))}")
-    filled = dict(values)
-    if provider in SERVERS:
-        defaults = {name: value for name, value in SERVERS[provider].items() if name in fields}
-        filled = {**defaults, **values, "provider": "openai"}
-    return filled
+    if provider not in SERVERS:
+        return values
+    # without `workers` for a role, which lacks this setting
+    defaults = {name: value for name, value in SERVERS[provider].items() if name in group_fields}
+    return {**defaults, **values, "provider": "openai"}
 
 
 class ModelSettings(Group):
@@ -181,8 +180,8 @@ def is_loopback(url: str) -> bool:
 def same_model_warning(settings: LLMSettings) -> str | None:
     """Return a warning if a hosted model judges its own answers."""
     generator, judge = settings.generator, settings.reviewer("judge")
-    own = (generator.provider, generator.model, generator.base_url)
-    if judge.provider not in HOSTED or own != (judge.provider, judge.model, judge.base_url):
+    is_same = all(getattr(judge, name) == getattr(generator, name) for name in RoleSettings.model_fields)
+    if judge.provider not in HOSTED or not is_same:
         return None
     return (
         f"{judge.provider}/{judge.model} judges its own answers, and models prefer those: set "

@@ -104,8 +104,7 @@ PROFILES: dict[str, dict[str, dict[str, Any]]] = {
 """Defaults of each profile; `embedded` works without hub and key.
 
 Its rules are free, but find little in most chunks. So they may ask three times, and only question types that
-they can write.
-"""
+they can write."""
 MODEL_PROFILES: dict[str, dict[str, dict[str, Any]]] = {
     "small": {
         "generation": {
@@ -168,17 +167,20 @@ class Settings(BaseSettings):
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Fill in the defaults of `profile` and `llm.profile`; the values are not validated yet."""
-        llm = with_server(values.get("llm"), LLMSettings.model_fields)
+        llm = with_server(values.get("llm"), LLMSettings.model_fields)  # refuses an unknown provider
         # a caller may pass a validated LLMSettings instead of a mapping
         model_profile = llm.get("profile") if isinstance(llm, dict) else getattr(llm, "profile", None)
         model_defaults = MODEL_PROFILES.get(str(model_profile), {})
-        defaults = PROFILES.get(str(values.get("profile", "embedded")), {})
+        profile_defaults = PROFILES.get(str(values.get("profile", "embedded")), {})
         filled = dict(values)
-        # settings that are filled in first are kept, so the model's defaults take precedence
-        for group, group_defaults in (*model_defaults.items(), *defaults.items()):
+        # settings that are already filled in are kept, so the model's defaults take precedence
+        for group, group_defaults in (*model_defaults.items(), *profile_defaults.items()):
             chosen = filled.get(group, {})
-            # a model of the user's choice does not inherit the default revision
-            if isinstance(chosen, dict) and not ("model" in chosen and "revision" in group_defaults):
+            if not isinstance(chosen, dict):  # such as a validated group
+                continue
+            # the default revision belongs to the default model, not to a model of the user's choice
+            is_other_model = "revision" in group_defaults and "model" in chosen
+            if not is_other_model:
                 filled[group] = {**group_defaults, **chosen}
         return filled
 
@@ -192,7 +194,8 @@ class Settings(BaseSettings):
         return self
 
     @pydantic.model_validator(mode="after")
-    def _check_cap(self) -> "Settings":
+    def _check_spending_cap(self) -> "Settings":
+        """Refuse a model that may cost money without a cap on calls, tokens or cost."""
         paid = [model.provider for model in self.llm.hosted_models if not model.is_local]
         if paid and all(cap is None for cap in self.llm.budget.model_dump().values()):
             raise ValueError(
@@ -227,11 +230,11 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: arguments, environment, YAML file, defaults."""
         path = Path(os.environ.get(base.FILE_NAME, "qa_pipeline.yaml"))
-        file = base.read_settings_file(path)
+        file_values = base.read_settings_file(path)
         for name, field in settings_cls.model_fields.items():
-            if isinstance(field.default, base.Group) and not isinstance(file.get(name, {}), dict):
+            if isinstance(field.default, base.Group) and not isinstance(file_values.get(name, {}), dict):
                 raise SettingsError(f"settings file {path}: {name} is a group; write its settings below it")
-        return init_settings, env_settings, InitSettingsSource(settings_cls, file)
+        return init_settings, env_settings, InitSettingsSource(settings_cls, file_values)
 
 
 def load_settings(**overrides: Any) -> Settings:
@@ -243,9 +246,7 @@ def load_settings(**overrides: Any) -> Settings:
     file_name = os.environ.get(base.FILE_NAME)
     if file_name and not Path(file_name).is_file():
         raise SettingsError(f"{base.FILE_NAME} names {file_name}, which is not a file")
-    base.check_environment(
-        os.environ, [*Settings.model_fields, base.FILE_NAME.removeprefix(base.PREFIX).lower()]
-    )
+    base.check_environment(os.environ, Settings.model_fields)
     try:
         settings = Settings(**overrides)
     except pydantic.ValidationError as error:
@@ -264,7 +265,7 @@ _PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
 
 
 def settings_in_force(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return path, value as JSON with secrets masked, and meaning of every setting, in order of the tree."""
+    """Return a row per setting, in order of the tree: path, JSON value with masked secrets, and meaning."""
     settings = load_settings(**overrides)
     values = settings.model_dump(mode="json")
     rows = []
@@ -280,7 +281,7 @@ def settings_in_force(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def setting_fields(model: type[pydantic.BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Yield path and field of every setting of a group; its own fields come before its sub-groups."""
+    """Yield path and field of every setting of a group; `llm.model` comes before `llm.budget.max_calls`."""
     nested = []
     for name, field in model.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, pydantic.BaseModel):

@@ -21,9 +21,8 @@ _REWRITING = threading.Lock()
 def write_bytes(path: Path, content: bytes) -> None:
     """Write `content` to `path` atomically: readers see the old file or the new file, never a part.
 
-    The bytes are written to a draft in the same folder, synced to disk, and renamed. After an interruption
-    the old file is intact. The next writer of the file replaces the abandoned draft. On an object store, a
-    single request writes the file. Raises a StorageError; the old file is then unchanged.
+    The bytes are written to a draft in the same folder, synced to disk, and renamed; on an object store, in
+    a single request. Raises a StorageError.
     """
     if remote := store_of(path):
         store, name = remote
@@ -47,8 +46,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 def prepare_folder(folder: Path) -> None:
     """Create a folder and check that it is writable, before hours of work depend on it.
 
-    Raises a StorageError, also for a store that ignores the conditions of writes. They protect against a
-    second writer.
+    Raises a StorageError, also for a store without conditional writes, which protect from a second writer.
     """
     if remote := store_of(folder / f".{uuid.uuid4().hex}.tmp"):
         store, name = remote
@@ -56,7 +54,7 @@ def prepare_folder(folder: Path) -> None:
         try:
             store.ls(name.rpartition("/")[0])  # listing needs a right of its own
             store.put_if(name, b"again", None)  # must be refused
-        except ChangedMeanwhileError:
+        except ChangedMeanwhileError:  # as required
             return
         finally:
             store.rm_file(name)
@@ -104,15 +102,14 @@ def locked(folder: Path, *, shared: bool = False, wait: bool = False) -> Iterato
 def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
     """Replace the content of a file with `change(content)`, without losing concurrent changes.
 
-    A missing file is empty. `change` is called again if another writer was faster. Raises a StorageError; the
-    old file is then unchanged.
+    A missing file is empty. `change` is called again if another writer was faster. Raises a StorageError.
     """
     if remote := store_of(path):
         store, name = remote
-        with _REWRITING:  # other processes are only detected on S3, which has conditions on versions
+        with _REWRITING:  # among threads; other processes are detected only on S3, whose files have versions
             while True:
                 content, version = store.read_version(name)
-                with suppress(ChangedMeanwhileError):
+                with suppress(ChangedMeanwhileError):  # then try again
                     store.put_if(name, change(content), version)
                     return
     with locked(path.parent, wait=True):
@@ -146,10 +143,10 @@ def work_folder(parent: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish_folder(folder: Path, target: Path, last: str) -> None:
+def publish_folder(folder: Path, target: Path, last_name: str) -> None:
     """Move a folder from `work_folder` to `target` atomically.
 
-    On an object store, the file named `last` is written last, and only if it does not exist yet. Readers
+    On an object store, the file `last_name` is written last, and only if it does not exist yet. Readers
     ignore a folder without this file. Raises an OSError or StorageError.
     """
     remote = store_of(target)
@@ -157,10 +154,11 @@ def publish_folder(folder: Path, target: Path, last: str) -> None:
         folder.rename(target)
         return
     store, name = remote
-    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / last):
+    last_file = folder / last_name
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path != last_file):
         store.put_file(str(file), f"{name}/{file.relative_to(folder).as_posix()}")
     try:
-        store.put_if(f"{name}/{last}", (folder / last).read_bytes(), None)
+        store.put_if(f"{name}/{last_name}", last_file.read_bytes(), None)
     except ChangedMeanwhileError as error:
         raise StorageError(f"{target} was changed by another command in the meantime; run again") from error
 
@@ -206,11 +204,12 @@ def _open_draft(path: Path) -> tuple[Path, BinaryIO]:
     while True:
         file = draft.open("ab")
         fcntl.flock(file, fcntl.LOCK_EX)
+        # while waiting for the lock, another writer may have renamed or deleted the draft: open a new one
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), draft.stat()):
                 file.truncate(0)
                 return draft, file
-        file.close()  # another writer has published it meanwhile
+        file.close()
 
 
 def _write_synced(file: BinaryIO, content: bytes) -> None:

@@ -13,10 +13,10 @@ _FORBIDDEN = frozenset('/\\:*?"<>|,[]')
 
 def check_batch_name(name: str) -> None:
     """Raise a CorpusError unless a name is valid as a folder on every system and as a partition key."""
-    length = len(name.encode("utf-8", "surrogatepass"))
+    is_short = 0 < len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
     is_plain = name.isprintable() and "..." not in name and _FORBIDDEN.isdisjoint(name)
-    has_edges = name != name.strip() or name.startswith(".") or name.endswith(".")
-    if 0 < length <= _LONGEST_NAME and is_plain and not has_edges and unicodedata.is_normalized("NFC", name):
+    is_trimmed = name == name.strip() and name == name.strip(".")
+    if is_short and is_plain and is_trimmed and unicodedata.is_normalized("NFC", name):
         return
     raise CorpusError(
         f"batch name {name!r} cannot be used: it may have 1 to {_LONGEST_NAME} bytes of printable text in "
@@ -97,18 +97,18 @@ class Layout:
         """Return the database of model replies."""
         return self.stores / "replies.sqlite"
 
-    def _memory(self, name: str) -> Path:
+    def _state_folder(self, name: str) -> Path:
         if self.cache is None:
             return self.out / "cache" / name
-        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}"  # shared by output folders
+        return self.cache / f"{name}-{hash_text(str(self.out))[:16]}"  # output folders may share a cache
 
     def finished(self, batch: str) -> Path:
         """Return the file that records the last complete run of a batch. Deleting it forces a new run."""
-        return self._of_batch(self._memory("finished"), batch, ".json")
+        return self._of_batch(self._state_folder("finished"), batch, ".json")
 
     def batch_lock(self, batch: str) -> Path:
         """Return the folder that a step locks while it processes a batch."""
-        return self._of_batch(self._memory("locks"), batch, "")
+        return self._of_batch(self._state_folder("locks"), batch, "")
 
     @property
     def vectors(self) -> Path:

@@ -83,8 +83,8 @@ class ObjectStore:
         """
         try:
             # version first: if the file changes in between, a write with the old version fails
-            facts = self._ask("info", path)
-            version = facts["ETag"] if self.scheme == "s3" else ""
+            info = self._ask("info", path)
+            version = info["ETag"] if self.scheme == "s3" else ""
             return self._ask("cat_file", path), version
         except FileNotFoundError:
             return b"", None
@@ -95,11 +95,11 @@ class ObjectStore:
         If `version` is None, the file must not exist. If it is empty, the file is always written. Raises a
         ChangedMeanwhileError for another version, or a StorageError.
         """
-        condition = {"mode": "create"} if version is None else {}
-        if version:
-            condition = {"IfMatch": version}
+        options = {"IfMatch": version} if version else {}
+        if version is None:
+            options = {"mode": "create"}  # refused if the file exists
         try:
-            self._ask("pipe_file", path, content, **condition)
+            self._ask("pipe_file", path, content, **options)
         except FileExistsError as error:
             # equal content: an earlier try has written it, and its response was lost
             if self.read_version(path)[0] != content:
@@ -111,18 +111,20 @@ class ObjectStore:
         except Exception as error:
             raise self._translated(error, name, path) from error
 
-    def _translated(self, error: Exception, name: str, path: Any) -> Exception:
+    def _translated(self, error: Exception, operation: str, path: Any) -> Exception:
         """Return the error to raise, without the library's message; FileExistsError if a condition failed."""
-        code, status = _answer(error)
-        is_write = name in _PUTS
+        code, status = _code_and_status(error)
+        is_write = operation in _PUTS
         # S3 answers a conditional write with NoSuchKey if another process has deleted the file
-        if code == "PreconditionFailed" or status in (409, 412) or (is_write and code == "NoSuchKey"):
+        has_changed = code == "PreconditionFailed" or (is_write and code == "NoSuchKey")
+        if has_changed or status in (409, 412):  # conflict, precondition failed
             return FileExistsError(str(path))
+        # a write cannot miss a file, and a missing bucket is not a missing file
         is_missing = isinstance(error, FileNotFoundError) and not is_write and code != "NoSuchBucket"
         if is_missing or isinstance(error, FileExistsError | NotADirectoryError | IsADirectoryError):
             return error
         address = f"{self.scheme}://{str(path).lstrip('/')}"
-        verb = _VERBS.get(name, "read")
+        verb = _VERBS.get(operation, "read")
         return StorageError(f"cannot {verb} {address}: the store answers {code}; {_ADVICE}")
 
 
@@ -151,16 +153,16 @@ def store_of(path: Path) -> tuple[ObjectStore, str] | None:
     return files if isinstance(files, ObjectStore) else ObjectStore(files, path.protocol), path.path
 
 
-def _answer(error: BaseException) -> tuple[str, int | None]:
-    """Return the code and HTTP status of a store's response, or the name of the error's class and None."""
-    part: BaseException | None = error
-    while part is not None:
-        response = getattr(part, "response", None)
+def _code_and_status(error: BaseException) -> tuple[str, int | None]:
+    """Return the code, or else the error's class, and the HTTP status of a response: ("NoSuchKey", 404)."""
+    cause: BaseException | None = error
+    while cause is not None:
+        response = getattr(cause, "response", None)
         if isinstance(response, Mapping):  # of botocore
             status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
             return str(response.get("Error", {}).get("Code")), status
-        status = getattr(part, "status_code", None) or getattr(part, "code", None)
+        status = getattr(cause, "status_code", None) or getattr(cause, "code", None)
         if isinstance(status, int | str) and str(status).isdecimal():  # of Azure and Google
-            return type(part).__name__, int(status)
-        part = part.__cause__
+            return type(cause).__name__, int(status)
+        cause = cause.__cause__
     return type(error).__name__, None

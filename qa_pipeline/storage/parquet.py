@@ -16,10 +16,7 @@ from qa_pipeline.storage.tables import SCHEMA_VERSION
 
 
 def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
-    """Write a frame as Parquet, with the table name and schema version in the metadata.
-
-    Raises a TableError for a wrong schema, or a StorageError; the file is then unchanged.
-    """
+    """Write a frame as Parquet, with table name and schema version; raises a TableError or StorageError."""
     write_bytes(path, table_bytes(frame, table))
 
 
@@ -82,21 +79,21 @@ def appended_parquet(path: Path, schema: pl.Schema) -> Iterator[Callable[[pl.Dat
     """
     import pyarrow.parquet as pq
 
-    arrow = schema.to_frame().to_arrow().schema
-    waiting: list[pl.DataFrame] = []
+    arrow_schema = schema.to_frame().to_arrow().schema
+    buffered: list[pl.DataFrame] = []
+    with pq.ParquetWriter(path, arrow_schema, compression="zstd") as writer:
 
-    def flush() -> None:
-        if waiting:
-            writer.write_table(pl.concat(waiting).to_arrow().cast(arrow))
-            waiting.clear()
+        def flush() -> None:
+            if buffered:
+                writer.write_table(pl.concat(buffered).to_arrow().cast(arrow_schema))
+                buffered.clear()
 
-    def append(frame: pl.DataFrame) -> None:
-        if frame.height:
-            waiting.append(frame.select(schema.names()).cast(schema))
-        if sum(each.height for each in waiting) >= ROW_GROUP:
-            flush()
+        def append(frame: pl.DataFrame) -> None:
+            if frame.height:
+                buffered.append(frame.select(schema.names()).cast(schema))
+            if sum(each.height for each in buffered) >= ROW_GROUP:
+                flush()
 
-    with pq.ParquetWriter(path, arrow, compression="zstd") as writer:
         yield append
         flush()
 
@@ -121,8 +118,7 @@ def readable(path: Path) -> Path | IO[bytes]:
 def frame_hash(frame: pl.DataFrame) -> str:
     """Hash column names, types, values and row order. The hash is the data version of a table.
 
-    It does not depend on the memory layout of a frame (chunks, slices, bytes below nulls). Another release
-    of polars may write other bytes. That only causes a recomputation.
+    It is independent of the memory layout of a frame, but may change with the release of polars.
     """
     return hashlib.sha256(_parquet(frame, {})).hexdigest()
 

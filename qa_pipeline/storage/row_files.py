@@ -67,8 +67,7 @@ class RowFile:
 
 def unit_of(name: str) -> str:
     """Return the unit of positions in a file of this name: line, entry or row."""
-    suffix = Path(name).suffix.lower()
-    return {".jsonl": "line", ".ndjson": "line", ".json": "entry"}.get(suffix, "row")
+    return {".jsonl": "line", ".ndjson": "line", ".json": "entry"}.get(Path(name).suffix.lower(), "row")
 
 
 def open_rows(
@@ -83,8 +82,8 @@ def open_rows(
 
     A JSON file contains a list, an object with the list `data`, or a single object. The delimiter of a CSV
     file is the comma, semicolon or tab that occurs most in its header. A blank cell is None, and blank rows
-    are skipped. `content` is that of a file that was already read, within its limit. The case of
-    `known_columns`, which are names of CSV columns, is ignored. Raises an InputError.
+    are skipped. `suffixes` are the allowed formats. With `content`, the file is not read again. A CSV column
+    that equals one of the `known_columns` except for case gets that name. Raises an InputError.
     """
     suffix = path.suffix.lower()
     if suffix not in suffixes:
@@ -191,23 +190,26 @@ def _parse_json(line: bytes) -> Any:
 def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
     """Yield the entries of a list, of the list `data` in an object, or a single object."""
     try:
-        value = json.loads(text if text.strip() else "[]")
+        value = json.loads(text if text.strip() else "[]")  # an empty file has no rows
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON ({error}); correct it, or use JSONL if it is long") from error
-    entries = value.get("data", value) if isinstance(value, dict) else value
-    for number, entry in enumerate(entries if isinstance(entries, list) else [value], start=1):
+    entries = value.get("data") if isinstance(value, dict) else value
+    if not isinstance(entries, list):
+        entries = [value]  # a single object
+    for number, entry in enumerate(entries, start=1):
         if is_too_deep(entry):
             raise InputError(f"{path} is nested more than {MOST_LEVELS} levels deep; flatten it")
         yield FileRow(number, entry, json.dumps(entry).encode())
 
 
 def _open_csv(path: Path, text: str, known_columns: Collection[str]) -> RowFile:
+    """Read the header of a CSV file, and return its columns and the other rows."""
     # the limit of the csv module applies to a field in the whole process, so it is only ever increased
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     first_line = text.lstrip().partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first_line.count)
     records = _csv_records(path, text, delimiter)
-    _, cells = next(records, (1, []))  # the header, without its row number
+    _row_number, cells = next(records, (1, []))  # no cells in an empty file
     names = [cell.strip() or f"column {number}" for number, cell in enumerate(cells, start=1)]
     header = [name.casefold() if name.casefold() in known_columns else name for name in names]
     return RowFile(header, _csv_rows(records, header))
@@ -228,12 +230,12 @@ def _csv_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, l
 
 
 def _csv_rows(records: Iterator[tuple[int, list[str]]], header: Sequence[str]) -> Iterator[FileRow]:
-    """Yield records as mappings by column; a record with too many cells is a Fault."""
+    """Yield records as mappings by column; missing cells are None, and too many cells are a Fault."""
     width = len(header)
     for number, cells in records:
-        filled = [cell if cell.strip() else None for cell in cells]
-        value: Any = dict(zip(header, filled + [None] * (width - len(filled)), strict=False))
-        if any(filled[width:]):
+        values = [cell if cell.strip() else None for cell in cells]
+        value: Any = dict(zip(header, values + [None] * (width - len(values)), strict=False))
+        if any(values[width:]):
             detail = f"{len(cells)} cells under a header of {width}; quote cells that hold the delimiter"
             value = Fault("broken_line", detail)
         yield FileRow(number, value, json.dumps(cells, ensure_ascii=False).encode())
@@ -245,12 +247,13 @@ def _parquet_rows(path: Path, content: bytes, limits: Limits) -> Iterator[FileRo
     import pyarrow.parquet as pq
     from pyarrow import ArrowException
 
-    number, size, most = 0, 0, 4 * limits.max_bytes  # rows are larger than a compressed file
+    max_size = 4 * limits.max_bytes  # rows are larger than a compressed file
+    number = size = 0
     try:
         for batch in pq.ParquetFile(io.BytesIO(content)).iter_batches(_BLOCK):
             size += batch.nbytes  # the metadata of a file may state a smaller size
-            if size > most:
-                raise InputError(f"{path} unpacks to more than {most} bytes; split it")
+            if size > max_size:
+                raise InputError(f"{path} unpacks to more than {max_size} bytes; split it")
             for row in pl.DataFrame(batch).iter_rows(named=True):
                 number += 1
                 yield FileRow(number, row)

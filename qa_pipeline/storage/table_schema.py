@@ -57,20 +57,20 @@ class Table:
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         """Build a frame from rows, with null for missing keys; raises a TableError for a wrong schema."""
         # unlike polars, Arrow accepts integers in lists of floats, and refuses texts as numbers
-        arrow = self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
-        return self.conform(pl.DataFrame(pa.Table.from_pylist(list(rows), schema=arrow), schema=self.schema))
+        arrow_schema = self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+        table = pa.Table.from_pylist(list(rows), schema=arrow_schema)
+        return self.conform(pl.DataFrame(table, schema=self.schema))
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return `frame` in stored column order; raises a TableError that lists all problems."""
-        problems = self.problems(frame)
-        if problems:
+        if problems := self.problems(frame):
             raise TableError(f"table {self.name}: " + "; ".join(problems))
         return frame.select(column.name for column in self.columns)
 
     def problems(self, frame: pl.DataFrame) -> list[str]:
         """List all problems of `frame` with the schema; an empty list if it conforms."""
         expected, actual = self.schema, frame.schema
-        # columns that only a single schema has, or that differ in type
+        # names in only one of the schemas, or with different types
         if differing := sorted(dict(expected.items() ^ actual.items())):
             return [
                 f"column {name} is {actual.get(name, 'missing')}, expected {expected.get(name, 'none')}"

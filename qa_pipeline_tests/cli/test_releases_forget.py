@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from qa_pipeline.cli.exit_codes import BAD_INPUT, OK
 from qa_pipeline.llm.reply_database import REPLIES, Database
-from qa_pipeline.llm.reply_store import versions_of
+from qa_pipeline.llm.reply_store import documents_named
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke
@@ -34,7 +34,7 @@ def test_replies_about_a_document_and_its_earlier_versions_are_deleted(workspace
     invoke("forget", "b/other.md", "--out", workspace.out, "--yes")
     assert replies_of(workspace) == 0
     with closing(Database(Layout(workspace.out).replies)) as database:
-        assert versions_of(database, "guide.md") == []
+        assert documents_named(database, "guide.md") == []
 
 
 def test_replies_about_a_document_that_no_table_has_any_more_are_deleted(workspace: Workspace) -> None:

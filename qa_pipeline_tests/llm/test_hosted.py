@@ -86,7 +86,7 @@ def ask(
     clock = Clock(steady=lambda: 1000.0 + provider.seconds)
     throttle = Throttle(clock=clock)
     if others_are_answered:
-        provider.others_are_answered = throttle.replied
+        provider.others_are_answered = throttle.note_reply
     model = HostedModel(
         provider, LLMSettings(**settings), throttle, budget, run="run-1", most_output=100, clock=clock
     )

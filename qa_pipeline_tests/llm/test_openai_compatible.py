@@ -15,8 +15,8 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.base import TransientModelError
 from qa_pipeline.llm.openai_compatible import (
     OpenAIProvider,
+    call_body,
     json_mode,
-    parameters,
 )
 from qa_pipeline.llm.replies import parse_reply, sent_schema
 from qa_pipeline.settings.llm import ModelSettings
@@ -142,7 +142,7 @@ def test_a_server_of_this_machine_needs_no_key_and_is_sent_a_cap_on_tokens_by_ro
         send(chat_provider(server, key=""))
     assert server.asked[0].body["max_completion_tokens"] == 2048
     hosted = ModelSettings(provider="openai", model="m")
-    assert "max_completion_tokens" not in parameters(claim(), hosted, ())
+    assert "max_completion_tokens" not in call_body(claim(), hosted, ())
     with pytest.raises(KeyRejectedError, match="OPENAI_API_KEY"):
         OpenAIProvider(hosted, 10, {})
 

@@ -8,7 +8,7 @@ from qa_pipeline.llm.provider import Throttle
 
 
 async def left_at(turns: Throttle) -> float:
-    await turns.turn()
+    await turns.wait_turn()
     return time.monotonic()
 
 
@@ -29,7 +29,7 @@ def test_a_refused_wait_holds_every_later_call_back() -> None:
 
     async def run() -> float:
         first = await left_at(turns)
-        turns.refused(0.3)
+        turns.pause(0.3)
         return await left_at(turns) - first
 
     assert asyncio.run(run()) >= 0.3

@@ -11,10 +11,10 @@ from qa_pipeline.llm.reply_database import REPLIES, Database
 from qa_pipeline.llm.reply_store import (
     Outcome,
     ReplyStore,
+    documents_named,
     erase,
     note_documents,
     read_calls,
-    versions_of,
 )
 from qa_pipeline.records import Passage
 from qa_pipeline_tests.calls import call
@@ -89,7 +89,7 @@ def test_documents_are_known_by_path_with_their_earlier_versions(store: ReplySto
     database = store.database
     note_documents(database, [("1" * 32, "hr", "a.md"), ("9" * 32, "it", "a.md")])
     note_documents(database, [("2" * 32, "hr", "a.md"), ("9" * 32, "it", "a.md")])
-    assert [found[0][0] for found in versions_of(database, "hr/a.md")] == ["1", "2"]
-    assert [found[0][0] for found in versions_of(database, "a.md")] == ["1", "2", "9"]
-    assert versions_of(database, "2" * 32) == [("2" * 32, "hr", "a.md")]
-    assert versions_of(database, "b.md") == []
+    assert [found[0][0] for found in documents_named(database, "hr/a.md")] == ["1", "2"]
+    assert [found[0][0] for found in documents_named(database, "a.md")] == ["1", "2", "9"]
+    assert documents_named(database, "2" * 32) == [("2" * 32, "hr", "a.md")]
+    assert documents_named(database, "b.md") == []
