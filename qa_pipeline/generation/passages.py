@@ -31,7 +31,7 @@ UnitKind = Literal["heading", "code", "item", "row", "prose"]
 
 
 class Statement(BaseModel):
-    """A kind of sentence, and the question it answers."""
+    """A kind of sentence and its question: "{subject} is {thing}" answers "What is {subject}?"."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     question: str
@@ -137,21 +137,23 @@ class Reading:
         nouns ("Stadtbibliothek Auental") or a hyphenated compound are names.
         """
         written = [name for word in _WORD.findall(text) if (name := word.strip(".'’*"))]
-        closed = self.grammar.stop_words | self.grammar.speakers
-        open_words = [word for word in written if word.lower() not in closed and not _CODE_NAME.search(word)]
+        ignored = self.grammar.stop_words | self.grammar.speakers
+        candidates = {word for word in written if word.lower() not in ignored and not _CODE_NAME.search(word)}
         # words with the form of a name, and words before a version
-        names = {word for word in open_words if len(word) <= LONGEST_NAME and _NAME.search(word)}
-        names |= {*_NUMBERED_NAME.findall(text)} & {*open_words}
+        names = {word for word in candidates if len(word) <= LONGEST_NAME and _NAME.search(word)}
+        names |= {*_NUMBERED_NAME.findall(text)} & candidates
         # in title case, only words of up to three letters are in lower case
-        is_sentence = any(word[:1].islower() and len(word) > 3 for word in open_words)
-        for before, word in zip(["", *written], written, strict=False):  # neighbours
+        is_sentence = any(word[:1].islower() and len(word) > 3 for word in candidates)
+        for before, word in zip(["", *written], written, strict=False):  # each word after its neighbour
+            if word not in candidates or not word[:1].isupper():
+                continue
             if self.grammar.nouns_capitalised:
-                joins = before[:1].isupper()  # both words are the name
-                is_name = (joins and before.lower() not in self.grammar.definite) or "-" in word.strip("-")
-            else:  # the first word of a line is capitalised anyway
-                joins, is_name = False, (is_sentence and before != "") or self.writes_as_name(word)
-            if is_name and word in open_words and word[:1].isupper():
-                names |= {before, word} & {*open_words} if joins else {word}
+                is_compound, follows_noun = "-" in word.strip("-"), before[:1].isupper()
+                if is_compound or (follows_noun and before.lower() not in self.grammar.definite):
+                    names |= {before, word} & candidates if follows_noun else {word}
+            # the first word of a line is capitalised anyway
+            elif (is_sentence and before != "") or self.writes_as_name(word):
+                names.add(word)
         return {word.lower() for word in names}
 
     def is_named(self, text: str) -> bool:
