@@ -47,7 +47,7 @@ class ExtractiveModel:
         payload: dict[str, Any]
         if request.role == "questions":
             candidates = find_candidates(request.passages[0])[: request.limit] if request.passages else ()
-            asked = [{"question": pair.question, "question_type": "fact_single"} for pair in candidates]
+            asked = [{"question": found.question, "question_type": "fact_single"} for found in candidates]
             payload = {"questions": asked}
         elif request.role == "standalone":
             payload = {"question": None}  # the rules rewrite nothing

@@ -140,8 +140,7 @@ def read_entry(entry: object, unread: RawPair) -> RawPair:
     try:
         _text_of(entry).encode()
     except UnicodeEncodeError:
-        detail = "contains half a character (a lone surrogate)"
-        return replace(unread, reason="broken_line", detail=detail)
+        return replace(unread, reason="broken_line", detail="contains half a character (a lone surrogate)")
     further = {str(name): value for name, value in entry.items() if name not in _PAIR_FIELDS}
     found = _read_fields({name: value for name, value in entry.items() if value is not None})
     columns = asdict(found) if isinstance(found, Fault) else found
@@ -264,7 +263,7 @@ def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
     Raises:
         InputError: the file as a whole cannot be read, or is empty.
     """
-    raw = _raw_pairs(path, None, limits)
+    raw = parse_pairs(None, path, limits)
     if not raw:
         raise InputError(f"{path} has no pairs; name a file with at least one pair")
     return raw
@@ -287,17 +286,15 @@ def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
     return pairs
 
 
-def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawPair]:
-    """Parse the bytes of a pairs file. `name` determines the format and appears in messages.
+def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS) -> list[RawPair]:
+    """Read the rows of a pairs file with this content, or of the file `name`, as raw pairs.
+
+    `name` determines the format and appears in messages.
 
     Raises:
         InputError: the file as a whole cannot be read.
     """
-    return _raw_pairs(Path(name), content, limits)
-
-
-def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPair]:
-    """Read the rows of a file as raw pairs, each with its number and the hash of its bytes."""
+    path = Path(name)
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)
     is_parquet = path.suffix.lower() == ".parquet"
     has_columns = unit_of(path.name) == "row" and file.columns  # of CSV or Parquet, the same for all rows
@@ -305,8 +302,8 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
     if fault is not None:
         location = str(path) if is_parquet else f"{path} row 1"
         raise InputError(f"{location}: {fault.detail}; rename or add columns")
-    # rows must not depend on the folder of a user's file; the path of a file with content is relative
-    name = path.name if content is None else str(path)
+    # the folder of a user's file must not change the rows; a name with content is a path within the batch
+    stored_name = path.name if content is None else str(path)
     pairs = []
     for row in file.rows:
         entry, row_bytes = row.value, row.written
@@ -314,5 +311,6 @@ def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPai
             row_bytes = repr(sorted(entry.items())).encode("utf-8", "surrogatepass")
             if len(row_bytes) > limits.max_line_bytes:
                 entry = too_long(limits)
-        pairs.append(read_entry(entry, RawPair(name, row.number, hashlib.sha256(row_bytes).hexdigest())))
+        unread = RawPair(stored_name, row.number, hashlib.sha256(row_bytes).hexdigest())
+        pairs.append(read_entry(entry, unread))
     return pairs

@@ -159,16 +159,14 @@ class Reading:
     def is_named(self, text: str) -> bool:
         """Return True if a text contains a name, or the first part of a compound name of the title."""
         names = {name.partition("-")[0] for name in self.names_in(plain(self.passage.title))}
-        return bool(self.names_in(text)) or not names.isdisjoint(
-            word.partition("-")[0] for word in folded(text)
-        )
+        first_parts = {word.partition("-")[0] for word in folded(text)}
+        return bool(self.names_in(text)) or not names.isdisjoint(first_parts)
 
     def is_headed(self, words: str) -> bool:
         """Return True if the innermost heading or the title contains the words."""
         needed = self.stems(words)
-        return bool(needed) and any(
-            needed <= self.stems(line) for line in (self.headings[0], self.headings[-1])
-        )
+        lines = (self.headings[0], self.headings[-1])
+        return bool(needed) and any(needed <= self.stems(line) for line in lines)
 
     def stems(self, text: str) -> Set[str]:
         """Return the stems of the content words of a text."""
