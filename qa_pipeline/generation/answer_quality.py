@@ -115,7 +115,6 @@ def mark_flawed(
 def _flaws_of_draft(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterator[Flaw]:
     """Yield flaws of model drafts, with the words that show them."""
     answer, style = pair["answer"], pair["answer_style"]
-    most = None if style is None else MOST_CHARACTERS[style]
     marker = SOURCE_MARK.search(answer) or _DELIMITER.search(answer)
     if marker is not None:
         yield "leaked_marker", marker[0]
@@ -123,7 +122,7 @@ def _flaws_of_draft(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterato
         yield "leaked_marker", f"[{numbers[0]}]"
     if phrase := phrases("boilerplate").search(answer):
         yield "boilerplate", phrase[0]
-    if most is not None and len(answer) > most:
+    if style is not None and len(answer) > (most := MOST_CHARACTERS[style]):
         yield "answer_too_long", f"{len(answer)} characters, at most {most}"
     if other := in_other_language(answer, pair["language"]):
         yield "language_mismatch", f"in {other}, not in {pair['language']}"

@@ -47,7 +47,7 @@ class ExtractiveModel:
         payload: dict[str, Any]
         if request.role == "questions":
             candidates = find_candidates(request.passages[0])[: request.limit] if request.passages else ()
-            asked = [{"question": found.question, "question_type": "fact_single"} for found in candidates]
+            asked = [{"question": pair.question, "question_type": "fact_single"} for pair in candidates]
             payload = {"questions": asked}
         elif request.role == "standalone":
             payload = {"question": None}  # the rules rewrite nothing
@@ -170,12 +170,12 @@ def _answer_below(units: Sequence[Unit], reading: Reading) -> tuple[int, int] | 
     start = end = units[0].start if units else 0
     for paragraph in takewhile(lambda unit: unit.kind == "prose", units):
         sentences = sentences_of(paragraph, reading.passage)
-        kept = list(takewhile(lambda sentence: not has(sentence.text, reading.words.pointing), sentences))
+        leading = list(takewhile(lambda sentence: not has(sentence.text, reading.words.pointing), sentences))
         is_whole = paragraph.text[-1] in _FINAL_MARKS
-        if not is_whole or not kept or paragraph.end - start > MAX_ANSWER:
+        if not is_whole or not leading or paragraph.end - start > MAX_ANSWER:
             break
-        end = kept[-1].end
-        if len(kept) < len(sentences):  # the next sentence refers elsewhere
+        end = leading[-1].end
+        if len(leading) < len(sentences):  # the next sentence refers elsewhere
             break
     first_word = reading.text[start:end].partition(" ")[0]
     opens_with_pronoun = has(first_word, reading.grammar.pronouns.demonstratives)  # such as "This"

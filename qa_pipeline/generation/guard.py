@@ -73,15 +73,14 @@ def guard_questions(
         requests = [guard_request(rows[index], passages[index], llm) for index in indices]
         replies = complete_all(model, requests, workers=llm.workers)
         for index, reply in zip(indices, replies, strict=True):
-            asked = replace(relevances[index], decided_by="llm")
+            decision = replace(relevances[index], decided_by="llm")
             if isinstance(reply, ModelError):
-                relevances[index] = replace(asked, passes=False, error=reply)
+                relevances[index] = replace(decision, passes=False, error=reply)
                 continue
-            said = reply.value
-            passes = said.can_answer and said.confidence >= _CONFIDENCE
-            relevances[index] = replace(
-                asked, passes=passes, confidence=said.confidence, reasoning=said.reasoning, model=reply.model
-            )
+            value = reply.value
+            passes = value.can_answer and value.confidence >= _CONFIDENCE
+            decision = replace(decision, confidence=value.confidence, reasoning=value.reasoning)
+            relevances[index] = replace(decision, passes=passes, model=reply.model)
     return relevances
 
 

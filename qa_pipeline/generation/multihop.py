@@ -8,8 +8,8 @@ inside a document are for `multi_hop` questions, others for `cross_document` que
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -161,8 +161,7 @@ def _content(text: str, language: str) -> list[Token]:
     return [token for token in tokenize(text, language) if token.content and not token.folded.isdigit()]
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """The span of a name, and its comparable form."""
 
     folded: str

@@ -142,8 +142,8 @@ def read_entry(entry: object, unread: RawPair) -> RawPair:
     except UnicodeEncodeError:
         return replace(unread, reason="broken_line", detail="contains half a character (a lone surrogate)")
     further = {str(name): value for name, value in entry.items() if name not in _PAIR_FIELDS}
-    found = _read_fields({name: value for name, value in entry.items() if value is not None})
-    columns = asdict(found) if isinstance(found, Fault) else found
+    content = _read_fields({name: value for name, value in entry.items() if value is not None})
+    columns = asdict(content) if isinstance(content, Fault) else content
     if system := columns.pop("system", ""):
         further["system"] = system
     pair_id = None if entry.get("id") is None else _text_of(entry["id"])
@@ -166,9 +166,9 @@ def _read_fields(fields: dict[str, Any]) -> dict[str, Any] | Fault:
         return fault_of_names(fields) or Fault("missing_field", "question or answer is empty")
     if "\0" in question + answer:
         return Fault("broken_line", "contains a NUL character")
-    named = line.model_dump(include={"language", "coverage", "expected_verdict", "expected_kind"})
+    stated = line.model_dump(include={"language", "coverage", "expected_verdict", "expected_kind"})
     citations = tuple(_citations(line, answer))
-    return {**named, "question": question, "answer": answer, "system": system, "citations": citations}
+    return {**stated, "question": question, "answer": answer, "system": system, "citations": citations}
 
 
 def _turn(line: PairLine) -> tuple[str, str, str] | Fault:

@@ -66,9 +66,9 @@ class BatchSources:
         self._sources, self._texts = Sources(documents, chunks), Texts(documents, chunks)
         self._language_of = dict(documents.select("document_id", "language").iter_rows())
         lengths = chunks.group_by("language", maintain_order=True).agg(pl.col("text").str.len_chars().sum())
-        known = lengths.filter(pl.col("language").is_in(list(LANGUAGES)), pl.col("text") > 0)
+        supported = lengths.filter(pl.col("language").is_in(list(LANGUAGES)), pl.col("text") > 0)
         # the language with most characters first
-        self._languages = known.sort("text", descending=True, maintain_order=True)["language"].to_list()
+        self._languages = supported.sort("text", descending=True, maintain_order=True)["language"].to_list()
 
     def resolve(self, citation: RawCitation) -> Resolution:
         """Find the source that a citation names, else the source that contains its quote."""

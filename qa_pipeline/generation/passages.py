@@ -4,9 +4,8 @@ import functools
 import re
 import tomllib
 from collections.abc import Set
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -49,8 +48,7 @@ class Words(BaseModel):
     weak: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A unit of text on one line, which sentences do not cross. `start` is after its marker."""
 
     kind: UnitKind

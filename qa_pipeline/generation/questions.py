@@ -155,11 +155,10 @@ def _drafts(
         return []
     answer = sentences[reply.sentence - 1][1]
     kind = request.types[0]
-    return [
-        records.DraftPair(
-            question=reply.question, question_type=kind, answer=answer, quotes=[answer], coverage="full"
-        )
-    ]
+    draft = records.DraftPair(
+        question=reply.question, question_type=kind, answer=answer, quotes=[answer], coverage="full"
+    )
+    return [draft]
 
 
 def _write(row: QuestionRow, draft: records.DraftQuestion, passages: Sequence[records.Passage]) -> None:
@@ -224,9 +223,7 @@ def _make_standalone(
     rows: Sequence[QuestionRow], requests: Sequence[QuestionsRequest], model: LanguageModel, llm: LLMSettings
 ) -> None:
     """Rewrite each question that depends on its passage. An empty reply leaves the question as it is."""
-    passages_of = {
-        tuple(passage.chunk_id for passage in request.passages): request.passages for request in requests
-    }
+    passages_of = {tuple(p.chunk_id for p in request.passages): request.passages for request in requests}
     unclear = [row for row in _with_question(rows) if unclear_words(row["question"], row["language"])]
     to_ask = [standalone_request(row, passages_of[tuple(row["target_chunk_ids"])], llm) for row in unclear]
     for row, reply in zip(unclear, complete_all(model, to_ask, workers=llm.workers), strict=True):
@@ -242,11 +239,8 @@ def _with_question(rows: Iterable[QuestionRow]) -> list[KeptQuestionRow]:
 
 def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], retrieve: Retrieve) -> None:
     """Search for each question, without the quoted title of its document; set passages and difficulty."""
-    answerable = [
-        row
-        for row in _with_question(rows)
-        if row["status"] != "failed" and len(row["question"]) <= MAX_QUESTION
-    ]
+    written = (row for row in _with_question(rows) if row["status"] != "failed")
+    answerable = [row for row in written if len(row["question"]) <= MAX_QUESTION]
     queries = [_without_title(row["question"], titles[row["target_chunk_ids"][0]]) for row in answerable]
     retrieved = retrieve(queries, [row["language"] for row in answerable])
     for row, passages in zip(answerable, retrieved, strict=True):

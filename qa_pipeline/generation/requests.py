@@ -89,7 +89,7 @@ def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
 def _without_doubts(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the chunks with spaces in place of doubtful sentences and rows."""
     columns = ("text", "language", "doubts", "char_start")
-    texts = [blank_doubts(*columns) for columns in chunks.select(columns).iter_rows()]
+    texts = [blank_doubts(*row) for row in chunks.select(columns).iter_rows()]
     return chunks.with_columns(text=pl.Series(texts, dtype=pl.String()))
 
 
@@ -105,9 +105,9 @@ def plan_requests(
     """Return a request per planned chunk or pair of chunks, best first. `valid` are the existing rows."""
     chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
     links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
-    asked = [(row["target_chunk_ids"][0], row["planned_type"]) for row in valid]
+    existing = [(row["target_chunk_ids"][0], row["planned_type"]) for row in valid]
     schema = dict.fromkeys(("chunk_id", "planned_type"), pl.String())
-    taken = pl.DataFrame(asked, schema, orient="row")
+    taken = pl.DataFrame(existing, schema, orient="row")
     to_ask = chunks.filter(~pl.col("chunk_id").is_in([*left_out, *taken["chunk_id"]]))
     plan = plan_questions(to_ask, settings, taken, links)
     if settings.max_chunks is not None:  # after the plan, so that drawn chunks get the same questions

@@ -174,9 +174,7 @@ def _attempts(
     chunk_ids = pair["evidence_chunk_id"]  # one for each quote
     if pair["is_in_doubt"]:
         quotes = zip(chunk_ids, pair["evidence_quote"], strict=True)
-        proofs = [
-            replace(passages[chunk_id], text=quote, language=pair["language"]) for chunk_id, quote in quotes
-        ]
+        proofs = [replace(passages[i], text=quote, language=pair["language"]) for i, quote in quotes]
         yield "agrees", solve_request(pair, proofs, llm)
     chunks = [passages[chunk_id] for chunk_id in dict.fromkeys(chunk_ids)]
     if trip.is_hop and len(chunks) > 1:
