@@ -150,7 +150,10 @@ def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame) -> pl.Data
 
 
 def _chunks_of_pairs(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
-    """Return pair_id and chunk_id, a row per target of the question, or per chunk an imported pair used."""
+    """Return pair_id and chunk_id, a row per target of the question, or per chunk an imported pair used.
+
+    Known-answer pairs are left out, because they test the pipeline.
+    """
     targets = questions.select("question_id", "target_chunk_ids")
     return (
         pairs.filter(pl.col("expected_verdict").is_null())

@@ -87,14 +87,13 @@ def build_training_examples(
     The frames are the complete tables of these names. `count_tokens` returns the tokens of each text.
     """
     proofs = find_proofs(claims, claim_verdicts, documents)
-    sources = _sources(pairs, proofs, chunks)
     chosen = _trainable(pairs, verdicts)
     rows = list(typed_rows(_with_passages(chosen, proofs, settings), TrainableRow))
     return TRAINING_EXAMPLES.conform(
         join_by_pair(
             chosen,
             evidence_lists(proofs),
-            _origins(sources, documents),
+            _origins(_documents_of_pairs(pairs, proofs, chunks), documents),
             assessments.select("pair_id", "judge", judged_type="question_type"),
         )
         .with_columns(
@@ -111,20 +110,17 @@ def build_training_examples(
 def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return the accepted pairs without known-answer pairs, sorted by pair_id."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
+    decided = accepted.select("pair_id", *SCORES, "reason", "thresholds_id", "citation_quality")
     return (
         pairs.filter(pl.col("expected_verdict").is_null())
         .drop("reason")  # of the draft; the reason of the verdict replaces it
-        .join(
-            accepted.select("pair_id", *SCORES, "reason", "thresholds_id", "citation_quality"),
-            on="pair_id",
-            how="inner",
-        )
+        .join(decided, on="pair_id", how="inner")
         .sort("pair_id")
     )
 
 
-def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return pair_id and document_id, a row per pair and document, the main document first.
+def _documents_of_pairs(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """Return pair_id and document_id, a row per pair and document.
 
     The documents are those of the evidence, or for a refusal those of its passages.
     """
@@ -139,11 +135,11 @@ def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) ->
     return pl.concat([proved, passages]).unique(maintain_order=True)
 
 
-def _origins(sources: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+def _origins(documents_of_pairs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """Return the known addresses and licences of the documents of each pair, a row per pair."""
-    documents_with_origin = documents.select("document_id", "source_uri", "licence")
+    origins = documents.select("document_id", "source_uri", "licence")
     return (
-        sources.join(documents_with_origin, on="document_id", maintain_order="left")
+        documents_of_pairs.join(origins, on="document_id", maintain_order="left")
         .group_by("pair_id", maintain_order=True)
         .agg(
             pl.col("source_uri").drop_nulls().unique().sort().alias("source_uris"),
@@ -208,15 +204,13 @@ def _message_columns(
     ]
     # whole texts are counted, because token counts of parts do not add up in every tokenizer
     tokens = count_tokens(["\n".join(message["content"] for message in texts) for texts in conversations])
-    is_kept = [
-        bool(row["answer"])  # it may be empty without source marks
-        and (settings.layout == "closed_book" or bool(chunk_ids))  # the other layouts show passages
-        and passages.keys() >= {*chunk_ids}  # all of them exist
-        and length <= settings.max_tokens
-        for row, chunk_ids, length in zip(rows, ids_by_row, tokens, strict=True)
-    ]
-    cells = zip(conversations, tokens, ids_by_row, strict=True)
-    values = [row if kept else (None, None, None) for row, kept in zip(cells, is_kept, strict=True)]
+    values: list[tuple[Messages, int, list[str]] | tuple[None, None, None]] = []
+    for row, conversation, length, chunk_ids in zip(rows, conversations, tokens, ids_by_row, strict=True):
+        has_answer = bool(row["answer"])  # it may be empty without source marks
+        has_passages = bool(chunk_ids) or settings.layout == "closed_book"
+        is_complete = has_answer and has_passages and passages.keys() >= {*chunk_ids}
+        fits = is_complete and length <= settings.max_tokens
+        values.append((conversation, length, chunk_ids) if fits else (None, None, None))
     schema = {"messages": MESSAGES, "tokens": pl.Int32(), "passages": STRINGS}
     yield from pl.DataFrame(values, schema=schema, orient="row")  # a frame yields its columns
 
