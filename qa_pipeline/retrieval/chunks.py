@@ -202,32 +202,33 @@ def _cut(rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int) -
     sections = _with_short_paths(list(_sections(rows)), bound // _PATH_PART, counter)
     whole_sections = [(section, 0, len(section.text.rstrip())) for section in sections]
     fitting: list[list[_Draft]] = [[] for _ in rows]  # by document
-    too_long = []
+    too_long: list[_Section] = []
     for draft in _counted(whole_sections, counter):
         # a very long word counts as a single token, so the characters are limited too
         if draft.tokens <= bound and draft.end <= bound * TOKEN_CHARACTERS:
             fitting[draft.section.document].append(draft)
         else:
-            too_long.append(draft)
-    packed: list[_SectionSpan] = []
-    for draft in too_long:
-        section = draft.section
+            too_long.append(draft.section)
+    for draft in _packed(too_long, counter, bound):
+        fitting[draft.section.document].append(draft)
+    return [sorted(drafts, key=lambda draft: draft.section.start + draft.start) for drafts in fitting]
+
+
+def _packed(sections: Sequence[_Section], counter: TokenCounter, bound: int) -> Iterator[_Draft]:
+    """Yield the drafts of too long sections. `pack_section` also limits their characters."""
+    waiting: list[_SectionSpan] = []
+    for section in sections:
         room = max(bound - section.path_tokens, 1)
         spans = pack_section(section.text, section.heading_end, section.language, counter.tokenizer, room)
-        packed += [(section, start, end) for start, end in spans]
-    # a path and text counted together may have more tokens than counted apart, so some spans are cut again;
-    # pack_section already limits their characters
-    waiting = _counted(packed, counter)
+        waiting += [(section, start, end) for start, end in spans]
     while waiting:
-        again: list[_SectionSpan] = []
-        for draft in waiting:
+        drafts, waiting = _counted(waiting, counter), []
+        for draft in drafts:
             is_single_character = draft.end - draft.start < 2
             if draft.tokens <= bound or is_single_character:
-                fitting[draft.section.document].append(draft)
-            else:
-                again += _packed_again(draft, counter, bound)
-        waiting = _counted(again, counter)
-    return [sorted(drafts, key=lambda draft: draft.section.start + draft.start) for drafts in fitting]
+                yield draft
+            else:  # path and text together may have more tokens than apart
+                waiting += _packed_again(draft, counter, bound)
 
 
 def _counted(spans: Sequence[_SectionSpan], counter: TokenCounter) -> list[_Draft]:
@@ -291,7 +292,4 @@ def _with_short_paths(sections: Sequence[_Section], limit: int, counter: TokenCo
             else:
                 half = innermost[: len(innermost) // 2].rstrip()
                 shortened[path] = (half,) if half else ()
-    return [
-        replace(section, path=shortened[section.path], path_tokens=tokens[section.path])
-        for section in sections
-    ]
+    return [replace(s, path=shortened[s.path], path_tokens=tokens[s.path]) for s in sections]

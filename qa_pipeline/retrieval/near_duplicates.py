@@ -60,19 +60,22 @@ def shingles(text: str) -> Shingles:
 
 
 def _near_duplicates(sets: Sequence[tuple[str, Shingles]]) -> Iterator[tuple[str, str, float]]:
-    """Yield each document that is nearly the same as an earlier document."""
-    earlier_by_band = defaultdict[int, list[str]](list)
-    by_name = dict(sets)
-    for name, shingled in sets:
+    """Yield each near duplicate: its id, the id of the most similar original before it, and their similarity.
+
+    `sets` has the id and shingles of each document. A document without a similar original is an original.
+    """
+    originals_by_band = defaultdict[int, list[str]](list)
+    shingles_of = dict(sets)
+    for document_id, shingled in sets:
         bands = band_codes(shingled)
-        candidates = {other for band in bands for other in earlier_by_band[band]}
-        ranked = ((jaccard(shingled, by_name[other]), other) for other in candidates)
-        similarity, nearest = max(ranked, default=(0.0, ""))
+        candidates = {original for band in bands for original in originals_by_band[band]}
+        similarities = ((jaccard(shingled, shingles_of[original]), original) for original in candidates)
+        similarity, nearest = max(similarities, default=(0.0, ""))
         if similarity >= NEAR_DUPLICATE_SIMILARITY:
-            yield name, nearest, round(similarity, 4)
+            yield document_id, nearest, round(similarity, 4)
         else:
             for band in bands:
-                earlier_by_band[band].append(name)
+                originals_by_band[band].append(document_id)
 
 
 def band_codes(shingled: Shingles) -> list[int]:

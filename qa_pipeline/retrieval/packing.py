@@ -34,10 +34,10 @@ class _Segment:
     tokens: int = 0
     opens_block: bool = False
     is_heading: bool = False
-    announces: bool = False
-    """True if the segment belongs to the next: a lead-in before its list, or the fence of a code block."""
-    is_inside: bool = False
-    """True if the segment continues the sentence of the previous segment."""
+    belongs_to_next: bool = False
+    """True for a lead-in before its list, and for the fence of a code block."""
+    continues_previous: bool = False
+    """True if both segments are parts of a sentence."""
 
 
 def pack_section(text: str, heading_end: int, language: str, tokenizer: Tokenizer, room: int) -> list[Span]:
@@ -74,7 +74,7 @@ def _find_segments(text: str, heading_end: int, language: str) -> Iterator[_Segm
                 high,
                 opens_block=number == 0,
                 is_heading=low < heading_end,
-                announces=is_fence or text[high - 1] == ":",
+                belongs_to_next=is_fence or text[high - 1] == ":",
             )
 
 
@@ -117,32 +117,31 @@ def _split_segment(
 
     `token_starts` are the offsets of its tokens, relative to its start.
     """
-    # a part has the tokens from number `first` up to `last`, and the characters from `begin` up to `end`
-    first, begin = 0, segment.start
-    while begin < segment.end:
-        remaining = len(token_starts) - first
+    count = len(token_starts)
+    # the offset in `text` of each token, and of the end of the segment
+    offsets = [segment.start, *(segment.start + start for start in token_starts[1:]), segment.end]
+    first = 0  # a part has the tokens from number `first` up to `last`
+    while offsets[first] < segment.end:
+        remaining = count - first
         parts = ceil(remaining / room)
         last = first + ceil(remaining / parts)
         # move the cut back to a token after a blank, but leave at least half of the part
         half = first + (last - first) // 2
-        for number in range(last, half, -1):
-            is_end = number == len(token_starts)
-            if is_end or text[segment.start + token_starts[number] - 1].isspace():
-                last = number
-                break
-        end = segment.start + token_starts[last] if last < len(token_starts) else segment.end
-        stop = begin + len(text[begin:end].rstrip())  # without blanks at the end of the part
-        if begin < stop:
+        after_blanks = (n for n in range(last, half, -1) if n == count or text[offsets[n] - 1].isspace())
+        last = next(after_blanks, last)
+        start, end = offsets[first], offsets[last]
+        end = start + len(text[start:end].rstrip())
+        if start < end:
             yield replace(
                 segment,
-                start=begin,
-                end=stop,
+                start=start,
+                end=end,
                 tokens=last - first,
                 opens_block=segment.opens_block and first == 0,
                 is_heading=False,
-                is_inside=first > 0,
+                continues_previous=first > 0,
             )
-        first, begin = last, end
+        first = last
 
 
 def _pack(segments: Sequence[_Segment], room: int) -> Iterator[Span]:
@@ -174,8 +173,8 @@ def _best_end(
         tokens = tokens_before[end] - tokens_before[first]
         conditions = [  # the most important first
             not previous.is_heading,
-            not following.is_inside,
-            not previous.announces,
+            not following.continues_previous,
+            not previous.belongs_to_next,
             tokens >= aim / 2,
             following.opens_block,
         ]
