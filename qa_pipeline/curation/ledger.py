@@ -115,12 +115,15 @@ def _gather(
     people: pl.DataFrame,
     round_trips: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Join all facts that the rules read, a row per pair. Scores count only for proved and judged pairs."""
+    """Join all facts that the rules read, a row per pair.
+
+    A score becomes null if it is NaN, or if the pair is not both proved and judged.
+    """
     columns = pairs.select(
         *("pair_id", "batch", "question_id", "draft", "question", "answer", "question_type"),
         *("expected_verdict", "origin", "generator"),
     )
-    renamed = ("status", "reason", "detail")  # columns of several tables
+    renamed = ("status", "reason", "detail")  # names that several tables share
     has_scores = (_OUTCOME == "grounded") & (pl.col("judge_status") == "judged")
     return join_by_pair(
         columns,

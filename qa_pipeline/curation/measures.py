@@ -150,13 +150,10 @@ def section_outcomes(coverage: pl.DataFrame, documents: pl.DataFrame) -> pl.Data
 
 
 def _chunks_of_pairs(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
-    """Return pair_id and chunk_id, a row per target of the question, or per chunk an imported pair used.
-
-    Known-answer pairs are left out, because they test the pipeline.
-    """
+    """Return pair_id and chunk_id, a row per target of the question, or per chunk an imported pair used."""
     targets = questions.select("question_id", "target_chunk_ids")
     return (
-        pairs.filter(pl.col("expected_verdict").is_null())
+        pairs.filter(pl.col("expected_verdict").is_null())  # known-answer pairs test the pipeline
         .select("pair_id", "question_id", "used_chunk_ids")
         .join(targets, on="question_id", how="left")
         .select("pair_id", chunk_id=pl.coalesce("target_chunk_ids", "used_chunk_ids"))

@@ -39,7 +39,7 @@ def _unresolved(question: str, language: str) -> Token | None:
     A subject before it, such as "pump" in "Does the pump stop if it is full?", explains a pronoun.
     """
     words, vocabulary = tokenize(question, language), lexicon(language)
-    pronouns = vocabulary.pronouns
+    pronouns = vocabulary.pronouns  # demonstratives: such as "this"; leaning: such as "it"
     for index, word in enumerate(words):
         if word.content and word.folded not in vocabulary.question_words:
             return None  # a subject
@@ -172,6 +172,7 @@ def mark_not_worth_asking(chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reason(language: str, section_path: Sequence[str], text: str) -> str | None:
+    """Return the reason to skip a chunk, or None if it is worth asking about."""
     layout = lexicon(language).layout
     heading = _NUMBERING.sub("", section_path[-1]).strip(" .:").casefold() if section_path else ""
     if heading in layout.contents or heading in layout.back_matter:

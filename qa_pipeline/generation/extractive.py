@@ -150,22 +150,19 @@ def _asking_headings(reading: Reading) -> Iterator[tuple[str, int, int]]:
 
 def _is_standalone(question: str, reading: Reading) -> bool:
     """Return True if a heading is a single question about a named subject, without addressing the reader."""
-    grammar, asked_words = reading.grammar, folded(question)
-    return (
-        question.endswith("?")
-        and question.count("?") == 1
-        and len(asked_words) > 2
-        and asked_words[0] in grammar.question_openers | grammar.finite_verbs
-        and reading.is_named(question)
-        and not reading.needs_context(question)
-        and (grammar.speakers | grammar.pronouns.leaning).isdisjoint(asked_words)
-    )
+    grammar, words = reading.grammar, folded(question)
+    if not question.endswith("?") or question.count("?") > 1 or len(words) < 3:
+        return False
+    opens_question = words[0] in grammar.question_openers | grammar.finite_verbs
+    has_pronoun = not (grammar.speakers | grammar.pronouns.leaning).isdisjoint(words)  # "you", "it"
+    is_clear = reading.is_named(question) and not reading.needs_context(question) and not has_pronoun
+    return opens_question and is_clear
 
 
 def _answer_below(units: Sequence[Unit], reading: Reading) -> tuple[int, int] | None:
     """Return start and end of the answer below a heading, or None if the text does not answer alone.
 
-    The answer has the whole paragraphs before another unit, up to a sentence that refers elsewhere.
+    The answer ends before a heading, list or table, or before a sentence that refers elsewhere.
     """
     start = end = units[0].start if units else 0
     for paragraph in takewhile(lambda unit: unit.kind == "prose", units):
@@ -245,7 +242,7 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
         is_clear = is_known
     elif defines:  # "the pump" may be any pump
         is_clear = is_known and reading.is_named(written)
-    else:
+    else:  # a date or an amount
         is_clear = (is_known or bool(names)) and reading.is_named(written)
     if not is_clear:
         return None

@@ -130,6 +130,7 @@ def import_pairs(
 
 
 def _identity(batch: str, pair: RawPair) -> str:
+    """Return a hash of question, answer and citations, or of the bytes of an unusable pair."""
     if pair.reason:
         return hash_parts(batch, pair.file, pair.sha256)[:32]
     # None was a field that is gone; ids must not change, since people's decisions refer to them
@@ -138,6 +139,7 @@ def _identity(batch: str, pair: RawPair) -> str:
 
 
 def _failed(pair: RawPair) -> PairColumns:
+    """Return the columns of an unusable pair."""
     return {
         "language": "en",  # the column needs a value
         "passage_ids": [],
@@ -186,8 +188,8 @@ def _distinct(citations: Iterable[RawCitation]) -> list[RawCitation]:
     for citation in citations:
         # "[Source: Guide.md]" and "guide.md" are the same reference
         reference = (citation.reference or "").casefold().replace("source:", "").strip("[] ")
-        is_bare = citation.quote is None and citation.number is None
-        if not (is_bare and reference in references):
+        is_reference_only = citation.quote is None and citation.number is None
+        if not (is_reference_only and reference in references):
             references.add(reference)
             distinct.setdefault((reference, citation.quote, citation.number), citation)
     return list(distinct.values())
@@ -279,6 +281,7 @@ def with_edited_pairs(
 
 
 def _edited_id(pair: DraftedPairRow, edit: DecisionRow) -> str:
+    """Return a hash of the old pair and its new texts."""
     parts = {name: edit[name] for name in ("question", "evidence_quote", "evidence_document_id")}
     more = [f"{name}={value}" for name, value in parts.items() if value is not None]
     return hash_parts(EDITED, pair["pair_id"], edit["answer"] or pair["answer"], *more)[:32]

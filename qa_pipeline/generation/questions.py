@@ -234,6 +234,7 @@ def _make_standalone(
 
 
 def _with_question(rows: Iterable[QuestionRow]) -> list[KeptQuestionRow]:
+    """Return the rows whose question was written."""
     return cast("list[KeptQuestionRow]", [row for row in rows if row["question"] is not None])
 
 
@@ -255,7 +256,8 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
 
 
 def _without_title(question: str, title: str) -> str:
-    return QUOTED.sub(lambda name: "" if name[0][1:-1] in title else name[0], question)
+    # [1:-1]: without quotation marks
+    return QUOTED.sub(lambda quoted: "" if quoted[0][1:-1] in title else quoted[0], question)
 
 
 def _with_all_hops(

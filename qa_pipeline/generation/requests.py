@@ -198,6 +198,7 @@ def answered_at_once(settings: GenerationSettings, llm: LLMSettings) -> bool:
 
 
 def _asks_quoted(settings: GenerationSettings, llm: LLMSettings) -> bool:
+    """Return True if a model chooses the sentence that answers before it writes the question."""
     return settings.answers == "quoted" and llm.provider in HOSTED
 
 

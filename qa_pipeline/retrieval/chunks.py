@@ -215,7 +215,7 @@ def _cut(rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int) -
 
 
 def _packed(sections: Sequence[_Section], counter: TokenCounter, bound: int) -> Iterator[_Draft]:
-    """Yield the drafts of too long sections. `pack_section` also limits their characters."""
+    """Yield drafts of at most `bound` tokens of longer sections; `pack_section` limits their characters."""
     waiting: list[_SectionSpan] = []
     for section in sections:
         room = max(bound - section.path_tokens, 1)
