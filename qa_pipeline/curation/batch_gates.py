@@ -235,7 +235,7 @@ def _verdict_counts(verdicts: pl.DataFrame) -> dict[str, int]:
 
 
 def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[str, int]:
-    """Count quotes, the rows of `evidence`, of unknown or changed documents, or that differ from the text."""
+    """Count quotes (rows of `evidence`) with an unknown or changed document, or that differ from its text."""
     sources = documents.select("document_id", found_sha256="content_sha256", found_text="text")
     joined = evidence.join(sources, on="document_id", how="left")
     start, length = pl.col("start"), pl.col("end") - pl.col("start")

@@ -55,7 +55,7 @@ class RoundTrip:
     pair: QuotedPairRow
     columns: RoundTripColumns
     agreements: dict[Comparison, list[bool | None]] = field(default_factory=lambda: defaultdict(list))
-    in_other_words: list[tuple[Comparison, str]] = field(default_factory=list)
+    in_other_words: list[tuple[Comparison, str]] = field(default_factory=list)  # for a model to compare
 
     @property
     def is_hop(self) -> bool:

@@ -182,7 +182,7 @@ def _best_end(
         return met, -abs(tokens - aim)
 
     earliest = first + 1  # a span has at least a segment
-    latest = bisect_right(tokens_before, tokens_before[first] + most) - 1
+    latest = bisect_right(tokens_before, tokens_before[first] + most) - 1  # the last end within `most`
     return max(range(earliest, max(latest, earliest) + 1), key=rank)
 
 
