@@ -30,7 +30,7 @@ UnitKind = Literal["heading", "code", "item", "row", "prose"]
 
 
 class Statement(BaseModel):
-    """A kind of sentence and its question: "{subject} is {thing}" answers "What is {subject}?"."""
+    """A kind of sentence (`says`, such as "{subject} is {thing}"), and the template of its question."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     question: str
