@@ -160,11 +160,11 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     wait for a judge may still be accepted. A batch fails only if it would fail even with all of them.
     """
     rated, limit = _rated(verdicts), settings.min_pass_rate
-    counts, unjudged = _verdict_counts(rated), unjudged_pairs(verdicts)
+    verdict_counts, unjudged = _verdict_counts(rated), unjudged_pairs(verdicts)
     not_wrong = rated.filter(pl.col("verdict") == "rejected", pl.col("reason").is_in(NOT_WRONG)).height
-    accepted, proved_wrong = counts["accepted"], counts["rejected"] - not_wrong
+    accepted, proved_wrong = verdict_counts["accepted"], verdict_counts["rejected"] - not_wrong
     decided = accepted + proved_wrong
-    counts = {**counts, "rejected": proved_wrong, "not_wrong": not_wrong}
+    counts = {**verdict_counts, "rejected": proved_wrong, "not_wrong": not_wrong}
     advice = _judge_advice(verdicts)
     if not decided:
         detail = f"none of {rated.height} pairs was accepted or proved wrong: {_reasons(rated)}"
@@ -238,13 +238,12 @@ def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[
     """Count quotes (rows of `evidence`) with an unknown or changed document, or that differ from its text."""
     sources = documents.select("document_id", found_sha256="content_sha256", found_text="text")
     joined = evidence.join(sources, on="document_id", how="left")
-    start, length = pl.col("start"), pl.col("end") - pl.col("start")
-    is_in_place = (
-        (start >= 0)
-        & (length > 0)
-        & (length == pl.col("quote").str.len_chars())  # a slice past the end of the text is shorter
-        & (pl.col("found_text").str.slice(start.clip(0), length.clip(0)) == pl.col("quote"))
-    )
+    start, length, quote = pl.col("start"), pl.col("end") - pl.col("start"), pl.col("quote")
+    # clipped, since a negative start counts from the end of the text
+    found_quote = pl.col("found_text").str.slice(start.clip(0), length.clip(0))
+    # the lengths are compared too, since a slice past the end of the text is shorter
+    has_valid_span = (start >= 0) & (length > 0) & (length == quote.str.len_chars())
+    is_in_place = has_valid_span & (found_quote == quote)
     is_located = pl.col("found_text").is_not_null()
     is_unchanged = (pl.col("content_sha256") == pl.col("found_sha256")).fill_null(value=False)
     return joined.select(

@@ -22,9 +22,9 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
     groups = twins.select("pair_id", "exact_group", "near_group")
     grouped = candidates.select("pair_id", "composite").join(groups, on="pair_id", how="left")
     grouped = grouped.with_columns(pl.col("exact_group", "near_group").fill_null(pl.col("pair_id")))
-    # `_repeats` evaluates this over rows with the best first, so the first of a near group is kept
-    is_exact = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
-    reason = pl.when(is_exact).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE))
+    # True if it equals the kept pair, which `_repeats` sorts first in a near group
+    equals_kept = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
+    reason = pl.when(equals_kept).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE))
     return _repeats(grouped, ["near_group"], reason)
 
 

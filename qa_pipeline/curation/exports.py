@@ -23,7 +23,7 @@ VALIDATED = "validated"
 """The export of `validate`: the rows of its input file with their validation."""
 
 _DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
-_TEXTS = ("question", "answer", "language", "question_type", "difficulty", "answer_style", "draft",
+_PAIR = ("question", "answer", "language", "question_type", "difficulty", "answer_style", "draft",
     "origin", "coverage", "citations")  # fmt: skip
 _SOURCES = ("passage_ids", "passage_scores", "used_chunk_ids", "generator")
 _INPUT = ("source_line", "source_id", "source_fields", "expected_kind")
@@ -48,9 +48,9 @@ def ledger_rows(
     """
     reasons = [f"{score}_reason" for score in SCORES]
     hashes = content_hashes(pairs, claims)
+    # scores, measures, duplicate_of and so on
     measures = [name for name in verdicts.columns if name not in (*_DECISION, "unsupported_spans")]
-    texts = pairs.select("pair_id", *_TEXTS, *_SOURCES, *_INPUT)
-    decided = join_by_pair(texts.select("pair_id"), verdicts, texts)
+    decided = join_by_pair(pairs.select("pair_id", *_PAIR, *_SOURCES, *_INPUT), verdicts)
     return join_by_pair(
         decided.drop("unsupported_spans"),  # spans with text replace them
         evidence_lists(find_proofs(claims, claim_verdicts, documents)),
@@ -59,7 +59,7 @@ def ledger_rows(
         pl.DataFrame({"pair_id": [*hashes], "content_sha256": [*hashes.values()]}, schema=_HASHES),
         _spans_with_text(decided),
     ).select(
-        *_DECISION, *_TEXTS, pl.col("evidence").fill_null([]), "similarity", *measures, *reasons, "judge",
+        *_DECISION, *_PAIR, pl.col("evidence").fill_null([]), "similarity", *measures, *reasons, "judge",
         pl.col("unsupported_spans").fill_null([]), *_SOURCES, *_INPUT, "content_sha256",
     )  # fmt: skip
 

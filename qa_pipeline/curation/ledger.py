@@ -31,8 +31,7 @@ DIMENSIONS = ("relevance", "correctness", "completeness")
 SCORES = (*DIMENSIONS, "question_quality")
 """All scores of a judge. Each has a floor."""
 
-# Scores are rounded to nine digits, so that a sum of 0.7 equals 0.7.
-_DIGITS = 9
+_DIGITS = 9  # of rounded scores, so that a sum of 0.7 equals 0.7
 _TRIP = ("pair_id", "agrees", "fewer_chunks_answer", "solved_answer")
 _EVERY = pl.lit(value=True)
 _NO_DETAIL = pl.lit(None, dtype=pl.String())
@@ -119,14 +118,14 @@ def _gather(
 
     A score becomes null if it is NaN, or if the pair is not both proved and judged.
     """
-    columns = pairs.select(
+    about_pairs = pairs.select(
         *("pair_id", "batch", "question_id", "draft", "question", "answer", "question_type"),
         *("expected_verdict", "origin", "generator"),
     )
     renamed = ("status", "reason", "detail")  # names that several tables share
     has_scores = (_OUTCOME == "grounded") & (pl.col("judge_status") == "judged")
     return join_by_pair(
-        columns,
+        about_pairs,
         people.select("pair_id", "decision", "explanation"),
         grounds,
         assessments.select("pair_id", *SCORES, **{f"judge_{name}": name for name in renamed}),
@@ -271,15 +270,16 @@ def _below(score: str, limit: float) -> Rule:
 def _apply(rules: Sequence[Rule], facts: pl.DataFrame) -> pl.DataFrame:
     """Apply the first matching rule to each row. A row without a match keeps its values."""
 
-    def chosen(part: str) -> pl.Expr:
-        branch = pl.col(part) if part in facts.columns else pl.lit(None, dtype=pl.String())
+    def chosen(column: str) -> pl.Expr:
+        """Return the value for a column by the first matching rule, by default its old value."""
+        value = pl.col(column) if column in facts.columns else pl.lit(None, dtype=pl.String())
         for rule in reversed(rules):  # each rule wraps the later rules, so the first match wins
-            value = getattr(rule, part)
-            then = pl.lit(value) if isinstance(value, str) else value
-            branch = pl.when(rule.when).then(then).otherwise(branch)
-        return branch.alias(part)
+            of_rule = getattr(rule, column)
+            then = pl.lit(of_rule) if isinstance(of_rule, str) else of_rule
+            value = pl.when(rule.when).then(then).otherwise(value)
+        return value.alias(column)
 
-    return facts.with_columns(chosen(part) for part in ("verdict", "stage", "reason", "detail"))
+    return facts.with_columns(chosen(column) for column in ("verdict", "stage", "reason", "detail"))
 
 
 def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:

@@ -37,11 +37,11 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
         "claim_id", chunk_id="evidence_chunk_id", document_id="evidence_document_id"
     )
     cited = _citations(pairs, supported.join(evidence, on="claim_id"))
-    resolved = pl.col("resolution").is_in(RESOLVED)
-    exists = (resolved | (pl.col("resolution") == "no_text")).mean()  # a file without text exists too
-    accurate = (resolved & pl.col("proves")).mean()
-    measured = cited.group_by("pair_id").agg(citation_existence=exists, citation_accuracy=accurate)
-    joined = join_by_pair(pairs.select("pair_id"), measured, grounding)
+    is_resolved = pl.col("resolution").is_in(RESOLVED)
+    exists = is_resolved | (pl.col("resolution") == "no_text")  # a file without text exists too
+    proves = is_resolved & pl.col("proves")
+    shares = cited.group_by("pair_id").agg(citation_existence=exists.mean(), citation_accuracy=proves.mean())
+    joined = join_by_pair(pairs.select("pair_id"), shares, grounding)
     accuracy = pl.when(pl.col("grounding").is_not_null()).then("citation_accuracy")  # null without claims
     quality = (
         WEIGHT_EXISTENCE * pl.col("citation_existence")
@@ -112,14 +112,14 @@ def cover_sections(
         .agg(accepted=(pl.col("verdict") == "accepted").sum(), pair_reason=_MOST_FREQUENT_REASON)
     )
     is_covered = pl.col("accepted") > 0
-    status = pl.when(is_covered).then(pl.lit("covered")).when("repeated").then(pl.lit("repeated"))
+    without_pairs = pl.when("repeated").then(pl.lit("repeated")).otherwise(pl.lit("uncovered"))
     return (
         sections.join(section_questions, on=_SECTION, how="left", maintain_order="left")
         .join(section_pairs, on=_SECTION, how="left", maintain_order="left")
         .with_columns(pl.col("accepted").fill_null(0).cast(pl.Int32))
         .select(
             *(*_SECTION, "batch", "section_path", "accepted"),
-            status=status.otherwise(pl.lit("uncovered")),
+            status=pl.when(is_covered).then(pl.lit("covered")).otherwise(without_pairs),
             reason=pl.when(~is_covered).then(pl.coalesce("pair_reason", "question_reason")),
         )
     )

@@ -59,8 +59,7 @@ def evidence_lists(proofs: pl.DataFrame) -> pl.DataFrame:
     return proofs.group_by("pair_id", maintain_order=True).agg(proof.alias("evidence"))
 
 
-SEED = 0
-"""Seed for the order of passages."""
+SEED = 0  # of the order of passages
 HEADING_JOINT = " › "
 """Separator between the headings of a passage."""
 SCORES = ("grounding", "relevance", "correctness", "completeness", "composite")
@@ -88,7 +87,7 @@ def build_training_examples(
     """
     proofs = find_proofs(claims, claim_verdicts, documents)
     chosen = _trainable(pairs, verdicts)
-    rows = list(typed_rows(_with_passages(chosen, proofs, settings), TrainableRow))
+    rows = list(typed_rows(_with_passages(chosen, proofs, settings), TrainableRow))  # in the same order
     return TRAINING_EXAMPLES.conform(
         join_by_pair(
             chosen,
@@ -175,9 +174,9 @@ def unmarked_answer() -> pl.Expr:
 
 
 def _distractors(chosen: pl.DataFrame, proofs: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Choose up to `count` retrieved passages of each pair that do not prove its claims, a row per pair.
+    """Choose the first `count` retrieved passages of each pair that do not prove its claims, a row per pair.
 
-    Refusals are left out, because an unchecked chunk may contain the answer.
+    Refusals are left out: they lack proofs, so any of their passages may contain the answer.
     """
     retrieved = (
         chosen.filter(pl.col("coverage") != "none")
@@ -195,7 +194,7 @@ def _distractors(chosen: pl.DataFrame, proofs: pl.DataFrame, count: int) -> pl.D
 def _message_columns(
     rows: Sequence[TrainableRow], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
 ) -> Iterator[pl.Series]:
-    """Yield the columns messages, tokens and passages; null if a pair is left out."""
+    """Yield the columns messages, tokens and passages, in the order of `rows`; null if a pair is left out."""
     passages = passages_by_id(chunks)
     ids_by_row = [_passage_ids(row, settings.layout, passages) for row in rows]
     conversations = [
@@ -203,14 +202,15 @@ def _message_columns(
         for row, chunk_ids in zip(rows, ids_by_row, strict=True)
     ]
     # whole texts are counted, because token counts of parts do not add up in every tokenizer
-    tokens = count_tokens(["\n".join(message["content"] for message in texts) for texts in conversations])
+    texts = ["\n".join(message["content"] for message in messages) for messages in conversations]
+    token_counts = count_tokens(texts)
     values: list[tuple[Messages, int, list[str]] | tuple[None, None, None]] = []
-    for row, conversation, length, chunk_ids in zip(rows, conversations, tokens, ids_by_row, strict=True):
-        has_answer = bool(row["answer"])  # it may be empty without source marks
+    for row, messages, tokens, chunk_ids in zip(rows, conversations, token_counts, ids_by_row, strict=True):
+        has_answer = bool(row["answer"])  # an answer of source marks alone is empty without them
         has_passages = bool(chunk_ids) or settings.layout == "closed_book"
-        is_complete = has_answer and has_passages and passages.keys() >= {*chunk_ids}
-        fits = is_complete and length <= settings.max_tokens
-        values.append((conversation, length, chunk_ids) if fits else (None, None, None))
+        passages_exist = passages.keys() >= {*chunk_ids}
+        is_kept = has_answer and has_passages and passages_exist and tokens <= settings.max_tokens
+        values.append((messages, tokens, chunk_ids) if is_kept else (None, None, None))
     schema = {"messages": MESSAGES, "tokens": pl.Int32(), "passages": STRINGS}
     yield from pl.DataFrame(values, schema=schema, orient="row")  # a frame yields its columns
 
@@ -223,6 +223,7 @@ def _passage_ids(row: TrainableRow, layout: str, existing_ids: Container[str]) -
     distractors = [chunk_id for chunk_id in row["distractor_ids"] if chunk_id in existing_ids]
     if layout == "with_context" or not distractors:
         return context
+    # shuffled, so that the position of a passage does not show that it is evidence
     return sorted([*context, *distractors], key=lambda chunk_id: draw_number(SEED, row["pair_id"], chunk_id))
 
 

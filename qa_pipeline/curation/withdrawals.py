@@ -74,7 +74,7 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> Non
     failing = dict(before.details) if before and before.reason == "gate_failed" else {}  # messages by gate
     if problem is not None:
         withdraw(layout, batch, "gate_failed", {**failing, gate: problem})
-    elif failing.pop(gate, None) is not None:
+    elif failing.pop(gate, None) is not None:  # the gate failed before, and passes now
         withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing)
 
 
@@ -178,7 +178,7 @@ the rows: a forgotten document makes its chunks forgotten, these their questions
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrences:
+class DocumentsToDelete:
     """The documents to delete.
 
     `paths` has `batch/path` of each, `contents` the content hashes, and `ids` the ids of all their versions.
@@ -190,7 +190,7 @@ class Occurrences:
     batches: list[str]
 
 
-def find_documents(layout: Layout, name: str, database: Database | None) -> Occurrences:
+def find_documents(layout: Layout, name: str, database: Database | None) -> DocumentsToDelete:
     """Find the documents that a name refers to, with copies in other batches and earlier versions.
 
     The name is a path, `batch/path`, an id or a content hash. The store of replies knows earlier versions.
@@ -220,7 +220,7 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     matched_batches = set(matches["batch"])
     batches = sorted(set(documents_to_delete["batch"]), key=lambda batch: (batch in matched_batches, batch))
     paths_to_delete = sorted(documents_to_delete.select(_FULL_PATH).to_series())
-    return Occurrences(paths_to_delete, contents, sorted(ids), batches)
+    return DocumentsToDelete(paths_to_delete, contents, sorted(ids), batches)
 
 
 def _all_documents(layout: Layout) -> pl.DataFrame:
@@ -230,7 +230,7 @@ def _all_documents(layout: Layout) -> pl.DataFrame:
     return pl.concat([tables.DOCUMENTS.empty().select(columns), *stored]).drop_nulls("content_sha256")
 
 
-def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> int:
+def erase_documents(layout: Layout, documents: DocumentsToDelete, database: Database | None) -> int:
     """Delete the documents and everything made from them, and return the number of erased replies.
 
     The order of the steps allows a rerun to finish an interrupted command.
@@ -240,28 +240,28 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
         InputError: the list of forgotten documents is damaged.
         StorageError: the store cannot be used, or a file cannot be written or deleted.
     """
-    hashes = sorted({*forgotten_documents(layout), *occurrences.contents})
+    hashes = sorted({*forgotten_documents(layout), *documents.contents})
     lines = (f"{json.dumps({'content_sha256': content_hash})}\n" for content_hash in hashes)
     write_bytes(layout.forgotten, "".join(lines).encode())
-    erased = 0 if database is None else erase_replies(database, occurrences.ids)
-    for batch in occurrences.batches:
-        _delete_decisions(layout, batch, occurrences)
+    erased = 0 if database is None else erase_replies(database, documents.ids)
+    for batch in documents.batches:
+        _delete_decisions(layout, batch, documents)
         withdraw(layout, batch, "document_forgotten", {})
-        documents = layout.table(tables.DOCUMENTS.name, batch)
-        _delete(path for path in files_of_batch(layout, batch) if path != documents)
-    for content_hash in occurrences.contents:
+        documents_table = layout.table(tables.DOCUMENTS.name, batch)  # it is deleted last
+        _delete(path for path in files_of_batch(layout, batch) if path != documents_table)
+    for content_hash in documents.contents:
         _delete(layout.uploads.glob(f"documents/{content_hash}*"))
     # vectors and logits are keyed by text hashes, so their documents are unknown: delete all
     vectors = layout.vectors
     _delete(vectors.with_name(f"{vectors.name}{suffix}") for suffix in ("", "-wal", "-shm"))  # of SQLite
-    # abandoned drafts of files may contain its text too; releases never change
+    # drafts of files that an interrupted writer left may contain text of a document; releases never change
     _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
-    # the documents tables last: a rerun finds the batches in them
-    _delete(layout.table(tables.DOCUMENTS.name, batch) for batch in occurrences.batches)
+    # last, since a rerun after an interruption finds the batches in these tables
+    _delete(layout.table(tables.DOCUMENTS.name, batch) for batch in documents.batches)
     return erased
 
 
-def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> None:
+def _delete_decisions(layout: Layout, batch: str, documents: DocumentsToDelete) -> None:
     """Delete decisions about pairs that mention a forgotten document or were removed.
 
     A pair mentions it indirectly too: by the ids of its chunks, or of questions about them.
@@ -269,7 +269,7 @@ def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> N
     pairs = layout.table(tables.PAIRS.name, batch)
     if not pairs.is_file():  # an interrupted command has deleted the decisions
         return
-    forgotten = {*occurrences.contents, *occurrences.ids}  # hashes and ids; each table adds its own
+    forgotten = {*documents.contents, *documents.ids}  # hashes and ids; each table adds its own
     for name, key in _KEYS.items():
         path = layout.table(name, batch)
         if path.is_file():
