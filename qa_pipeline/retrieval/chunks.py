@@ -215,7 +215,7 @@ def _cut(rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int) -
 
 
 def _packed(sections: Sequence[_Section], counter: TokenCounter, bound: int) -> Iterator[_Draft]:
-    """Yield drafts of at most `bound` tokens of longer sections; `pack_section` limits their characters."""
+    """Split sections that are too long into drafts of at most `bound` tokens (or of a single character)."""
     waiting: list[_SectionSpan] = []
     for section in sections:
         room = max(bound - section.path_tokens, 1)
@@ -228,7 +228,7 @@ def _packed(sections: Sequence[_Section], counter: TokenCounter, bound: int) -> 
             if draft.tokens <= bound or is_single_character:
                 yield draft
             else:  # path and text together may have more tokens than apart
-                waiting += _packed_again(draft, counter, bound)
+                waiting += _split_again(draft, counter, bound)
 
 
 def _counted(spans: Sequence[_SectionSpan], counter: TokenCounter) -> list[_Draft]:
@@ -238,11 +238,8 @@ def _counted(spans: Sequence[_SectionSpan], counter: TokenCounter) -> list[_Draf
     return [_Draft(*span, tokens) for span, tokens in zip(spans, counts, strict=True)]
 
 
-def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[_SectionSpan]:
-    """Split a draft that has more tokens than its segments counted apart.
-
-    `bound` is the maximum number of tokens of path and text together.
-    """
+def _split_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[_SectionSpan]:
+    """Yield smaller spans of a draft whose path and text together have more than `bound` tokens."""
     section, text = draft.section, draft.text
     text_bound = bound - section.path_tokens
     text_tokens = max(draft.tokens - section.path_tokens, 1)
@@ -264,11 +261,10 @@ def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
             start, end = section["start"], section["end"]
             text = row["text"][start:end]
             # level 0 is text before any heading; otherwise the first line is the heading
-            line_end = text.find("\n") if section["level"] else 0
-            is_single_line = line_end == -1
-            is_only_heading = is_single_line or not text[line_end:].strip()
+            heading, _, body = text.partition("\n") if section["level"] else ("", "", text)
+            is_only_heading = not body.strip()
             if text.strip() and not (is_only_heading and has_subsections):
-                heading_end = 0 if is_only_heading else line_end  # 0: the heading is the text itself
+                heading_end = 0 if is_only_heading else len(heading)  # 0: the heading is the text itself
                 path = tuple(section["heading_path"])
                 yield _Section(number, text, start, heading_end, row["language"], path)
 

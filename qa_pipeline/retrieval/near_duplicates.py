@@ -79,20 +79,22 @@ def _near_duplicates(sets: Sequence[tuple[str, Shingles]]) -> Iterator[tuple[str
 
 
 def band_codes(shingled: Shingles) -> list[int]:
-    """Return codes of 64 bits, some of which similar texts share; empty for a short text."""
+    """Return a code of each band of a text, of which similar texts share some; empty for a short text."""
     if not len(shingled):
         return []
     sketch = _blank().copy()
     sketch.update_batch(shingled.tolist())
     codes = []
-    for number, row in enumerate(sketch.hashvalues.astype("<u8").reshape(_BANDS, _VALUES)):
-        code = hashlib.blake2b(row.tobytes(), digest_size=8, salt=number.to_bytes(4))
+    for number, band in enumerate(sketch.hashvalues.astype("<u8").reshape(_BANDS, _VALUES)):
+        # salted with the number of the band, so that equal values in other bands give another code
+        code = hashlib.blake2b(band.tobytes(), digest_size=8, salt=number.to_bytes(4))
         codes.append(int.from_bytes(code.digest()))
     return codes
 
 
 @cache
 def _blank() -> "MinHash":
+    """Return an empty sketch, whose permutations are drawn once for all texts."""
     from datasketch import MinHash
 
     return MinHash(num_perm=_BANDS * _VALUES, seed=1, hashfunc=int)

@@ -7,7 +7,7 @@ linear in the length of the section.
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from math import ceil
 
 import polars as pl
@@ -113,35 +113,35 @@ def _token_starts(encoding: Encoding) -> list[int]:
 def _split_segment(
     segment: _Segment, token_starts: Sequence[int], text: str, room: int
 ) -> Iterator[_Segment]:
-    """Split a segment into even parts of at most `room` tokens, at blanks if possible.
+    """Split a segment into even parts of at most `room` tokens: 10 tokens and room for 4 give 4, 3 and 3.
 
-    `token_starts` are the offsets of its tokens, relative to its start.
+    Parts end at blanks if possible. `token_starts` are the offsets of its tokens, relative to its start.
     """
     count = len(token_starts)
-    # the offset in `text` of each token, and of the end of the segment
+    # the offset in `text` of each token (of the first, the segment's start), and the end of the segment
     offsets = [segment.start, *(segment.start + start for start in token_starts[1:]), segment.end]
-    first = 0  # a part has the tokens from number `first` up to `last`
+    first = 0  # number of the first token of the next part; `cut` is the number of the token after it
     while offsets[first] < segment.end:
         remaining = count - first
         parts = ceil(remaining / room)
-        last = first + ceil(remaining / parts)
+        cut = first + ceil(remaining / parts)
         # move the cut back to a token after a blank, but leave at least half of the part
-        half = first + (last - first) // 2
-        after_blanks = (n for n in range(last, half, -1) if n == count or text[offsets[n] - 1].isspace())
-        last = next(after_blanks, last)
-        start, end = offsets[first], offsets[last]
+        half = first + (cut - first) // 2
+        after_blanks = (n for n in range(cut, half, -1) if n == count or text[offsets[n] - 1].isspace())
+        cut = next(after_blanks, cut)
+        start, end = offsets[first], offsets[cut]
         end = start + len(text[start:end].rstrip())
         if start < end:
             yield replace(
                 segment,
                 start=start,
                 end=end,
-                tokens=last - first,
+                tokens=cut - first,
                 opens_block=segment.opens_block and first == 0,
                 is_heading=False,
                 continues_previous=first > 0,
             )
-        first = last
+        first = cut
 
 
 def _pack(segments: Sequence[_Segment], room: int) -> Iterator[Span]:
@@ -164,7 +164,8 @@ def _best_end(
 ) -> int:
     """Return the end of a span of segments from `first`, with at most `most` and nearly `aim` tokens.
 
-    The end is the number of the segment after the span. `tokens_before` has the tokens before each segment.
+    The end is the number of the segment after the span; there is one, as more than `most` tokens remain.
+    `tokens_before` has the tokens before each segment.
     """
 
     def rank(end: int) -> tuple[int, float]:
@@ -178,8 +179,7 @@ def _best_end(
             tokens >= aim / 2,
             following.opens_block,
         ]
-        met = [*conditions, False].index(False)  # the False at the end stops the count if all are met
-        return met, -abs(tokens - aim)
+        return len(list(takewhile(bool, conditions))), -abs(tokens - aim)
 
     earliest = first + 1  # a span has at least a segment
     latest = bisect_right(tokens_before, tokens_before[first] + most) - 1  # the last end within `most`
