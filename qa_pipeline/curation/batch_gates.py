@@ -54,9 +54,8 @@ def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.Da
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     fabricated = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
     breaches = {"fabricated": int(fabricated["fabricated"].sum())}
-    return law(
-        "fabricated_citations", accepted.height, breaches, f"{accepted.height} accepted pairs looked at"
-    )
+    detail = f"{accepted.height} accepted pairs looked at"
+    return law("fabricated_citations", accepted.height, breaches, detail)
 
 
 def documents_gate(*, documents: pl.DataFrame) -> Gate:
@@ -161,11 +160,11 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     wait for a judge may still be accepted. A batch fails only if it would fail even with all of them.
     """
     rated, limit = _rated(verdicts), settings.min_pass_rate
-    counts, unjudged = _verdict_counts(rated), unjudged_pairs(verdicts)
+    verdict_counts, unjudged = _verdict_counts(rated), unjudged_pairs(verdicts)
     not_wrong = rated.filter(pl.col("verdict") == "rejected", pl.col("reason").is_in(NOT_WRONG)).height
-    accepted, proved_wrong = counts["accepted"], counts["rejected"] - not_wrong
+    accepted, proved_wrong = verdict_counts["accepted"], verdict_counts["rejected"] - not_wrong
     decided = accepted + proved_wrong
-    counts = {**counts, "rejected": proved_wrong, "not_wrong": not_wrong}
+    counts = {**verdict_counts, "rejected": proved_wrong, "not_wrong": not_wrong}
     advice = _judge_advice(verdicts)
     if not decided:
         detail = f"none of {rated.height} pairs was accepted or proved wrong: {_reasons(rated)}"
@@ -178,9 +177,8 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     # rounded, since 34 of 34 gave 0.9999999999999999, below a limit of 1
     highest = round(max(high, high_if_judge_accepts), 9)
     undecided = rated.height - decided - not_wrong
-    detail = (
-        f"{accepted} of {decided} accepted ({not_wrong} not proved wrong, {undecided} undecided left out)"
-    )
+    left_out = f"{not_wrong} not proved wrong, {undecided} undecided left out"
+    detail = f"{accepted} of {decided} accepted ({left_out})"
     detail += f", 95 % interval {low:.3f} to {high:.3f}, limit {limit}"
     passed = low >= limit
     blocking = passed or highest < limit  # otherwise the interval contains the limit
@@ -212,7 +210,8 @@ def generation_gate(*, questions: pl.DataFrame) -> Gate:
     """Check that the model was available: not all requests for questions failed."""
     target = pl.col("target_chunk_ids").list.first()  # a two-hop question counts for its first chunk
     failed = questions.filter(pl.col("status") == "failed")
-    chunks, failed_chunks = (rows.select(target.n_unique()).item() for rows in (questions, failed))
+    chunks = questions.select(target.n_unique()).item()
+    failed_chunks = failed.select(target.n_unique()).item()
     passed = failed_chunks == 0 or failed_chunks < chunks
     detail = f"the questions of {failed_chunks} of {chunks} chunks could not be had"
     if not passed:
@@ -236,16 +235,15 @@ def _verdict_counts(verdicts: pl.DataFrame) -> dict[str, int]:
 
 
 def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[str, int]:
-    """Count quotes, the rows of `evidence`, of unknown or changed documents, or that differ from the text."""
+    """Count quotes (rows of `evidence`) with an unknown or changed document, or that differ from its text."""
     sources = documents.select("document_id", found_sha256="content_sha256", found_text="text")
     joined = evidence.join(sources, on="document_id", how="left")
-    start, length = pl.col("start"), pl.col("end") - pl.col("start")
-    is_in_place = (
-        (start >= 0)
-        & (length > 0)
-        & (length == pl.col("quote").str.len_chars())  # a slice past the end of the text is shorter
-        & (pl.col("found_text").str.slice(start.clip(0), length.clip(0)) == pl.col("quote"))
-    )
+    start, length, quote = pl.col("start"), pl.col("end") - pl.col("start"), pl.col("quote")
+    # clipped, since a negative start counts from the end of the text
+    found_quote = pl.col("found_text").str.slice(start.clip(0), length.clip(0))
+    # the lengths are compared too, since a slice past the end of the text is shorter
+    has_valid_span = (start >= 0) & (length > 0) & (length == quote.str.len_chars())
+    is_in_place = has_valid_span & (found_quote == quote)
     is_located = pl.col("found_text").is_not_null()
     is_unchanged = (pl.col("content_sha256") == pl.col("found_sha256")).fill_null(value=False)
     return joined.select(
@@ -305,13 +303,12 @@ def _rate_gate(
         nothing = "the batch has no such canaries: too little text, or none are made"
         return Gate(name, True, blocking=may_block, value=None, threshold=threshold, n=0, detail=nothing)
     blocking = may_block and canaries.filter(pl.col("decided_by") == "similarity_only").is_empty()
+    matching, count = int(rates[outcome]), int(rates["canaries"])
     low, high, share = (float(rates[f"{outcome}_{part}"]) for part in ("low", "high", "share"))
-    is_at_most_one = rates[outcome] <= 1
-    passed = high >= threshold if at_least else (low <= threshold or is_at_most_one)
-    count = int(rates["canaries"])
+    passed = high >= threshold if at_least else (low <= threshold or matching <= 1)
     counts_by_kind = canary_rates(canaries, ("kind",)).select("kind", outcome, "canaries").iter_rows()
-    kinds = ", ".join(f"{kind} {matching} of {total}" for kind, matching, total in counts_by_kind)
-    detail = f"{rates[outcome]} of {count} {outcome}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
+    kinds = ", ".join(f"{kind} {number} of {total}" for kind, number, total in counts_by_kind)
+    detail = f"{matching} of {count} {outcome}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
     return Gate(name, passed, blocking, share, threshold, count, detail)
 
 
@@ -323,7 +320,10 @@ def _rates(canaries: pl.DataFrame) -> dict[str, float] | None:
 
 
 def _reviewer_gate(reviewer: Reviewer, reason: str, canaries: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
-    """Return a gate that warns if pairs wait for a distrusted model, or if it rejects all true canaries."""
+    """Return a gate that warns if pairs wait for a distrusted model, or if it rejects all true canaries.
+
+    `reason` is the reason code of waiting pairs. A single true canary is too few for a warning.
+    """
     reviewed = canaries.filter(_BY_MODEL, pl.col("asks") == reviewer)
     trust, true_rates = reviewer_trust(canaries, reviewer), _rates(reviewed.filter(~_IS_FALSE))
     waiting = verdicts.filter(pl.col("reason") == reason).height

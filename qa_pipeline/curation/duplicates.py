@@ -13,8 +13,8 @@ An alternative can serve as the worse answer in preference training."""
 def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:
     """Find duplicates. The best pair of each group of twins is kept.
 
-    Candidates have pair_id and composite (null without a judge's scores). `twins` is the result of
-    `find_twins`; a candidate without a row there is unique.
+    Candidates have pair_id and composite (null without a judge's scores). `twins` has the group of equal
+    texts (exact_group) and of equal terms (near_group) of pairs; a candidate without a row there is unique.
 
     Returns:
         pair_id, duplicate_of (the kept pair) and repeated (a reason code), a row for each duplicate.
@@ -22,9 +22,9 @@ def find_duplicates(candidates: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFra
     groups = twins.select("pair_id", "exact_group", "near_group")
     grouped = candidates.select("pair_id", "composite").join(groups, on="pair_id", how="left")
     grouped = grouped.with_columns(pl.col("exact_group", "near_group").fill_null(pl.col("pair_id")))
-    # `_repeats` evaluates this with the best pair first, so the first row of a group is the kept pair
-    is_exact = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
-    reason = pl.when(is_exact).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE))
+    # True if it equals the kept pair, which `_repeats` sorts first in a near group
+    equals_kept = pl.col("exact_group") == pl.col("exact_group").first().over("near_group")
+    reason = pl.when(equals_kept).then(pl.lit(DUPLICATE)).otherwise(pl.lit(NEAR_DUPLICATE))
     return _repeats(grouped, ["near_group"], reason)
 
 
@@ -61,10 +61,8 @@ def _repeats(
     """
     order = ["composite", *tie_breakers, "pair_id"]  # the highest composite, then the lowest of the others
     best_first = candidates.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
-    best_pair_id = pl.col("pair_id").first().over(key)
-    ranked = best_first.with_columns(
-        duplicate_of=best_pair_id, repeated=reason, rank=pl.int_range(pl.len()).over(key)
-    )
+    best_pair_id, rank = pl.col("pair_id").first().over(key), pl.int_range(pl.len()).over(key)
+    ranked = best_first.with_columns(duplicate_of=best_pair_id, repeated=reason, rank=rank)
     return ranked.filter(pl.col("rank") >= keep).select("pair_id", "duplicate_of", "repeated").sort("pair_id")
 
 

@@ -31,11 +31,15 @@ DIMENSIONS = ("relevance", "correctness", "completeness")
 SCORES = (*DIMENSIONS, "question_quality")
 """All scores of a judge. Each has a floor."""
 
-# Scores are rounded to nine digits, so that a sum of 0.7 equals 0.7.
-_DIGITS = 9
+_DIGITS = 9  # of rounded scores, so that a sum of 0.7 equals 0.7
 _TRIP = ("pair_id", "agrees", "fewer_chunks_answer", "solved_answer")
 _EVERY = pl.lit(value=True)
 _NO_DETAIL = pl.lit(None, dtype=pl.String())
+_OUTCOME, _REASON, _DETAIL = pl.col("outcome"), pl.col("reason"), pl.col("detail")
+"""The outcome of source verification, with its reason and detail."""
+_IS_GENERATED, _QUESTION_TYPE = pl.col("origin") == "generated", pl.col("question_type")
+_VERIFICATION, _ASSESSMENT = "source_verification", "quality_assessment"
+"""Two of the stages that decide pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +66,17 @@ def build_verdicts(
     verification: VerificationSettings,
     judging: JudgingSettings,
 ) -> pl.DataFrame:
-    """Decide every pair, in the order of `pairs`.
-
-    Partial coverage alone never rejects a pair. The pair must reach the same share of supported claims and
-    the same floors. By default the floor of completeness is the lowest. If `accept_grounding` is below 1, an
-    answer with unproved claims must reach the floor of grounding and the composite threshold. Without a
-    judge, it waits for a person.
+    """Decide every pair by the rules of `_rules`, then by its duplicates; a row per pair, in the same order.
 
     The frames are the tables of these names, except `refusals`: pair_id and outcome of the pairs with
     coverage "none". Rows about pairs that are missing in `pairs` are ignored.
     """
     accept_grounding = verification.accept_grounding
     grounds = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
-    open_pairs = _open_without_model(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
+    open_ids = _open_without_model(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
     people = applied(decisions, pairs, claims).filter(pl.col("claim_id").is_null())
     facts = _gather(pairs, grounds, assessments, refusals, people, round_trips).with_columns(
-        _composite(judging), pl.col("pair_id").is_in(open_pairs.implode()).alias("open_without_model")
+        _composite(judging), pl.col("pair_id").is_in(open_ids.implode()).alias("open_without_model")
     )
     rules = _rules(judging, reviewer_trust(canaries, "verifier"), reviewer_trust(canaries, "judge"))
     decided = _settle_repeats(_apply(rules, facts), find_twins(pairs))
@@ -98,7 +97,7 @@ def build_verdicts(
 def _open_without_model(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
 ) -> pl.Series:
-    """Return the ids of pairs that are undecided if the model's claim verdicts are ignored."""
+    """Return the ids of pairs that the local steps leave undecided, whatever the model decided."""
     is_by_model = (pl.col("decided_by") == MODEL) & (pl.col("verdict") != "failed")
     local_verdicts = claim_verdicts.with_columns(
         verdict=pl.when(is_by_model).then(pl.lit("undecided")).otherwise("verdict")
@@ -115,20 +114,23 @@ def _gather(
     people: pl.DataFrame,
     round_trips: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Join all facts that the rules read, a row per pair. Scores count only for proved and judged pairs."""
-    columns = pairs.select(
+    """Join all facts that the rules read, a row per pair.
+
+    A score becomes null if it is NaN, or if the pair is not both proved and judged.
+    """
+    about_pairs = pairs.select(
         *("pair_id", "batch", "question_id", "draft", "question", "answer", "question_type"),
         *("expected_verdict", "origin", "generator"),
     )
-    judged = {f"judge_{name}": name for name in ("status", "reason", "detail")}
-    has_scores = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
+    renamed = ("status", "reason", "detail")  # names that several tables share
+    has_scores = (_OUTCOME == "grounded") & (pl.col("judge_status") == "judged")
     return join_by_pair(
-        columns,
+        about_pairs,
         people.select("pair_id", "decision", "explanation"),
         grounds,
-        assessments.select("pair_id", *SCORES, **judged),
+        assessments.select("pair_id", *SCORES, **{f"judge_{name}": name for name in renamed}),
         refusals.select("pair_id", refusal="outcome"),
-        round_trips.select(*_TRIP, **{f"trip_{name}": name for name in ("status", "reason", "detail")}),
+        round_trips.select(*_TRIP, **{f"trip_{name}": name for name in renamed}),
     ).with_columns(pl.when(has_scores).then(pl.col(name).fill_nan(None)).alias(name) for name in SCORES)
 
 
@@ -144,48 +146,52 @@ def _composite(judging: JudgingSettings) -> pl.Expr:
 def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
     """Return the rules for verdicts. The first match wins, and the last rule matches every row.
 
-    A person's decision comes first, but a pair without proof is never accepted. An edited answer is verified
-    but not judged. A refusal is decided by its row in `refusals`, never by claims. Without a judge, a pair is
-    accepted only if all its claims are supported. `verifier` and `judge` are the gates of these models; a
-    model that fails its gate neither accepts nor rejects pairs.
+    A person's decision comes first, but a pair without proof is never accepted. Partial coverage alone never
+    rejects a pair. If `accept_grounding` is below 1, an answer with unproved claims must reach the floor of
+    grounding and the composite threshold; without a judge, it waits for a person. `verifier` and `judge` are
+    the gates of these models; a model that fails its gate neither accepts nor rejects pairs.
     """
-    # fields of a rule: condition, verdict, stage, reason, detail
-    source, quality = "source_verification", "quality_assessment"
-    outcome, reason, detail = pl.col("outcome"), pl.col("reason"), pl.col("detail")
-    is_generated = pl.col("origin") == "generated"
-    question_type = pl.col("question_type")
-
-    decision, decision_detail = pl.col("decision"), pl.col("explanation")
-    is_proved = outcome.is_in(["grounded", "refusal"])
-    is_edited = (pl.col("origin") == EDITED) & (outcome == "grounded")
+    decision, explanation = pl.col("decision"), pl.col("explanation")
+    is_proved = _OUTCOME.is_in(["grounded", "refusal"])
     by_people = [
-        Rule(decision == "rejected", "rejected", PERSON, "person_rejected", decision_detail),
-        Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", decision_detail),
-        Rule((decision == "accepted") & is_proved, "accepted", PERSON, "person_accepted", decision_detail),
+        Rule(decision == "rejected", "rejected", PERSON, "person_rejected", explanation),
+        Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", explanation),
+        Rule((decision == "accepted") & is_proved, "accepted", PERSON, "person_accepted", explanation),
     ]
+    verification, assessment = _verification_rules(verifier), _assessment_rules(judging, judge)
+    # a pair with too few supported claims is rejected, whatever its round trip and its judge say
+    floor = _below("grounding", judging.floor_source)
+    return [*by_people, *verification, *_refusal_rules(), floor, *_round_trip_rules(), *assessment]
 
-    # local steps left a claim open, so the verdict is the model's
-    is_by_verifier = pl.col("open_without_model") & (outcome != "undecided")
-    verifier_fails = ~pl.lit(verifier.passed)
+
+def _verification_rules(verifier: Gate) -> list[Rule]:
+    """Return the rules by the outcome of source verification. An edited answer is not judged."""
+    # local steps left a claim open, so the outcome is the model's
+    is_by_model = pl.col("open_without_model") & (_OUTCOME != "undecided")
+    is_distrusted = is_by_model & ~pl.lit(verifier.passed)
     wrong_accepts = pl.lit(f"wrong on purpose: {verifier.detail}")  # about the accepted canaries
-    verification = [
-        Rule(is_by_verifier & verifier_fails, "needs_review", source, VERIFIER_NOT_TRUSTED, wrong_accepts),
+    is_edited = (pl.col("origin") == EDITED) & (_OUTCOME == "grounded")
+    return [
+        Rule(is_distrusted, "needs_review", _VERIFICATION, VERIFIER_NOT_TRUSTED, wrong_accepts),
         Rule(is_edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
-        Rule(outcome == FLAWED, "rejected", "pairs", reason, detail),
-        Rule(outcome == "not_drafted", "failed", "pairs", reason, detail),
-        Rule(outcome == "no_claims", "failed", source, "no_claims"),
-        Rule(outcome == "failed", "failed", source, reason, detail),
-        Rule(outcome == "rejected", "rejected", source, reason, detail),
-        Rule(outcome == "undecided", "needs_review", source, reason, detail),
+        Rule(_OUTCOME == FLAWED, "rejected", "pairs", _REASON, _DETAIL),
+        Rule(_OUTCOME == "not_drafted", "failed", "pairs", _REASON, _DETAIL),
+        Rule(_OUTCOME == "no_claims", "failed", _VERIFICATION, "no_claims"),
+        Rule(_OUTCOME == "failed", "failed", _VERIFICATION, _REASON, _DETAIL),
+        Rule(_OUTCOME == "rejected", "rejected", _VERIFICATION, _REASON, _DETAIL),
+        Rule(_OUTCOME == "undecided", "needs_review", _VERIFICATION, _REASON, _DETAIL),
     ]
 
-    is_refusal, refusal = outcome == "refusal", pl.col("refusal")
-    denies_nothing = is_generated & (question_type == "false_premise") & is_refusal
+
+def _refusal_rules() -> list[Rule]:
+    """Return the rules for refusals, which are decided by their row in `refusals` and not by claims."""
+    is_refusal, refusal = _OUTCOME == "refusal", pl.col("refusal")
+    denies_nothing = _IS_GENERATED & (_QUESTION_TYPE == "false_premise") & is_refusal
     no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
-    has_answer = is_generated & (question_type == "unanswerable") & ~is_refusal
+    has_answer = _IS_GENERATED & (_QUESTION_TYPE == "unanswerable") & ~is_refusal
     answered = pl.lit("the question was meant to have no answer, and the documents answer it")
     unexamined = pl.lit("answerability of the question was not examined")
-    refusals = [
+    return [
         Rule(denies_nothing, "rejected", "pairs", "premise_not_denied", no_denial),
         Rule(has_answer, "rejected", "pairs", "question_answered", answered),
         Rule(is_refusal & (refusal == "correct_refusal"), "accepted", "accepted", refusal),
@@ -194,19 +200,25 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
         Rule(is_refusal, "failed", "refusal", "no_refusal_evidence", unexamined),
     ]
 
+
+def _round_trip_rules() -> list[Rule]:
+    """Return the rules by the answers of a model that read only the quotes or a single chunk."""
     trip_failed = pl.col("trip_status") == "failed"
     trip_reason, trip_detail = pl.col("trip_reason"), pl.col("trip_detail")
-    is_hop = is_generated & question_type.is_in(list(HOP_SCOPES))  # its question should need several chunks
+    is_hop = _IS_GENERATED & _QUESTION_TYPE.is_in(list(HOP_SCOPES))  # its question should need two chunks
     needs_fewer = pl.col("fewer_chunks_answer")
     unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
     disagrees, solved_answer = ~pl.col("agrees"), pl.col("solved_answer")
-    round_trip = [
+    return [
         Rule(trip_failed, "failed", "round_trip", trip_reason, trip_detail),
         Rule(is_hop & needs_fewer, "rejected", "round_trip", "fewer_chunks_answer"),
         Rule(is_hop & needs_fewer.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
         Rule(disagrees, "needs_review", "round_trip", "solver_disagrees", solved_answer),
     ]
 
+
+def _assessment_rules(judging: JudgingSettings, judge: Gate) -> list[Rule]:
+    """Return the rules by the judge. Without a judge all claims of an accepted pair must be supported."""
     status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
     is_unjudged = status == "not_judged"
     all_supported = pl.col("supported_claims") == pl.col("claims")
@@ -216,27 +228,24 @@ def _rules(judging: JudgingSettings, verifier: Gate, judge: Gate) -> list[Rule]:
     wrong_passes = pl.lit(f"wrong on purpose: {judge.detail}")
     is_injected = pl.col("judge_reason") == INJECTION_IN_SOURCE
     injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
-    assessment = [
+    return [
         Rule(accept_unjudged, "accepted", "accepted", "unjudged", judged_detail),
-        Rule(is_unjudged, "needs_review", quality, "not_judged", judged_detail),
-        Rule(status == "failed", "failed", quality, judge_failed, judged_detail),
-        Rule(status.is_null() | (status != "judged"), "failed", quality, "no_assessment", missing),
-        Rule(~pl.lit(judge.passed), "needs_review", quality, JUDGE_NOT_TRUSTED, wrong_passes),
+        Rule(is_unjudged, "needs_review", _ASSESSMENT, "not_judged", judged_detail),
+        Rule(status == "failed", "failed", _ASSESSMENT, judge_failed, judged_detail),
+        Rule(status.is_null() | (status != "judged"), "failed", _ASSESSMENT, "no_assessment", missing),
+        Rule(~pl.lit(judge.passed), "needs_review", _ASSESSMENT, JUDGE_NOT_TRUSTED, wrong_passes),
         *_scoring(judging, judged_detail),
-        Rule(is_injected, "needs_review", quality, INJECTION_IN_SOURCE, injected),
+        Rule(is_injected, "needs_review", _ASSESSMENT, INJECTION_IN_SOURCE, injected),
         Rule(~all_supported, "accepted", "accepted", "partially_supported"),
         Rule(_EVERY, "accepted", "accepted", "passed"),
     ]
-    # a pair with too few supported claims is rejected, whatever its round trip and its judge say
-    floor = _below("grounding", judging.floor_source)
-    return [*by_people, *verification, *refusals, floor, *round_trip, *assessment]
 
 
 def _scoring(judging: JudgingSettings, detail: pl.Expr) -> list[Rule]:
     """Return the rules by which a judge's scores fail or reject a pair. `detail` explains missing scores."""
     scored = pl.all_horizontal(pl.col(name).is_between(0, 1).fill_null(value=False) for name in SCORES)
     return [
-        Rule(~scored, "failed", "quality_assessment", "no_scores", detail),
+        Rule(~scored, "failed", _ASSESSMENT, "no_scores", detail),
         *(_below(name, getattr(judging, f"floor_{name}")) for name in SCORES),
         _below("composite", judging.threshold),
     ]
@@ -244,35 +253,33 @@ def _scoring(judging: JudgingSettings, detail: pl.Expr) -> list[Rule]:
 
 def judged_verdicts(assessments: pl.DataFrame, judging: JudgingSettings) -> pl.DataFrame:
     """Add verdict and thresholds_id to assessments, by the scores alone, as if all claims were supported."""
-    facts = assessments.with_columns(pl.col(SCORES).fill_nan(None), grounding=1.0).with_columns(
-        _composite(judging)
-    )
-    unread = Rule(pl.col("status") != "judged", "failed", "quality_assessment", "judge_failed")
+    scores = assessments.with_columns(pl.col(SCORES).fill_nan(None), grounding=1.0)
+    unread = Rule(pl.col("status") != "judged", "failed", _ASSESSMENT, "judge_failed")
     passed = Rule(_EVERY, "accepted", stage="", reason="")
-    decided = _apply([unread, *_scoring(judging, pl.col("detail")), passed], facts)
+    rules = [unread, *_scoring(judging, pl.col("detail")), passed]
+    decided = _apply(rules, scores.with_columns(_composite(judging)))
     return assessments.with_columns(decided["verdict"], thresholds_id=pl.lit(judging.thresholds_id))
 
 
 def _below(score: str, limit: float) -> Rule:
     """Return a rule that rejects pairs with a score below a limit."""
     detail = pl.format("{} {} is below {}", pl.lit(score), pl.col(score).round(3), pl.lit(limit))
-    return Rule(
-        pl.col(score).round(_DIGITS) < limit, "rejected", "quality_assessment", f"low_{score}", detail
-    )
+    return Rule(pl.col(score).round(_DIGITS) < limit, "rejected", _ASSESSMENT, f"low_{score}", detail)
 
 
 def _apply(rules: Sequence[Rule], facts: pl.DataFrame) -> pl.DataFrame:
     """Apply the first matching rule to each row. A row without a match keeps its values."""
 
-    def chosen(part: str) -> pl.Expr:
-        branch = pl.col(part) if part in facts.columns else pl.lit(None, dtype=pl.String())
+    def chosen(column: str) -> pl.Expr:
+        """Return the value for a column by the first matching rule, by default its old value."""
+        value = pl.col(column) if column in facts.columns else pl.lit(None, dtype=pl.String())
         for rule in reversed(rules):  # each rule wraps the later rules, so the first match wins
-            value = getattr(rule, part)
-            then = pl.lit(value) if isinstance(value, str) else value
-            branch = pl.when(rule.when).then(then).otherwise(branch)
-        return branch.alias(part)
+            of_rule = getattr(rule, column)
+            then = pl.lit(of_rule) if isinstance(of_rule, str) else of_rule
+            value = pl.when(rule.when).then(then).otherwise(value)
+        return value.alias(column)
 
-    return facts.with_columns(chosen(part) for part in ("verdict", "stage", "reason", "detail"))
+    return facts.with_columns(chosen(column) for column in ("verdict", "stage", "reason", "detail"))
 
 
 def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame) -> pl.DataFrame:

@@ -10,7 +10,7 @@ MEASURES = ("citation_existence", "citation_accuracy", "citation_quality")
 WEIGHT_EXISTENCE, WEIGHT_ACCURACY, WEIGHT_GROUNDING = 0.4, 0.3, 0.3  # as the specification fixes them
 HIGH, MIDDLE = 0.8, 0.5  # as the specification fixes them
 
-_DIGITS = 9
+_DIGITS = 9  # of rounded measures, so that 0.4 + 0.3 + 0.3 is 1
 _BY_CHUNK, _BY_DOCUMENT = ["pair_id", "chunk_id"], ["pair_id", "document_id"]
 
 
@@ -37,11 +37,11 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
         "claim_id", chunk_id="evidence_chunk_id", document_id="evidence_document_id"
     )
     cited = _citations(pairs, supported.join(evidence, on="claim_id"))
-    resolved = pl.col("resolution").is_in(RESOLVED)
-    exists = (resolved | (pl.col("resolution") == "no_text")).mean()  # a file without text exists too
-    accurate = (resolved & pl.col("proves")).mean()
-    measured = cited.group_by("pair_id").agg(citation_existence=exists, citation_accuracy=accurate)
-    joined = join_by_pair(pairs.select("pair_id"), measured, grounding)
+    is_resolved = pl.col("resolution").is_in(RESOLVED)
+    exists = is_resolved | (pl.col("resolution") == "no_text")  # a file without text exists too
+    proves = is_resolved & pl.col("proves")
+    shares = cited.group_by("pair_id").agg(citation_existence=exists.mean(), citation_accuracy=proves.mean())
+    joined = join_by_pair(pairs.select("pair_id"), shares, grounding)
     accuracy = pl.when(pl.col("grounding").is_not_null()).then("citation_accuracy")  # null without claims
     quality = (
         WEIGHT_EXISTENCE * pl.col("citation_existence")
@@ -112,14 +112,14 @@ def cover_sections(
         .agg(accepted=(pl.col("verdict") == "accepted").sum(), pair_reason=_MOST_FREQUENT_REASON)
     )
     is_covered = pl.col("accepted") > 0
-    status = pl.when(is_covered).then(pl.lit("covered")).when("repeated").then(pl.lit("repeated"))
+    without_pairs = pl.when("repeated").then(pl.lit("repeated")).otherwise(pl.lit("uncovered"))
     return (
         sections.join(section_questions, on=_SECTION, how="left", maintain_order="left")
         .join(section_pairs, on=_SECTION, how="left", maintain_order="left")
         .with_columns(pl.col("accepted").fill_null(0).cast(pl.Int32))
         .select(
             *(*_SECTION, "batch", "section_path", "accepted"),
-            status=status.otherwise(pl.lit("uncovered")),
+            status=pl.when(is_covered).then(pl.lit("covered")).otherwise(without_pairs),
             reason=pl.when(~is_covered).then(pl.coalesce("pair_reason", "question_reason")),
         )
     )
@@ -153,7 +153,7 @@ def _chunks_of_pairs(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFra
     """Return pair_id and chunk_id, a row per target of the question, or per chunk an imported pair used."""
     targets = questions.select("question_id", "target_chunk_ids")
     return (
-        pairs.filter(pl.col("expected_verdict").is_null())
+        pairs.filter(pl.col("expected_verdict").is_null())  # known-answer pairs test the pipeline
         .select("pair_id", "question_id", "used_chunk_ids")
         .join(targets, on="question_id", how="left")
         .select("pair_id", chunk_id=pl.coalesce("target_chunk_ids", "used_chunk_ids"))

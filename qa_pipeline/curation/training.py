@@ -59,8 +59,7 @@ def evidence_lists(proofs: pl.DataFrame) -> pl.DataFrame:
     return proofs.group_by("pair_id", maintain_order=True).agg(proof.alias("evidence"))
 
 
-SEED = 0
-"""Seed for the order of passages."""
+SEED = 0  # of the order of passages
 HEADING_JOINT = " › "
 """Separator between the headings of a passage."""
 SCORES = ("grounding", "relevance", "correctness", "completeness", "composite")
@@ -87,14 +86,13 @@ def build_training_examples(
     The frames are the complete tables of these names. `count_tokens` returns the tokens of each text.
     """
     proofs = find_proofs(claims, claim_verdicts, documents)
-    sources = _sources(pairs, proofs, chunks)
     chosen = _trainable(pairs, verdicts)
-    rows = list(typed_rows(_with_passages(chosen, proofs, settings), TrainableRow))
+    rows = list(typed_rows(_with_passages(chosen, proofs, settings), TrainableRow))  # in the same order
     return TRAINING_EXAMPLES.conform(
         join_by_pair(
             chosen,
             evidence_lists(proofs),
-            _origins(sources, documents),
+            _origins(_documents_of_pairs(pairs, proofs, chunks), documents),
             assessments.select("pair_id", "judge", judged_type="question_type"),
         )
         .with_columns(
@@ -111,20 +109,17 @@ def build_training_examples(
 def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return the accepted pairs without known-answer pairs, sorted by pair_id."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
+    decided = accepted.select("pair_id", *SCORES, "reason", "thresholds_id", "citation_quality")
     return (
         pairs.filter(pl.col("expected_verdict").is_null())
         .drop("reason")  # of the draft; the reason of the verdict replaces it
-        .join(
-            accepted.select("pair_id", *SCORES, "reason", "thresholds_id", "citation_quality"),
-            on="pair_id",
-            how="inner",
-        )
+        .join(decided, on="pair_id", how="inner")
         .sort("pair_id")
     )
 
 
-def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return pair_id and document_id, a row per pair and document, the main document first.
+def _documents_of_pairs(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """Return pair_id and document_id, a row per pair and document.
 
     The documents are those of the evidence, or for a refusal those of its passages.
     """
@@ -139,11 +134,11 @@ def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) ->
     return pl.concat([proved, passages]).unique(maintain_order=True)
 
 
-def _origins(sources: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+def _origins(documents_of_pairs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """Return the known addresses and licences of the documents of each pair, a row per pair."""
-    documents_with_origin = documents.select("document_id", "source_uri", "licence")
+    origins = documents.select("document_id", "source_uri", "licence")
     return (
-        sources.join(documents_with_origin, on="document_id", maintain_order="left")
+        documents_of_pairs.join(origins, on="document_id", maintain_order="left")
         .group_by("pair_id", maintain_order=True)
         .agg(
             pl.col("source_uri").drop_nulls().unique().sort().alias("source_uris"),
@@ -179,9 +174,9 @@ def unmarked_answer() -> pl.Expr:
 
 
 def _distractors(chosen: pl.DataFrame, proofs: pl.DataFrame, count: int) -> pl.DataFrame:
-    """Choose up to `count` retrieved passages of each pair that do not prove its claims, a row per pair.
+    """Choose the first `count` retrieved passages of each pair that do not prove its claims, a row per pair.
 
-    Refusals are left out, because an unchecked chunk may contain the answer.
+    Refusals are left out: they lack proofs, so any of their passages may contain the answer.
     """
     retrieved = (
         chosen.filter(pl.col("coverage") != "none")
@@ -199,7 +194,7 @@ def _distractors(chosen: pl.DataFrame, proofs: pl.DataFrame, count: int) -> pl.D
 def _message_columns(
     rows: Sequence[TrainableRow], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
 ) -> Iterator[pl.Series]:
-    """Yield the columns messages, tokens and passages; null if a pair is left out."""
+    """Yield the columns messages, tokens and passages, in the order of `rows`; null if a pair is left out."""
     passages = passages_by_id(chunks)
     ids_by_row = [_passage_ids(row, settings.layout, passages) for row in rows]
     conversations = [
@@ -207,16 +202,15 @@ def _message_columns(
         for row, chunk_ids in zip(rows, ids_by_row, strict=True)
     ]
     # whole texts are counted, because token counts of parts do not add up in every tokenizer
-    tokens = count_tokens(["\n".join(message["content"] for message in texts) for texts in conversations])
-    is_kept = [
-        bool(row["answer"])  # it may be empty without source marks
-        and (settings.layout == "closed_book" or bool(chunk_ids))  # the other layouts show passages
-        and passages.keys() >= {*chunk_ids}  # all of them exist
-        and length <= settings.max_tokens
-        for row, chunk_ids, length in zip(rows, ids_by_row, tokens, strict=True)
-    ]
-    cells = zip(conversations, tokens, ids_by_row, strict=True)
-    values = [row if kept else (None, None, None) for row, kept in zip(cells, is_kept, strict=True)]
+    texts = ["\n".join(message["content"] for message in messages) for messages in conversations]
+    token_counts = count_tokens(texts)
+    values: list[tuple[Messages, int, list[str]] | tuple[None, None, None]] = []
+    for row, messages, tokens, chunk_ids in zip(rows, conversations, token_counts, ids_by_row, strict=True):
+        has_answer = bool(row["answer"])  # an answer of source marks alone is empty without them
+        has_passages = bool(chunk_ids) or settings.layout == "closed_book"
+        passages_exist = passages.keys() >= {*chunk_ids}
+        is_kept = has_answer and has_passages and passages_exist and tokens <= settings.max_tokens
+        values.append((messages, tokens, chunk_ids) if is_kept else (None, None, None))
     schema = {"messages": MESSAGES, "tokens": pl.Int32(), "passages": STRINGS}
     yield from pl.DataFrame(values, schema=schema, orient="row")  # a frame yields its columns
 
@@ -229,6 +223,7 @@ def _passage_ids(row: TrainableRow, layout: str, existing_ids: Container[str]) -
     distractors = [chunk_id for chunk_id in row["distractor_ids"] if chunk_id in existing_ids]
     if layout == "with_context" or not distractors:
         return context
+    # shuffled, so that the position of a passage does not show that it is evidence
     return sorted([*context, *distractors], key=lambda chunk_id: draw_number(SEED, row["pair_id"], chunk_id))
 
 

@@ -74,7 +74,7 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> Non
     failing = dict(before.details) if before and before.reason == "gate_failed" else {}  # messages by gate
     if problem is not None:
         withdraw(layout, batch, "gate_failed", {**failing, gate: problem})
-    elif failing.pop(gate, None) is not None:
+    elif failing.pop(gate, None) is not None:  # the gate failed before, and passes now
         withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing)
 
 
@@ -110,18 +110,20 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
     Batches of another corpus and batches whose pairs were only validated are kept. The corpus must have been
     listed successfully. `present` has all its batches, including those with unusable names.
     """
-    for origin in sorted(layout.origin("batch").parent.glob("*.txt")):
+    address = _address(corpus)
+    origins = layout.origin("batch").parent  # a file for each batch, with the address of its corpus
+    for origin in sorted(origins.glob("*.txt")):
         batch = origin.stem
-        if batch in present or origin.read_text(encoding="utf-8") != _address(corpus):
+        if batch in present or origin.read_text(encoding="utf-8") != address:
             continue
         files = [file for file in files_of_batch(layout, batch) if file.is_file()]
-        before = tombstone_of(layout, batch)
-        # without files, only a tombstone with another reason is replaced
-        if files or (before and before.reason != "batch_gone"):
-            withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)})
+        tombstone = tombstone_of(layout, batch)
+        has_outdated_reason = tombstone is not None and tombstone.reason != "batch_gone"
+        if files or has_outdated_reason:
+            withdraw(layout, batch, "batch_gone", {"corpus": address})
             for file in files:
                 delete(file)
-            layout.finished(batch).unlink(missing_ok=True)
+            layout.finished(batch).unlink(missing_ok=True)  # the batch runs again if it comes back
 
 
 def note_origin(layout: Layout, batch: str, corpus: str | Path | None) -> None:
@@ -176,7 +178,7 @@ the rows: a forgotten document makes its chunks forgotten, these their questions
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrences:
+class DocumentsToDelete:
     """The documents to delete.
 
     `paths` has `batch/path` of each, `contents` the content hashes, and `ids` the ids of all their versions.
@@ -188,7 +190,7 @@ class Occurrences:
     batches: list[str]
 
 
-def find_documents(layout: Layout, name: str, database: Database | None) -> Occurrences:
+def find_documents(layout: Layout, name: str, database: Database | None) -> DocumentsToDelete:
     """Find the documents that a name refers to, with copies in other batches and earlier versions.
 
     The name is a path, `batch/path`, an id or a content hash. The store of replies knows earlier versions.
@@ -199,27 +201,26 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Occu
     documents = _all_documents(layout)
     is_called = pl.any_horizontal(pl.col("path", "document_id", "content_sha256") == name)
     matches = documents.filter(is_called | (name == _FULL_PATH))
-    named_paths = sorted(set(matches.select(_FULL_PATH).to_series()))
+    matched_paths = sorted(set(matches.select(_FULL_PATH).to_series()))
     # copies are not ambiguous: they have several paths, but a single content
-    is_ambiguous = matches["content_sha256"].n_unique() > 1 and len(named_paths) > 1
-    if is_ambiguous:
-        raise InputError(f"several documents match {name!r}: {first_names(named_paths)}; give batch and path")
-    ids: set[str] = set()  # of earlier versions; those of the documents found are added below
+    if matches["content_sha256"].n_unique() > 1 and len(matched_paths) > 1:
+        paths = first_names(matched_paths)
+        raise InputError(f"several documents match {name!r}: {paths}; give batch and path")
+    stored_ids: set[str] = set()  # of all versions that the store of replies knows
     if database is not None:
-        for known_name in {name, *named_paths}:
-            ids.update(document_id for document_id, _batch, _path in documents_named(database, known_name))
-    if matches.is_empty() and not ids:
+        for known_name in {name, *matched_paths}:
+            stored_ids.update(document_id for document_id, _batch, _path in documents_named(database, known_name))
+    if matches.is_empty() and not stored_ids:
         raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
     has_same_content = pl.col("content_sha256").is_in(matches["content_sha256"].implode())
-    documents_to_delete = documents.filter(_FULL_PATH.is_in(named_paths) | has_same_content)
+    documents_to_delete = documents.filter(_FULL_PATH.is_in(matched_paths) | has_same_content)
     contents = sorted(set(documents_to_delete["content_sha256"]))
-    ids |= {*documents_to_delete["document_id"], *(content[:_ID_LENGTH] for content in contents)}
+    ids = {*stored_ids, *documents_to_delete["document_id"], *(sha256[:_ID_LENGTH] for sha256 in contents)}
     # batches with the named document last, so that an interrupted command can find it again
-    named_batches = set(matches["batch"])
-    batches = sorted(set(documents_to_delete["batch"]), key=lambda batch: (batch in named_batches, batch))
-    return Occurrences(
-        sorted(documents_to_delete.select(_FULL_PATH).to_series()), contents, sorted(ids), batches
-    )
+    matched_batches = set(matches["batch"])
+    batches = sorted(set(documents_to_delete["batch"]), key=lambda batch: (batch in matched_batches, batch))
+    paths_to_delete = sorted(documents_to_delete.select(_FULL_PATH).to_series())
+    return DocumentsToDelete(paths_to_delete, contents, sorted(ids), batches)
 
 
 def _all_documents(layout: Layout) -> pl.DataFrame:
@@ -229,7 +230,7 @@ def _all_documents(layout: Layout) -> pl.DataFrame:
     return pl.concat([tables.DOCUMENTS.empty().select(columns), *stored]).drop_nulls("content_sha256")
 
 
-def erase_documents(layout: Layout, occurrences: Occurrences, database: Database | None) -> int:
+def erase_documents(layout: Layout, documents: DocumentsToDelete, database: Database | None) -> int:
     """Delete the documents and everything made from them, and return the number of erased replies.
 
     The order of the steps allows a rerun to finish an interrupted command.
@@ -239,28 +240,28 @@ def erase_documents(layout: Layout, occurrences: Occurrences, database: Database
         InputError: the list of forgotten documents is damaged.
         StorageError: the store cannot be used, or a file cannot be written or deleted.
     """
-    hashes = sorted({*forgotten_documents(layout), *occurrences.contents})
+    hashes = sorted({*forgotten_documents(layout), *documents.contents})
     lines = (f"{json.dumps({'content_sha256': content_hash})}\n" for content_hash in hashes)
     write_bytes(layout.forgotten, "".join(lines).encode())
-    erased = 0 if database is None else erase_replies(database, occurrences.ids)
-    for batch in occurrences.batches:
-        _delete_decisions(layout, batch, occurrences)
+    erased = 0 if database is None else erase_replies(database, documents.ids)
+    for batch in documents.batches:
+        _delete_decisions(layout, batch, documents)
         withdraw(layout, batch, "document_forgotten", {})
-        documents = layout.table(tables.DOCUMENTS.name, batch)
-        _delete(path for path in files_of_batch(layout, batch) if path != documents)
-    for content in occurrences.contents:
-        _delete(layout.uploads.glob(f"documents/{content}*"))
+        documents_table = layout.table(tables.DOCUMENTS.name, batch)  # it is deleted last
+        _delete(path for path in files_of_batch(layout, batch) if path != documents_table)
+    for content_hash in documents.contents:
+        _delete(layout.uploads.glob(f"documents/{content_hash}*"))
     # vectors and logits are keyed by text hashes, so their documents are unknown: delete all
     vectors = layout.vectors
-    _delete(vectors.with_name(f"{vectors.name}{end}") for end in ("", "-wal", "-shm"))
-    # abandoned drafts of files may contain its text too; releases never change
+    _delete(vectors.with_name(f"{vectors.name}{suffix}") for suffix in ("", "-wal", "-shm"))  # of SQLite
+    # drafts of files that an interrupted writer left may contain text of a document; releases never change
     _delete(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
-    # the documents tables last: a rerun finds the batches in them
-    _delete(layout.table(tables.DOCUMENTS.name, batch) for batch in occurrences.batches)
+    # last, since a rerun after an interruption finds the batches in these tables
+    _delete(layout.table(tables.DOCUMENTS.name, batch) for batch in documents.batches)
     return erased
 
 
-def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> None:
+def _delete_decisions(layout: Layout, batch: str, documents: DocumentsToDelete) -> None:
     """Delete decisions about pairs that mention a forgotten document or were removed.
 
     A pair mentions it indirectly too: by the ids of its chunks, or of questions about them.
@@ -268,7 +269,7 @@ def _delete_decisions(layout: Layout, batch: str, occurrences: Occurrences) -> N
     pairs = layout.table(tables.PAIRS.name, batch)
     if not pairs.is_file():  # an interrupted command has deleted the decisions
         return
-    forgotten = {*occurrences.contents, *occurrences.ids}  # hashes and ids; each table adds its own
+    forgotten = {*documents.contents, *documents.ids}  # hashes and ids; each table adds its own
     for name, key in _KEYS.items():
         path = layout.table(name, batch)
         if path.is_file():
@@ -288,6 +289,5 @@ def _delete(paths: Iterable[Path]) -> None:
         try:
             delete(path)
         except OSError as error:
-            raise StorageError(
-                f"cannot delete {path}: {error.strerror or error}; delete it, run again"
-            ) from error
+            reason = error.strerror or error
+            raise StorageError(f"cannot delete {path}: {reason}; delete it, run again") from error

@@ -34,12 +34,15 @@ def unclear_words(question: str, language: str) -> str | None:
 
 
 def _unresolved(question: str, language: str) -> Token | None:
-    """Return the first pronoun, unless the question names a subject before it."""
+    """Return the first pronoun that refers to something outside the question, if any.
+
+    A subject before it, such as "pump" in "Does the pump stop if it is full?", explains a pronoun.
+    """
     words, vocabulary = tokenize(question, language), lexicon(language)
-    pronouns = vocabulary.pronouns
+    pronouns = vocabulary.pronouns  # demonstratives: such as "this"; leaning: such as "it"
     for index, word in enumerate(words):
         if word.content and word.folded not in vocabulary.question_words:
-            return None  # a subject that later pronouns refer to
+            return None  # a subject
         if word.folded in pronouns.demonstratives:
             return word
         ahead = words[index + 1 : index + 1 + _AHEAD]
@@ -57,9 +60,8 @@ def phrases(kind: Literal["backreferences", "boilerplate"], language: str | None
     """Return the phrases of a kind, of one language or of all."""
     content = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text(encoding="utf-8"))
     lists = content.values() if language is None else [content[lexicon(language).code]]
-    return re.compile(
-        "|".join(phrase for of_language in lists for phrase in of_language[kind]), re.IGNORECASE
-    )
+    pattern = "|".join(phrase for of_language in lists for phrase in of_language[kind])
+    return re.compile(pattern, re.IGNORECASE)
 
 
 Flaw = tuple[RowFlaw, str]
@@ -67,7 +69,7 @@ MOST_CHARACTERS: dict[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_
 _COPIED_SHARE = 0.8  # share of a passage that an answer must repeat verbatim to count as a copy
 _COPIED_CHARACTERS = 500  # minimum characters of a copy
 _CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
-"""Cells of a table between bars, without column names. In code a bar is an operator."""
+"""Cells of a table, such as "M8 | 12 mm", without column names. In code a bar is an operator."""
 _DELIMITER = re.compile(
     r"</?(?:passage|link|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal"
     r"|types)\}"
@@ -86,34 +88,33 @@ def mark_flawed(
 ) -> pl.DataFrame:
     """Set the status of pairs with a flawed answer to "flawed", and to "drafted" if an old flaw is gone.
 
-    Failures and refusals are skipped. The reason is a `RowFlaw`. Its first six values are checked only in
-    generated rows, the others in all rows.
+    Failures and refusals are skipped. The reason is a `RowFlaw`. Imported pairs are not checked for the flaws
+    of `_flaws_of_draft`.
     """
     drafted = pairs.filter(pl.col("status").is_in(["drafted", FLAWED]), pl.col("coverage") != "none")
     passages = passages_by_id(chunks)
     flaw_of: dict[str, Flaw | None] = {}  # the first flaw of each checked pair, if any
     for row in typed_rows(drafted, StyledPairRow):
         used = [passages[i] for i in dict.fromkeys(row["used_chunk_ids"]) if i in passages]
-        flaws = _flaws_of_draft(row, used) if row["origin"] == "generated" else iter(())
-        flaws = chain(flaws, _flaws_of_any(row))
-        flaw_of[row["pair_id"]] = next((flaw for flaw in flaws if flaw[0] not in ignore), None)
+        flaws_of_draft = _flaws_of_draft(row, used) if row["origin"] == "generated" else iter(())
+        flaws = (flaw for flaw in chain(flaws_of_draft, _flaws_of_any(row)) if flaw[0] not in ignore)
+        flaw_of[row["pair_id"]] = next(flaws, None)
     rows = [(pair_id, *(flaw or (None, None))) for pair_id, flaw in flaw_of.items()]
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
     flawed = pl.DataFrame(rows, schema=schema, orient="row")
     joined = pairs.join(flawed, on="pair_id", how="left", maintain_order="left")
-    if_checked = pl.when(pl.col("pair_id").is_in(list(flaw_of)))
+    is_checked = pl.col("pair_id").is_in(list(flaw_of))
     status = pl.when(pl.col("flaw").is_null()).then(pl.lit("drafted")).otherwise(pl.lit(FLAWED))
     return joined.with_columns(
-        status=if_checked.then(status).otherwise("status"),
-        reason=if_checked.then("flaw").otherwise("reason"),
-        detail=if_checked.then("flaw_detail").otherwise("detail"),
+        status=pl.when(is_checked).then(status).otherwise("status"),
+        reason=pl.when(is_checked).then("flaw").otherwise("reason"),
+        detail=pl.when(is_checked).then("flaw_detail").otherwise("detail"),
     ).drop("flaw", "flaw_detail")
 
 
 def _flaws_of_draft(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterator[Flaw]:
     """Yield flaws of model drafts, with the words that show them."""
     answer, style = pair["answer"], pair["answer_style"]
-    most = None if style is None else MOST_CHARACTERS[style]
     marker = SOURCE_MARK.search(answer) or _DELIMITER.search(answer)
     if marker is not None:
         yield "leaked_marker", marker[0]
@@ -121,7 +122,7 @@ def _flaws_of_draft(pair: StyledPairRow, passages: Sequence[Passage]) -> Iterato
         yield "leaked_marker", f"[{numbers[0]}]"
     if phrase := phrases("boilerplate").search(answer):
         yield "boilerplate", phrase[0]
-    if most is not None and len(answer) > most:
+    if style is not None and len(answer) > (most := MOST_CHARACTERS[style]):
         yield "answer_too_long", f"{len(answer)} characters, at most {most}"
     if other := in_other_language(answer, pair["language"]):
         yield "language_mismatch", f"in {other}, not in {pair['language']}"
@@ -171,6 +172,7 @@ def mark_not_worth_asking(chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reason(language: str, section_path: Sequence[str], text: str) -> str | None:
+    """Return the reason to skip a chunk, or None if it is worth asking about."""
     layout = lexicon(language).layout
     heading = _NUMBERING.sub("", section_path[-1]).strip(" .:").casefold() if section_path else ""
     if heading in layout.contents or heading in layout.back_matter:

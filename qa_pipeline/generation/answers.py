@@ -89,12 +89,11 @@ def draft_answers(
     # a draft without a pair needs a call
     to_ask = [draft.request for draft, pair in zip(drafts, made, strict=True) if pair is None]
     replies = iter(complete_all(model, to_ask, workers=llm.workers, notify=notify))
-    return PAIRS.frame(
-        [
-            _with_guard(pair or _pair(draft, settings, next(replies), model.name, passages), draft)
-            for draft, pair in zip(drafts, made, strict=True)
-        ]
-    )
+    pairs = [
+        _with_guard(pair or _pair(draft, settings, next(replies), model.name, passages), draft)
+        for draft, pair in zip(drafts, made, strict=True)
+    ]
+    return PAIRS.frame(pairs)
 
 
 def _with_selected(row: KeptQuestionRow, selection: Sequence[int] | ModelError) -> KeptQuestionRow:
@@ -114,6 +113,7 @@ def answer_request(
     """Return the request to answer the question of a row."""
     style = f"style_{settings.style_of(row['question_type'])}"
     prompt = load_prompt(row["language"], "answer", llm).with_constant(row["language"], style)
+    # the label "text" is part of the prompt: with another label, stored answers would be asked for again
     return request_about(
         row, "answer", prompt, AnswerReply, llm, passages, label="text", temperature=settings.temperature
     )
@@ -168,7 +168,7 @@ def _made_without_call(
 ) -> PairRow | None:
     """Return a pair that needs no call: written with its question, already answered or stopped."""
     row, relevance = draft.row, draft.relevance
-    if draft.number == 1 and relevance.passes and (written := _written(row, passages)):
+    if draft.number == 1 and relevance.passes and (written := _answer_of_question(row, passages)):
         # the prompt of the questions wrote this answer
         prompted = replace(draft, request=replace(draft.request, prompt_hash=row["prompt_hash"]))
         return _pair(prompted, settings, written, row["model"], passages)
@@ -183,7 +183,7 @@ def _made_without_call(
     return _pair(draft, settings, reply, model, passages)
 
 
-def _written(row: KeptQuestionRow, passages: Mapping[str, Passage]) -> Reply[AnswerReply] | None:
+def _answer_of_question(row: KeptQuestionRow, passages: Mapping[str, Passage]) -> Reply[AnswerReply] | None:
     """Return the answer that came with a question, if all its quoted chunks are shown."""
     answer, quotes = row["drafted_answer"], row["drafted_quotes"]
     if answer is None or not quotes:
@@ -210,19 +210,22 @@ def _is_reusable(pair: PairRow, draft: Draft) -> bool:
     """
     if pair["guard_passed"] != draft.guard_passed or pair["prompt_hash"] != draft.request.prompt_hash:
         return False
-    used, passage_ids = pair["used_chunk_ids"], draft.row["passage_ids"]
-    if pair["coverage"] == "full" and used and all(citation["chunk_id"] for citation in pair["citations"]):
-        return set(used) <= set(passage_ids)
+    used_ids, passage_ids = pair["used_chunk_ids"], draft.row["passage_ids"]
+    # an unresolved citation has the number of a passage that was not shown
+    is_resolved = all(citation["chunk_id"] for citation in pair["citations"])
+    if pair["coverage"] == "full" and used_ids and is_resolved:
+        return set(used_ids) <= set(passage_ids)
     return pair["passage_ids"] == passage_ids
 
 
 def _refreshed(pair: PairRow, question: KeptQuestionRow, passages: Mapping[str, Passage]) -> PairRow:
-    """Return the earlier pair with the current passages, and with citations by their numbers."""
+    """Return the earlier pair with the current passages, and its citations numbered after them."""
     passage_ids = question["passage_ids"]
+    number_of = {chunk_id: number for number, chunk_id in enumerate(passage_ids, start=1)}
     citations = [
-        _citation(citation["quote"], passage_ids.index(citation["chunk_id"]) + 1, passage_ids, passages)
-        if citation["chunk_id"] is not None
-        else citation
+        citation
+        if citation["chunk_id"] is None
+        else _citation(citation["quote"], number_of[citation["chunk_id"]], passage_ids, passages)
         for citation in pair["citations"]
     ]
     return {

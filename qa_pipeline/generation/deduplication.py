@@ -19,16 +19,15 @@ _BETWEEN = "\x1f"
 _RUN = re.compile(r"\w+(?:[-./:]\w+)*")  # a word, such as "read-only" or "1.5"
 _MARK = re.compile(r"\w[-./:_]\w")  # a sign inside a word
 
-# Punctuation is dropped only at the edge of a word, where it carries no meaning: "C++", "-5", "1.5" and
-# ".NET" stay what they are, so that different answers never look equal.
-_OPENING = r"""(^|\s)["'“”„«»‚‘’(\[¿¡]+"""
-_CLOSING = r"""["'“”„«»‚‘’,.;:!?…)\]]+(\s|$)"""
+_OPENING = r"""(^|\s)["'“”„«»‚‘’(\[¿¡]+"""  # as in “Pump
+_CLOSING = r"""["'“”„«»‚‘’,.;:!?…)\]]+(\s|$)"""  # as in pump.)
 
 
 def normalised(text: pl.Expr) -> pl.Expr:
-    """Fold Unicode form (NFKC), case, spacing and punctuation at word edges.
+    """Fold Unicode form (NFKC), case, spacing and punctuation at word edges: "(The  Pump)." is "the pump".
 
-    Text of punctuation alone is unchanged, because it must not equal every other such text.
+    "C++", "-5", "1.5" and ".NET" keep their signs, so that different answers never look equal. Text of
+    punctuation alone is unchanged, because it must not equal every other such text.
     """
     folded = text.str.normalize("NFKC").str.to_lowercase()
     folded = folded.str.replace_all(_OPENING, "$1").str.replace_all(_CLOSING, "$1")
@@ -37,7 +36,7 @@ def normalised(text: pl.Expr) -> pl.Expr:
 
 
 def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Group pairs with an answer that may be twins. Each group is named by its first pair.
+    """Group pairs with an answer that may be twins. The name of a group is its lowest pair_id.
 
     Pairs of an `exact_group` differ at most in case, spacing and punctuation. Pairs of a `near_group` have
     the same terms, in the same order in the answer. Tests (with an expected verdict) have no row.
@@ -47,13 +46,13 @@ def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
     )
     # pairs without terms are compared by these keys instead
     keys = {f"{name}_key": normalised(pl.col(name)) for name in ("question", "answer")}
-    first = pl.col("pair_id").min()
-    candidates = stated.with_columns(**keys).with_columns(exact_group=first.over(*keys))
-    distinct = candidates.filter(pl.col("pair_id") == pl.col("exact_group"))
-    columns = distinct.select("question", "answer", "language", *keys)
-    terms = pl.Series([_terms_of_pair(*row) for row in columns.iter_rows()], dtype=pl.String())
+    lowest_id = pl.col("pair_id").min()
+    candidates = stated.with_columns(**keys).with_columns(exact_group=lowest_id.over(*keys))
+    distinct = candidates.filter(pl.col("pair_id") == pl.col("exact_group"))  # a row per exact group
+    rows = distinct.select("question", "answer", "language", *keys).iter_rows()
+    terms = pl.Series([_terms_of_pair(*row) for row in rows], dtype=pl.String())
     # terms are stems of a language, so equal terms of two languages show nothing
-    near = distinct.select("exact_group", near_group=first.over("language", terms.alias("terms")))
+    near = distinct.select("exact_group", near_group=lowest_id.over("language", terms.alias("terms")))
     joined = candidates.join(near, on="exact_group", maintain_order="left")
     return joined.select("pair_id", "exact_group", "near_group")
 

@@ -93,12 +93,14 @@ MAX_QUESTION, MIN_ANSWER, MAX_ANSWER = 200, 40, 490
 """Limits in characters. An answer of 500 that is most of its passage would count as a copy."""
 
 _TORN = re.compile(
-    r"\s[.,;](?:\s|$)|\(\s*\)(?<!\w\(\))|\\f[BIPR]|\b([^\W\d]{3,}) \1\b|[<>{}\ufffd]"
-    r"|[^\W\d_]- (?!and|or|och|und|oder)[^\W\d_]"
+    r"\s[.,;](?:\s|$)"  # "click on , then": a picture is missing
+    r"|\(\s*\)(?<!\w\(\))"  # "( )": a link is missing; "call()" is whole
+    r"|\\f[BIPR]|[<>{}\ufffd]"  # marks of a layout
+    r"|\b([^\W\d]{3,}) \1\b"  # "Setup Setup": a heading is joined to its text
+    r"|[^\W\d_]- (?!and|or|och|und|oder)[^\W\d_]"  # "exam- ple": a line break; "pre- and post-" is whole
 )
-"""Remains of a picture, link or line break ("click on , then"), or a heading joined to its text."""
-_ENDS = '.!?)”"»'
-_BRACKETS = ("()", "[]", "“”", "«»")
+_FINAL_MARKS = '.!?)”"»'
+_BRACKETS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +117,10 @@ def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
     """Return the distinct questions and answers of a passage, best kind first."""
     if passage.language not in LEXICONS:
         return ()
-    read = Reading(passage)
+    reading = Reading(passage)
     by_question: dict[str, Candidate] = {}
-    for question, start, end in chain(_asking_headings(read), _statements(read)):
-        quote = read.text[start:end]
+    for question, start, end in chain(_asking_headings(reading), _statements(reading)):
+        quote = reading.text[start:end]
         answer = " ".join(quote.split())
         if _is_well_formed(question, answer):
             by_question.setdefault(question.casefold(), Candidate(question, answer, quote))
@@ -127,68 +129,68 @@ def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
 
 def _is_well_formed(question: str, answer: str) -> bool:
     """Return True if both texts are short enough, and neither torn nor with an open bracket."""
-    return (
-        len(question) <= MAX_QUESTION
-        and len(answer) <= MAX_ANSWER
-        and all(
-            not _TORN.search(text) and all(text.count(pair[0]) == text.count(pair[1]) for pair in _BRACKETS)
-            for text in (question, answer)
-        )
-    )
+    texts = (question, answer)
+    is_short = len(question) <= MAX_QUESTION and len(answer) <= MAX_ANSWER
+    is_torn = any(_TORN.search(text) for text in texts)
+    is_balanced = all(text.count(left) == text.count(right) for text in texts for left, right in _BRACKETS)
+    return is_short and not is_torn and is_balanced
 
 
-def _asking_headings(read: Reading) -> Iterator[tuple[str, int, int]]:
-    """Yield headings that are questions, with the span of the text below them."""
-    for index, unit in enumerate(read.units):
+def _asking_headings(reading: Reading) -> Iterator[tuple[str, int, int]]:
+    """Yield headings that are questions, each with start and end of the answer below it."""
+    for index, unit in enumerate(reading.units):
         question = plain(unit.text)
-        if unit.kind != "heading" or not _is_standalone(question, read):
+        if unit.kind != "heading" or not _is_standalone(question, reading):
             continue
-        span = _answer_below(read.units[index + 1 :], read)
-        if span and read.stems(question) & read.stems(read.text[slice(*span)]):
+        span = _answer_below(reading.units[index + 1 :], reading)
+        # a text that shares no word with its heading answers something else
+        if span and reading.stems(question) & reading.stems(reading.text[slice(*span)]):
             yield question, *span
 
 
-def _is_standalone(question: str, read: Reading) -> bool:
+def _is_standalone(question: str, reading: Reading) -> bool:
     """Return True if a heading is a single question about a named subject, without addressing the reader."""
-    grammar, asked_words = read.grammar, folded(question)
-    return (
-        question.endswith("?")
-        and question.count("?") == 1
-        and len(asked_words) > 2
-        and asked_words[0] in grammar.question_openers | grammar.finite_verbs
-        and read.is_named(question)
-        and not read.needs_context(question)
-        and (grammar.speakers | grammar.pronouns.leaning).isdisjoint(asked_words)
-    )
+    grammar, words = reading.grammar, folded(question)
+    if not question.endswith("?") or question.count("?") > 1 or len(words) < 3:
+        return False
+    opens_question = words[0] in grammar.question_openers | grammar.finite_verbs
+    has_pronoun = not (grammar.speakers | grammar.pronouns.leaning).isdisjoint(words)  # "you", "it"
+    is_clear = reading.is_named(question) and not reading.needs_context(question) and not has_pronoun
+    return opens_question and is_clear
 
 
-def _answer_below(units: Sequence[Unit], read: Reading) -> tuple[int, int] | None:
-    """Return the span of the whole paragraphs below a heading, up to a sentence that refers elsewhere."""
+def _answer_below(units: Sequence[Unit], reading: Reading) -> tuple[int, int] | None:
+    """Return start and end of the answer below a heading, or None if the text does not answer alone.
+
+    The answer ends before a heading, list or table, or before a sentence that refers elsewhere.
+    """
     start = end = units[0].start if units else 0
-    for unit in takewhile(lambda unit: unit.kind == "prose", units):
-        sentences = sentences_of(unit, read.passage)
-        leading = list(takewhile(lambda sentence: not has(sentence.text, read.words.pointing), sentences))
-        if unit.text[-1] not in _ENDS or not leading or unit.end - start > MAX_ANSWER:
-            break  # an open end, a reference elsewhere, or too long
+    for paragraph in takewhile(lambda unit: unit.kind == "prose", units):
+        sentences = sentences_of(paragraph, reading.passage)
+        leading = list(takewhile(lambda sentence: not has(sentence.text, reading.words.pointing), sentences))
+        is_whole = paragraph.text[-1] in _FINAL_MARKS
+        if not is_whole or not leading or paragraph.end - start > MAX_ANSWER:
+            break
         end = leading[-1].end
         if len(leading) < len(sentences):  # the next sentence refers elsewhere
             break
-    is_dangling = has(read.text[start:end].partition(" ")[0], read.grammar.pronouns.demonstratives)
-    return (start, end) if end - start >= MIN_ANSWER and not is_dangling else None
+    first_word = reading.text[start:end].partition(" ")[0]
+    opens_with_pronoun = has(first_word, reading.grammar.pronouns.demonstratives)  # such as "This"
+    return (start, end) if end - start >= MIN_ANSWER and not opens_with_pronoun else None
 
 
-def _statements(read: Reading) -> Iterator[tuple[str, int, int]]:
-    """Yield questions about sentences with a named subject: its definition, date or amount.
+def _statements(reading: Reading) -> Iterator[tuple[str, int, int]]:
+    """Yield questions about a definition, date or amount, each with start and end of its sentence.
 
-    The first pattern that fits a sentence decides its question.
+    The first pattern that fits a sentence and its subject decides the question.
     """
-    prose = (unit for unit in read.units if unit.kind == "prose")
-    for sentence in chain.from_iterable(sentences_of(unit, read.passage) for unit in prose):
-        for statement, pattern in _patterns(read.passage.language):
+    prose = (unit for unit in reading.units if unit.kind == "prose")
+    for sentence in chain.from_iterable(sentences_of(unit, reading.passage) for unit in prose):
+        for statement, pattern in _patterns(reading.passage.language):
             match = pattern.fullmatch(sentence.text)
-            if match is None or read.needs_context(match[0]):
+            if match is None or reading.needs_context(match[0]):
                 continue
-            subject = _subject(match, statement, read)
+            subject = _subject(match, statement, reading)
             if subject:
                 question = statement.question.format_map({**match.groupdict(), "subject": subject})
                 yield question, sentence.start, sentence.end
@@ -202,49 +204,56 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
     date_lead = any_of(grammar.prepositions | grammar.definite | grammar.year_leads)
     month = rf"(?i:{any_of(grammar.months)})"
     not_weak = rf"(?!(?i:{any_of(words.weak)})\b)"
-    # the regular expressions for the placeholders in `says`, such as "{subject} is {thing}"; a thing has at
-    # least 25 characters, a word of purpose such as "that" or "for", and no weak first word such as "good"
+    # the regular expressions for the placeholders in `says`, such as "{subject} is {thing}"
     parts = {
+        # up to nine words, then brackets that are ignored: "The Main Pump (MP)"
         "subject": r"(?P<subject>(?:[^\s,;:!?()]+ ){0,8}?[^\s,;:!?()]*\w)(?: \([^()]{1,60}\)){0,2}",
+        # at least 25 characters with a purpose, and no weak first word: "a device that moves the water."
         "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
         "anything": r".{15,}\.",
         "number": r"\d.*\.",
+        # "in May 1998"
         "date": rf"(?:{date_lead} )+(?:\d{{1,2}}\.? )?(?:{month} )?(?:\d{{1,2}}, )?(?:1[5-9]|20)\d\d\b",
     }
     return [(statement, re.compile(statement.says.format_map(parts))) for statement in words.statements]
 
 
-def _subject(match: re.Match[str], statement: Statement, read: Reading) -> str | None:
-    """Return a subject in the form for a question, if it is a name, a heading or a class.
+def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> str | None:
+    """Return the subject of a sentence in the form for a question, or None if the question would be unclear.
 
     "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?".
     """
-    grammar, written = read.grammar, match["subject"]
-    # `inner` is the subject without its article
-    articles, parts = grammar.definite | grammar.indefinite, folded(written)
-    has_article = not articles.isdisjoint(parts[:1])
-    inner = parts[1:] if has_article else parts
-    if not _is_noun_phrase(inner, read):
+    grammar, written = reading.grammar, match["subject"]
+    words = folded(written)
+    has_article = not (grammar.definite | grammar.indefinite).isdisjoint(words[:1])
+    noun = words[1:] if has_article else words
+    if not _is_noun_phrase(noun, reading):
         return None
-    defines = statement.says.endswith("{thing}")  # "What is …?"
+    defines = statement.says.endswith("{thing}")  # the question is "What is …?"
+    names = reading.names_in(written)
+    is_name = noun[0] in names or reading.writes_as_name(written.split()[1 if has_article else 0])
+    is_known = is_name or reading.is_headed(" ".join(noun))
+    if statement.says.endswith("{anything}"):  # "By a valve is meant …" explains even an unknown subject
+        is_clear = True
+    elif words[0] in grammar.indefinite:
+        # a class of two words, such as "a check valve", or of a compound that is written as a single word
+        is_clear = defines and (len(noun) > 1 or not grammar.open_compounds)
+    elif defines and not has_article:
+        is_clear = is_known
+    elif defines:  # "the pump" may be any pump
+        is_clear = is_known and reading.is_named(written)
+    else:  # a date or an amount
+        is_clear = (is_known or bool(names)) and reading.is_named(written)
+    if not is_clear:
+        return None
     is_title_case = not any(word[0].islower() for word in written.split())
-    names = read.names_in(written)
-    is_name = inner[0] in names or read.writes_as_name(written.split()[1 if has_article else 0])
-    is_headed = read.is_headed(" ".join(inner))
-    if parts[0] in grammar.indefinite:  # a class: a compound is two words, unless it is written as one
-        is_clear = defines and (len(inner) > 1 or not grammar.open_compounds)
-    else:  # a known subject with an article, or without a definition, needs a name
-        is_known = is_headed or is_name or (not defines and bool(names))
-        is_clear = is_known and ((defines and not has_article) or read.is_named(written))
-    if not is_clear and not statement.says.endswith("{anything}"):
-        return None
-    return written if is_title_case and not has_article else read.small(written)
+    return written if is_title_case and not has_article else reading.small(written)
 
 
-def _is_noun_phrase(words: Sequence[str], read: Reading) -> bool:
+def _is_noun_phrase(words: Sequence[str], reading: Reading) -> bool:
     """Return True if the words of a subject, without article, can be a noun with its attributes."""
-    grammar = read.grammar
-    cannot_begin = grammar.stop_words | grammar.prepositions | read.words.weak
+    grammar = reading.grammar
+    cannot_begin = grammar.stop_words | grammar.prepositions | reading.words.weak
     clause_words = grammar.finite_verbs | grammar.question_openers | grammar.conditional_words
     clause_words |= grammar.infinitive_marks | grammar.joiners
     return bool(words) and words[0] not in cannot_begin and clause_words.isdisjoint(words)

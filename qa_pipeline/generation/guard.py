@@ -5,7 +5,7 @@ A question that it stops becomes a refusal without an answer call. The refusal i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -73,20 +73,14 @@ def guard_questions(
         requests = [guard_request(rows[index], passages[index], llm) for index in indices]
         replies = complete_all(model, requests, workers=llm.workers)
         for index, reply in zip(indices, replies, strict=True):
-            similarity = relevances[index].similarity
+            decision = replace(relevances[index], decided_by="llm")
             if isinstance(reply, ModelError):
-                relevances[index] = Relevance("llm", similarity, passes=False, error=reply)
+                relevances[index] = replace(decision, passes=False, error=reply)
                 continue
             value = reply.value
             passes = value.can_answer and value.confidence >= _CONFIDENCE
-            relevances[index] = Relevance(
-                decided_by="llm",
-                similarity=similarity,
-                passes=passes,
-                confidence=value.confidence,
-                reasoning=value.reasoning,
-                model=reply.model,
-            )
+            decision = replace(decision, confidence=value.confidence, reasoning=value.reasoning)
+            relevances[index] = replace(decision, passes=passes, model=reply.model)
     return relevances
 
 
@@ -94,12 +88,12 @@ def context_similarity(
     questions: Sequence[str], passages: Sequence[Sequence[Passage]], encoder: Encoder
 ) -> list[float | None]:
     """Return each question's mean cosine to the beginnings of its best passages, or None without passages."""
-    texts = [[passage.text[:CHARACTERS] for passage in contexts[:CONTEXTS]] for contexts in passages]
-    vectors = encoder.encode([*questions, *(text for contexts in texts for text in contexts)])
-    passage_vectors = iter(vectors[len(questions) :])
+    beginnings = [[passage.text[:CHARACTERS] for passage in best[:CONTEXTS]] for best in passages]
+    vectors = encoder.encode([*questions, *(text for texts in beginnings for text in texts)])
+    question_vectors, passage_vectors = vectors[: len(questions)], iter(vectors[len(questions) :])
     similarities: list[float | None] = []
-    for question, contexts in zip(vectors, texts, strict=False):  # the questions come first
-        cosines = [next(passage_vectors) @ question for _ in contexts]
+    for question, texts in zip(question_vectors, beginnings, strict=True):
+        cosines = [next(passage_vectors) @ question for _ in texts]
         similarities.append(round(float(np.mean(cosines)), 6) if cosines else None)
     return similarities
 

@@ -8,8 +8,8 @@ inside a document are for `multi_hop` questions, others for `cross_document` que
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -46,21 +46,23 @@ _IDENTIFIER = re.compile(
     r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*)"  # camelCase
 )
 _CODE = re.compile(r"`([^`\n]{1,120})`")
-# A capitalised word that no letter or "." precedes, as in the domain `docs.Example`. The pattern begins with
-# the set of capitals, so that the search can skip to one.
 _CAPITALISED = re.compile(rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*")
+"""A capitalised word without a letter or "." before it, unlike "docs.Example". The pattern begins with the
+set of capitals, so that the search can skip to one."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
 """The end of a text after which a sentence begins."""
 _LETTERS = re.compile(r"[^\W\d_]{3}")  # letters of a name that is more than a number or an abbreviation
-_MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
+_MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "wording": pl.String()}
 
 
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the distinct edges of a batch, under the chunk that comes first, best edges first."""
     mentions = _shared_mentions(chunks)
+    # columns with the suffix "_right" are those of the chunk that comes later
     is_across = pl.col("document_id") != pl.col("document_id_right")
     is_other_section = pl.col("section_start") != pl.col("section_start_right")
-    most_shared = 1 + MOST_SHARED * pl.min_horizontal("mentioned", "mentioned_right")  # one is always allowed
+    fewer_mentions = pl.min_horizontal("mention_count", "mention_count_right")
+    most_shared = 1 + MOST_SHARED * fewer_mentions  # one is always allowed
     pairs = (
         mentions.join(mentions, on=["key", "language"])  # a row for each mention that two chunks share
         .filter(pl.col("node") < pl.col("node_right"), is_across | is_other_section)
@@ -75,7 +77,7 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
             weight=pl.max_horizontal("weight", "weight_right"),
             kind=pl.when(is_right_stronger).then("kind_right").otherwise("kind"),
             other_chunk_id="chunk_id_right",
-            bridge="written",
+            bridge="wording",
         )
         .sort("node", "weight", "key", "node_right", descending=[False, True, False, False])
         .unique(["node", "node_right"], keep="first", maintain_order=True)
@@ -87,7 +89,8 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
 def _shared_mentions(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the mentions that 2 to `MOST_CHUNKS` chunks share: a row for each chunk and mention.
 
-    The columns are those of chunk and mention, the weight, and `mentioned`, the number of rows of the chunk.
+    It has the columns of `_mentions` and of the chunk, the weight of the mention, `spread` (the number of its
+    chunks) and `mention_count` (the number of rows of the chunk).
     """
     columns = ("chunk_id", "document_id", "section_start", "language")
     nodes = chunks.select(*columns, node=pl.int_range(pl.len()))  # a chunk's index
@@ -95,24 +98,27 @@ def _shared_mentions(chunks: pl.DataFrame) -> pl.DataFrame:
     return (
         _mentions(chunks)
         .join(nodes, on="node", maintain_order="left")
-        .with_columns(spread=pl.len().over("key"))  # number of chunks with this mention
+        .with_columns(spread=pl.len().over("key"))
         .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
         .with_columns(
             weight=kind_weight * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
-            mentioned=pl.len().over("node"),
+            mention_count=pl.len().over("node"),
         )
     )
 
 
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
-    """Return the distinct mentions of each chunk: its node, key (comparable form), kind and wording."""
+    """Return the distinct mentions of each chunk, its own headings included, a row for each.
+
+    The columns are node (the chunk's index), key (the comparable form), kind and wording.
+    """
     headings = [_headings(*row) for row in chunks.select("title", "section_path", "language").iter_rows()]
     all_headings = {key for chunk_headings in headings for key in chunk_headings}
     rows: list[tuple[int, str, str, str]] = []
     columns = chunks.select("text", "language", "section_path").iter_rows()
     for node, (text, language, path) in enumerate(columns):
         if path and path[-1].casefold() in lexicon(language).layout.back_matter:
-            continue  # it mentions many names without content
+            continue  # an index or list of references says nothing about its names
         mentioned_headings = [*headings[node].items(), *_written_headings(text, language, all_headings)]
         rows += ((node, key, "heading", wording) for key, wording in mentioned_headings)
         for key, wording in _written_names(text, language):
@@ -155,8 +161,7 @@ def _content(text: str, language: str) -> list[Token]:
     return [token for token in tokenize(text, language) if token.content and not token.folded.isdigit()]
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """The span of a name, and its comparable form."""
 
     folded: str
@@ -165,19 +170,15 @@ class Name:
 
 
 def find_names(text: str, language: str) -> list[Name]:
-    """Return the names of `text` in order: identifiers, capitalised words and acronyms in sentences.
-
-    German capitalises every noun. There a single capitalised word is a name only as an acronym or in mixed
-    case. Runs of capitalised words are names too.
-    """
+    """Return the names of a text in order: code in backticks, identifiers and proper names."""
     code = [match.span(1) for match in _CODE.finditer(text) if match[1].strip()]
-    used = Occupied(len(text), code)
+    taken = Occupied(len(text), code)
     identifiers = []
     for match in _IDENTIFIER.finditer(text):
-        if used.free(*match.span()):
+        if taken.free(*match.span()):
             identifiers.append(match.span())
-            used.take(*match.span())
-    proper = [span for span in _proper_names(text, language) if used.free(*span)]
+            taken.take(*match.span())
+    proper = [span for span in _proper_names(text, language) if taken.free(*span)]
     spans = sorted([*code, *identifiers, *proper], key=lambda span: span[0])
     return [Name(_fold(text[start:end]), start, end) for start, end in spans]
 
@@ -189,7 +190,10 @@ def _fold(text: str) -> str:
 
 
 def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of capitalised words that are names, not only the beginning of a sentence."""
+    """Yield the spans of acronyms, and of capitalised words that do not only open a sentence.
+
+    German capitalises every noun. There a capitalised word counts only next to another.
+    """
     vocabulary = lexicon(language)
     capitalised = []
     for match in _CAPITALISED.finditer(text):

@@ -8,7 +8,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -126,12 +126,12 @@ class PairLine(_Strict):
 
 COLUMNS = frozenset(PairLine.model_fields)
 """Names that columns of CSV files may have in any case."""
-_READ = COLUMNS - {"sources"}
+_PAIR_FIELDS = COLUMNS - {"sources"}  # sources are also stored unchanged, as a further field
 _ENTRIES = TypeAdapter(list[Text | CitedSource])
 
 
 def read_entry(entry: object, unread: RawPair) -> RawPair:
-    """Return `unread` (file, line and hash) with the content of an entry, or the reason of a failure."""
+    """Return `unread` (file, line and hash) with the content of an entry, or why it cannot be used."""
     if isinstance(entry, Fault):
         return replace(unread, reason=entry.reason, detail=entry.detail)
     if not isinstance(entry, dict):
@@ -140,22 +140,18 @@ def read_entry(entry: object, unread: RawPair) -> RawPair:
     try:
         _text_of(entry).encode()
     except UnicodeEncodeError:
-        detail = "contains half a character (a lone surrogate)"
-        return replace(unread, reason="broken_line", detail=detail)
-    further = {str(name): value for name, value in entry.items() if name not in _READ}
-    read = _read_fields({name: value for name, value in entry.items() if value is not None})
-    if isinstance(read, Fault):
-        read = {"reason": read.reason, "detail": read.detail}
-    else:
-        system = read.pop("system")
-        if system:
-            further["system"] = system
+        return replace(unread, reason="broken_line", detail="contains half a character (a lone surrogate)")
+    further = {str(name): value for name, value in entry.items() if name not in _PAIR_FIELDS}
+    content = _read_fields({name: value for name, value in entry.items() if value is not None})
+    columns = asdict(content) if isinstance(content, Fault) else content
+    if system := columns.pop("system", ""):
+        further["system"] = system
     pair_id = None if entry.get("id") is None else _text_of(entry["id"])
-    return replace(unread, id=pair_id, fields=_text_of(further) if further else None, **read)
+    return replace(unread, id=pair_id, fields=_text_of(further) if further else None, **columns)
 
 
 def _read_fields(fields: dict[str, Any]) -> dict[str, Any] | Fault:
-    """Return the fields of a `RawPair` and the system message, or the reason why the entry cannot be used."""
+    """Return fields of a `RawPair` and the message `system`, or the fault of an entry."""
     try:
         line = PairLine.model_validate(fields)
     except ValidationError as error:
@@ -170,13 +166,13 @@ def _read_fields(fields: dict[str, Any]) -> dict[str, Any] | Fault:
         return fault_of_names(fields) or Fault("missing_field", "question or answer is empty")
     if "\0" in question + answer:
         return Fault("broken_line", "contains a NUL character")
-    read = line.model_dump(include={"language", "coverage", "expected_verdict", "expected_kind"})
+    stated = line.model_dump(include={"language", "coverage", "expected_verdict", "expected_kind"})
     citations = tuple(_citations(line, answer))
-    return {**read, "question": question, "answer": answer, "system": system, "citations": citations}
+    return {**stated, "question": question, "answer": answer, "system": system, "citations": citations}
 
 
 def _turn(line: PairLine) -> tuple[str, str, str] | Fault:
-    """Return the single question and answer of a chat, and its system message."""
+    """Return question, answer and system message of a chat, or its fault if it has not a single turn."""
     if line.question or line.answer:
         return Fault("two_layouts", "it has question or answer as well as messages; leave one out")
     turns = [message for message in line.messages or () if message.role in ("user", "assistant")]
@@ -214,6 +210,7 @@ def _explain(error: ValidationError) -> Fault:
 
 
 def _text_of(value: object) -> str:
+    """Return a text unchanged, and any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -223,7 +220,7 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     [2] or [c2] is the second entry of `citations` if this field names sources, else of `sources`. A number
     without an entry is a citation without a source.
     """
-    marks = [raw for raw in line.citations if isinstance(raw, str) and NUMBER_MARK.fullmatch(raw)]
+    marks = [raw for raw in line.citations if isinstance(raw, str) and NUMBER_MARK.fullmatch(raw)]  # "[2]"
     citations = [_citation(raw) for raw in line.citations if raw not in marks]
     numbers = dict.fromkeys(number for text in (*marks, answer) for number in marked_numbers(text))
     if not numbers:
@@ -266,7 +263,7 @@ def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
     Raises:
         InputError: the file as a whole cannot be read, or is empty.
     """
-    raw = _raw_pairs(path, None, limits)
+    raw = parse_pairs(None, path, limits)
     if not raw:
         raise InputError(f"{path} has no pairs; name a file with at least one pair")
     return raw
@@ -289,31 +286,31 @@ def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
     return pairs
 
 
-def parse_pairs(content: bytes, name: str, limits: Limits = LIMITS) -> list[RawPair]:
-    """Parse the bytes of a pairs file. `name` determines the format and appears in messages.
+def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS) -> list[RawPair]:
+    """Read the rows of a pairs file with this content, or of the file `name`, as raw pairs.
+
+    `name` determines the format and appears in messages.
 
     Raises:
         InputError: the file as a whole cannot be read.
     """
-    return _raw_pairs(Path(name), content, limits)
-
-
-def _raw_pairs(path: Path, content: bytes | None, limits: Limits) -> list[RawPair]:
-    """Read the rows of a file as raw pairs, each with its number and the hash of its bytes."""
+    path = Path(name)
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)
     is_parquet = path.suffix.lower() == ".parquet"
-    is_csv = unit_of(path.name) == "row" and not is_parquet
-    fault = fault_of_names(file.columns) if (is_csv or is_parquet) and file.columns else None
+    has_columns = unit_of(path.name) == "row" and file.columns  # of CSV or Parquet, the same for all rows
+    fault = fault_of_names(file.columns) if has_columns else None
     if fault is not None:
-        location = f"{path} row 1" if is_csv else str(path)
+        location = str(path) if is_parquet else f"{path} row 1"
         raise InputError(f"{location}: {fault.detail}; rename or add columns")
-    name = path.name if content is None else str(path)
+    # the folder of a user's file must not change the rows; a name with content is a path within the batch
+    stored_name = path.name if content is None else str(path)
     pairs = []
     for row in file.rows:
-        value, row_bytes = row.value, row.written
+        entry, row_bytes = row.value, row.written
         if is_parquet:  # its rows have no bytes of their own
-            row_bytes = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
+            row_bytes = repr(sorted(entry.items())).encode("utf-8", "surrogatepass")
             if len(row_bytes) > limits.max_line_bytes:
-                value = too_long(limits)
-        pairs.append(read_entry(value, RawPair(name, row.number, hashlib.sha256(row_bytes).hexdigest())))
+                entry = too_long(limits)
+        unread = RawPair(stored_name, row.number, hashlib.sha256(row_bytes).hexdigest())
+        pairs.append(read_entry(entry, unread))
     return pairs

@@ -59,15 +59,16 @@ def _folded(text: str) -> str:
     return fold(clean(text)).casefold()
 
 
-class Batch:
+class BatchSources:
     """The documents and chunks that pairs of a batch may cite, and their languages."""
 
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
         self._sources, self._texts = Sources(documents, chunks), Texts(documents, chunks)
         self._language_of = dict(documents.select("document_id", "language").iter_rows())
         lengths = chunks.group_by("language", maintain_order=True).agg(pl.col("text").str.len_chars().sum())
-        written = lengths.filter(pl.col("language").is_in(list(LANGUAGES)), pl.col("text") > 0)
-        self._languages = written.sort("text", descending=True, maintain_order=True)["language"].to_list()
+        supported = lengths.filter(pl.col("language").is_in(list(LANGUAGES)), pl.col("text") > 0)
+        # the language with most characters first
+        self._languages = supported.sort("text", descending=True, maintain_order=True)["language"].to_list()
 
     def resolve(self, citation: RawCitation) -> Resolution:
         """Find the source that a citation names, else the source that contains its quote."""
@@ -81,9 +82,12 @@ class Batch:
         return Resolution("unknown_document") if document_id is None else self._sources.resolve(document_id)
 
     def language_of(self, pair: RawPair, cited: Iterable[Resolution]) -> str:
-        """Return the language that a pair names, else of its sources, else of its text if in the batch."""
-        owners = (self._language_of.get(resolution.document_id or "") for resolution in cited)
-        for language in (pair.language, *owners):
+        """Return the language that a pair names, else that of its sources, else that of its text.
+
+        Only languages with a lexicon count. The language of a text must occur in the batch.
+        """
+        source_languages = (self._language_of.get(resolution.document_id or "") for resolution in cited)
+        for language in (pair.language, *source_languages):
             if language and language in LANGUAGES:
                 return language
         main = self._languages[0] if self._languages else "en"
@@ -98,7 +102,7 @@ def import_pairs(
 
     A pair may cite in its `citations` field and inside its answer. The same reference counts once.
     """
-    sources = Batch(documents, chunks)
+    sources = BatchSources(documents, chunks)
     seen: Counter[str] = Counter()
     rows: list[PairColumns] = []
     for pair in raw:
@@ -126,6 +130,7 @@ def import_pairs(
 
 
 def _identity(batch: str, pair: RawPair) -> str:
+    """Return a hash of question, answer and citations, or of the bytes of an unusable pair."""
     if pair.reason:
         return hash_parts(batch, pair.file, pair.sha256)[:32]
     # None was a field that is gone; ids must not change, since people's decisions refer to them
@@ -134,6 +139,7 @@ def _identity(batch: str, pair: RawPair) -> str:
 
 
 def _failed(pair: RawPair) -> PairColumns:
+    """Return the columns of an unusable pair."""
     return {
         "language": "en",  # the column needs a value
         "passage_ids": [],
@@ -145,13 +151,13 @@ def _failed(pair: RawPair) -> PairColumns:
     }
 
 
-def _drafted(pair: RawPair, sources: Batch) -> PairColumns:
+def _drafted(pair: RawPair, sources: BatchSources) -> PairColumns:
     """Return the columns of a usable pair, with its citations resolved."""
     answer = pair.answer or ""
-    inside = [RawCitation(reference, reference) for reference in mark_references(answer)]
-    cited = {citation: sources.resolve(citation) for citation in _distinct([*pair.citations, *inside])}
+    marked = [RawCitation(reference, reference) for reference in mark_references(answer)]
+    cited = {citation: sources.resolve(citation) for citation in _distinct([*pair.citations, *marked])}
     language = sources.language_of(pair, cited.values())
-    chunk_ids = list(dict.fromkeys(i for resolution in cited.values() for i in resolution.chunk_ids))
+    chunk_ids = list(dict.fromkeys(chunk_id for target in cited.values() for chunk_id in target.chunk_ids))
     is_searched = not cited and not is_refusal(answer)
     return {
         "language": language,
@@ -176,17 +182,16 @@ def _drafted(pair: RawPair, sources: Batch) -> PairColumns:
 
 
 def _distinct(citations: Iterable[RawCitation]) -> list[RawCitation]:
-    """Return the citations in order, without repeated references that lack a quote of their own."""
-    distinct: dict[tuple[object, ...], RawCitation] = {}
+    """Return the citations in order; a repeated reference is kept only with a new quote or number."""
+    distinct: dict[tuple[str, str | None, int | None], RawCitation] = {}
     references = set[str]()
     for citation in citations:
+        # "[Source: Guide.md]" and "guide.md" are the same reference
         reference = (citation.reference or "").casefold().replace("source:", "").strip("[] ")
-        key = (reference, citation.quote, citation.number)
-        adds_nothing = citation.quote is None and citation.number is None
-        if reference in references and adds_nothing:
-            continue
-        references.add(reference)
-        distinct.setdefault(key, citation)
+        is_reference_only = citation.quote is None and citation.number is None
+        if not (is_reference_only and reference in references):
+            references.add(reference)
+            distinct.setdefault((reference, citation.quote, citation.number), citation)
     return list(distinct.values())
 
 
@@ -197,24 +202,24 @@ MaskReference = Callable[[str], str]
 
 _TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
 _LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')
-"""Texts, numbers and field names of a JSON object. A number may be a telephone number."""
+"""Texts, numbers and field names of a JSON object: "a", 1.5. A number may be a telephone number."""
 
 
-def mask_pairs(raw: Iterable[RawPair], texts: MaskTexts, reference: MaskReference) -> list[RawPair]:
+def mask_pairs(raw: Iterable[RawPair], mask_texts: MaskTexts, mask_reference: MaskReference) -> list[RawPair]:
     """Mask the texts, quotes and references of raw pairs. Failed entries have only a detail."""
-    return [_masked(pair, texts, reference) for pair in raw]
+    return [_masked(pair, mask_texts, mask_reference) for pair in raw]
 
 
-def _masked(pair: RawPair, texts: MaskTexts, reference: MaskReference) -> RawPair:
+def _masked(pair: RawPair, mask_texts: MaskTexts, mask_reference: MaskReference) -> RawPair:
     """Mask all texts of a pair together, then take them in the same order: texts, quotes, further fields."""
-    leaves = [str(json.loads(leaf)) for leaf in _LEAF.findall(pair.fields or "")]
+    texts = [getattr(pair, name) for name in _TEXTS]
     quotes = [citation.quote for citation in pair.citations]
-    written = [getattr(pair, name) for name in _TEXTS]
-    masked = iter(_mask_fields([*written, *quotes, *leaves], texts, reference))
+    leaves = [str(json.loads(leaf)) for leaf in _LEAF.findall(pair.fields or "")]
+    masked = iter(_mask_fields([*texts, *quotes, *leaves], mask_texts, mask_reference))
     masked_texts: dict[str, Any] = {name: next(masked) for name in _TEXTS}
-    cited = [_mask_citation(citation, next(masked), reference) for citation in pair.citations]
-    further = pair.fields and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), pair.fields)
-    return replace(pair, **masked_texts, file=reference(pair.file), citations=tuple(cited), fields=further)
+    citations = tuple(_mask_citation(citation, next(masked), mask_reference) for citation in pair.citations)
+    fields = pair.fields and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), pair.fields)
+    return replace(pair, **masked_texts, file=mask_reference(pair.file), citations=citations, fields=fields)
 
 
 def _leaf(leaf: str, masked: str | None) -> str:
@@ -222,33 +227,29 @@ def _leaf(leaf: str, masked: str | None) -> str:
     return leaf if masked == str(json.loads(leaf)) else json.dumps(masked, ensure_ascii=False)
 
 
-def _mask_citation(citation: RawCitation, quote: str | None, reference: MaskReference) -> RawCitation:
-    """Return a masked citation. Without a reference, its raw form is its quote."""
+def _mask_citation(citation: RawCitation, quote: str | None, mask_reference: MaskReference) -> RawCitation:
+    """Return a masked citation with its masked quote. Without a reference, its raw form is its quote."""
     if citation.reference is None:
         return replace(citation, raw=quote or citation.raw, quote=quote)
-    return replace(
-        citation, raw=reference(citation.raw), reference=reference(citation.reference), quote=quote
-    )
+    raw, reference = mask_reference(citation.raw), mask_reference(citation.reference)
+    return replace(citation, raw=raw, reference=reference, quote=quote)
 
 
 def _mask_fields(
-    fields: Sequence[str | None], texts: MaskTexts, reference: MaskReference
+    fields: Sequence[str | None], mask_texts: MaskTexts, mask_reference: MaskReference
 ) -> Iterator[str | None]:
-    """Yield all fields, masked together. Source marks in them are masked as references.
-
-    In each list of parts, every second part is a mark: ["See ", "[source: a.md]", "."].
-    """
-    marks = [SOURCE_MARK.finditer(field or "") for field in fields]
-    parts = [_parted(field or "", field_marks) for field, field_marks in zip(fields, marks, strict=True)]
-    masked = iter(texts([segment for segments in parts for segment in segments[::2]]))
-    for field, segments in zip(fields, parts, strict=True):
-        segments[::2] = [next(masked) for _ in segments[::2]]
-        segments[1::2] = map(reference, segments[1::2])
-        yield None if field is None else "".join(segments)
+    """Yield all fields, masked together. Source marks in them are masked as references."""
+    parts_by_field = [_split_at_marks(field or "") for field in fields]
+    masked = iter(mask_texts([text for parts in parts_by_field for text in parts[::2]]))
+    for field, parts in zip(fields, parts_by_field, strict=True):
+        parts[::2] = [next(masked) for _ in parts[::2]]
+        parts[1::2] = map(mask_reference, parts[1::2])
+        yield None if field is None else "".join(parts)
 
 
-def _parted(text: str, marks: Iterable[re.Match[str]]) -> list[str]:
-    edges = [0, *(edge for mark in marks for edge in mark.span()), len(text)]
+def _split_at_marks(text: str) -> list[str]:
+    """Split a text into texts and source marks by turns: ["See ", "[source: a.md]", "."]."""
+    edges = [0, *(edge for mark in SOURCE_MARK.finditer(text) for edge in mark.span()), len(text)]
     return [text[start:end] for start, end in pairwise(edges)]
 
 
@@ -260,50 +261,53 @@ def with_edited_pairs(
     Added rows have the origin "edited". If a pair has several decisions, the last counts. A new text cites
     the resolved sources of the old text, its own marks, and the person's evidence.
     """
-    counting = standing(decisions).filter(pl.col("claim_id").is_null(), pl.col("decision") == EDITED)
-    edits = {row["pair_id"]: row for row in typed_rows(counting, DecisionRow)}
-    frames = [pairs]
+    last_edits = standing(decisions).filter(pl.col("claim_id").is_null(), pl.col("decision") == EDITED)
+    edits = {row["pair_id"]: row for row in typed_rows(last_edits, DecisionRow)}
+    frames = [pairs]  # the given pairs, then the pairs that each round adds
     copied = ["question_type", "difficulty", *(name for name in pairs.columns if name.startswith("source_"))]
-    while edits and pairs.height:  # each round edits the pairs that the round before added
-        is_edited = pl.col("pair_id").is_in(list(edits))
-        rows = list(typed_rows(pairs.filter(is_edited), DraftedPairRow))
+    while edits and frames[-1].height:  # each round edits the pairs that the round before added
+        edited = frames[-1].filter(pl.col("pair_id").is_in(list(edits)))
+        rows = list(typed_rows(edited, DraftedPairRow))
         row_edits = [edits.pop(row["pair_id"]) for row in rows]
-        lines = [_line(row, edit, documents, chunks) for row, edit in zip(rows, row_edits, strict=True)]
+        raw = [_edited_entry(row, edit, documents, chunks) for row, edit in zip(rows, row_edits, strict=True)]
         pair_ids = [_edited_id(row, edit) for row, edit in zip(rows, row_edits, strict=True)]
-        new = import_pairs(lines, documents, chunks, batch)
-        pairs = new.with_columns(
+        added = import_pairs(raw, documents, chunks, batch).with_columns(
             pl.Series("pair_id", pair_ids, pl.String()),
             pl.lit(EDITED).alias("origin"),
-            *(pairs.filter(is_edited)[name] for name in copied),
+            *(edited[name] for name in copied),
         )
-        frames.append(pairs)
+        frames.append(added)
     return pl.concat(frames)
 
 
 def _edited_id(pair: DraftedPairRow, edit: DecisionRow) -> str:
+    """Return a hash of the old pair and its new texts."""
     parts = {name: edit[name] for name in ("question", "evidence_quote", "evidence_document_id")}
     more = [f"{name}={value}" for name, value in parts.items() if value is not None]
     return hash_parts(EDITED, pair["pair_id"], edit["answer"] or pair["answer"], *more)[:32]
 
 
-def _line(pair: DraftedPairRow, edit: DecisionRow, documents: pl.DataFrame, chunks: pl.DataFrame) -> RawPair:
+def _edited_entry(
+    pair: DraftedPairRow, edit: DecisionRow, documents: pl.DataFrame, chunks: pl.DataFrame
+) -> RawPair:
     """Return an edited pair as an entry of a pairs file, with the citations that apply to its new text."""
     answer = edit["answer"] or pair["answer"]
     cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = []
     for citation in cited:
         # a section is named as written, since its document alone would cite too much
-        name = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
-        reference = citation["chunk_id"] or name
+        source = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
+        reference = citation["chunk_id"] or source
         citations.append(RawCitation(citation["raw"] or "", reference, number=citation["number"]))
-    citations = citations or [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
+    if not citations:  # then the passages of the answer are cited
+        citations = [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
     if edit["evidence_quote"] is not None:
         citations.append(_evidence(edit["evidence_quote"], edit["evidence_document_id"], documents, chunks))
     missing = set(marked_numbers(answer)) - {citation["number"] for citation in cited}
     return RawPair(
         file=f"person:{edit['who']}",
         line=edit["sequence"],
-        sha256=edit["decision_id"],
+        sha256=edit["decision_id"],  # there are no bytes to hash
         question=edit["question"] or pair["question"],
         answer=answer,
         language=pair["language"],
@@ -318,5 +322,5 @@ def _evidence(
     if document_id is None:
         return RawCitation(quote, quote=quote)
     of_document = chunks.filter(pl.col("document_id") == document_id)
-    chunk_id, _ = Texts(documents.clear(), of_document).holder(quote)
+    chunk_id, _ = Texts(documents.clear(), of_document).holder(quote)  # cleared: only chunks are searched
     return RawCitation(quote, chunk_id or document_id, quote=quote)

@@ -4,9 +4,8 @@ import functools
 import re
 import tomllib
 from collections.abc import Set
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -31,7 +30,7 @@ UnitKind = Literal["heading", "code", "item", "row", "prose"]
 
 
 class Statement(BaseModel):
-    """A kind of sentence, and the question it answers."""
+    """A kind of sentence (`says`, such as "{subject} is {thing}"), and the template of its question."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     question: str
@@ -49,8 +48,7 @@ class Words(BaseModel):
     weak: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A unit of text on one line, which sentences do not cross. `start` is after its marker."""
 
     kind: UnitKind
@@ -137,36 +135,36 @@ class Reading:
         nouns ("Stadtbibliothek Auental") or a hyphenated compound are names.
         """
         written = [name for word in _WORD.findall(text) if (name := word.strip(".'’*"))]
-        closed = self.grammar.stop_words | self.grammar.speakers
-        open_words = [word for word in written if word.lower() not in closed and not _CODE_NAME.search(word)]
+        ignored = self.grammar.stop_words | self.grammar.speakers
+        candidates = {word for word in written if word.lower() not in ignored and not _CODE_NAME.search(word)}
         # words with the form of a name, and words before a version
-        names = {word for word in open_words if len(word) <= LONGEST_NAME and _NAME.search(word)}
-        names |= {*_NUMBERED_NAME.findall(text)} & {*open_words}
+        names = {word for word in candidates if len(word) <= LONGEST_NAME and _NAME.search(word)}
+        names |= {*_NUMBERED_NAME.findall(text)} & candidates
         # in title case, only words of up to three letters are in lower case
-        is_sentence = any(word[:1].islower() and len(word) > 3 for word in open_words)
-        for before, word in zip(["", *written], written, strict=False):  # neighbours
+        is_sentence = any(word[:1].islower() and len(word) > 3 for word in candidates)
+        for before, word in zip(["", *written], written, strict=False):  # each word after its neighbour
+            if word not in candidates or not word[:1].isupper():
+                continue
             if self.grammar.nouns_capitalised:
-                joins = before[:1].isupper()  # both words are the name
-                is_name = (joins and before.lower() not in self.grammar.definite) or "-" in word.strip("-")
-            else:  # the first word of a line is capitalised anyway
-                joins, is_name = False, (is_sentence and before != "") or self.writes_as_name(word)
-            if is_name and word in open_words and word[:1].isupper():
-                names |= {before, word} & {*open_words} if joins else {word}
+                is_compound, follows_noun = "-" in word.strip("-"), before[:1].isupper()
+                if is_compound or (follows_noun and before.lower() not in self.grammar.definite):
+                    names |= {before, word} & candidates if follows_noun else {word}
+            # the first word of a line is capitalised anyway
+            elif (is_sentence and before != "") or self.writes_as_name(word):
+                names.add(word)
         return {word.lower() for word in names}
 
     def is_named(self, text: str) -> bool:
         """Return True if a text contains a name, or the first part of a compound name of the title."""
         names = {name.partition("-")[0] for name in self.names_in(plain(self.passage.title))}
-        return bool(self.names_in(text)) or not names.isdisjoint(
-            word.partition("-")[0] for word in folded(text)
-        )
+        first_parts = {word.partition("-")[0] for word in folded(text)}
+        return bool(self.names_in(text)) or not names.isdisjoint(first_parts)
 
     def is_headed(self, words: str) -> bool:
         """Return True if the innermost heading or the title contains the words."""
         needed = self.stems(words)
-        return bool(needed) and any(
-            needed <= self.stems(line) for line in (self.headings[0], self.headings[-1])
-        )
+        lines = (self.headings[0], self.headings[-1])
+        return bool(needed) and any(needed <= self.stems(line) for line in lines)
 
     def stems(self, text: str) -> Set[str]:
         """Return the stems of the content words of a text."""

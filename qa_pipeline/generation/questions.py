@@ -60,22 +60,22 @@ def write_questions(
     Raises:
         PermanentModelError: the model cannot answer further requests.
     """
-    if settings.max_chunks is not None:  # earlier questions would change the plan of a whole run
+    if settings.max_chunks is not None:  # drawn chunks get the questions of a whole run that begins anew
         previous = None
     valid = still_valid(previous, chunks, settings, llm, makers(model.name))
     requests = plan_requests(chunks, valid, settings, llm, batch=batch, links=links)
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
-    written = [
+    planned = [
         row
         for request, reply in zip(requests, replies, strict=True)
         for row in _planned_rows(request, reply, model.name)
     ]
-    _make_standalone(written, requests, model, llm)
+    _make_standalone(planned, requests, model, llm)
     ids = set(chunks["chunk_id"])
-    to_search = [row for row in valid if not ids.issuperset(row["passage_ids"])] + written
+    to_search = [row for row in valid if not ids.issuperset(row["passage_ids"])] + planned
     _retrieve_passages(to_search, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
-    asked_ids = {row["target_chunk_ids"][0] for row in valid + written}
-    new = written + _skipped_rows(chunks, asked_ids, settings, llm, batch, model.name)
+    asked_ids = {row["target_chunk_ids"][0] for row in valid + planned}
+    new = planned + _skipped_rows(chunks, asked_ids, settings, llm, batch, model.name)
     for row in new:
         # 1 was the round of asking; ids must not change, since people's decisions refer to them
         parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
@@ -116,9 +116,8 @@ def still_valid(
 
 
 def _prompt_hashes(chunks: pl.DataFrame, settings: GenerationSettings, llm: LLMSettings) -> dict[str, str]:
-    return {
-        language: questions_prompt(language, settings, llm).hash for language in chunks["language"].unique()
-    }
+    languages = chunks["language"].unique()
+    return {language: questions_prompt(language, settings, llm).hash for language in languages}
 
 
 def _planned_rows(
@@ -129,11 +128,10 @@ def _planned_rows(
     """Return a row for each planned question, in the order of drafts. Rows without a draft stay dropped."""
     reason = NOT_WRITTEN if request.language in LANGUAGES else LANGUAGE_NOT_HANDLED
     drafts = [] if isinstance(reply, ModelError) else _drafts(request, reply.value)
+    writer = maker(model, reply)
     rows = []
     for index, planned_type in enumerate(request.types):
-        row = _dropped(
-            request.passages, request.prompt_hash, request.batch, maker(model, reply), reason=reason
-        )
+        row = _dropped(request.passages, request.prompt_hash, request.batch, writer, reason=reason)
         row["place"], row["planned_type"] = index, planned_type
         if isinstance(reply, ModelError):
             _set_outcome(row, "failed", reply.reason, str(reply))
@@ -156,15 +154,11 @@ def _drafts(
     if not (reply.question.strip() and 1 <= reply.sentence <= len(sentences)):
         return []
     answer = sentences[reply.sentence - 1][1]
-    return [
-        records.DraftPair(
-            question=reply.question,
-            question_type=request.types[0],
-            answer=answer,
-            quotes=[answer],
-            coverage="full",
-        )
-    ]
+    kind = request.types[0]
+    draft = records.DraftPair(
+        question=reply.question, question_type=kind, answer=answer, quotes=[answer], coverage="full"
+    )
+    return [draft]
 
 
 def _write(row: QuestionRow, draft: records.DraftQuestion, passages: Sequence[records.Passage]) -> None:
@@ -200,9 +194,9 @@ def _skipped_rows(
     """Return a row for each chunk without a question: repeated, over the limit, or without usable content."""
     left_out, hashes = passed_over(chunks), _prompt_hashes(chunks, settings, llm)
     is_limited = settings.max_questions is not None or settings.max_chunks is not None
-    beyond = OVER_LIMIT if is_limited else NOT_OFFERED  # the plan had no question type for the chunk
+    unplanned = OVER_LIMIT if is_limited else NOT_OFFERED  # the plan had no question type for the chunk
     return [
-        _dropped([passage], hashes[passage.language], batch, model, reason=left_out.get(chunk_id, beyond))
+        _dropped([passage], hashes[passage.language], batch, model, reason=left_out.get(chunk_id, unplanned))
         for chunk_id, passage in records.passages_by_id(chunks).items()
         if chunk_id not in asked_ids
     ]
@@ -228,11 +222,9 @@ def _dropped(
 def _make_standalone(
     rows: Sequence[QuestionRow], requests: Sequence[QuestionsRequest], model: LanguageModel, llm: LLMSettings
 ) -> None:
-    """Ask once for a rewrite of each question that depends on its passage."""
-    passages_of = {
-        tuple(passage.chunk_id for passage in request.passages): request.passages for request in requests
-    }
-    unclear = [row for row in _written(rows) if unclear_words(row["question"], row["language"])]
+    """Rewrite each question that depends on its passage. An empty reply leaves the question as it is."""
+    passages_of = {tuple(p.chunk_id for p in request.passages): request.passages for request in requests}
+    unclear = [row for row in _with_question(rows) if unclear_words(row["question"], row["language"])]
     to_ask = [standalone_request(row, passages_of[tuple(row["target_chunk_ids"])], llm) for row in unclear]
     for row, reply in zip(unclear, complete_all(model, to_ask, workers=llm.workers), strict=True):
         if isinstance(reply, ModelError):
@@ -241,22 +233,22 @@ def _make_standalone(
             row["rewritten_from"], row["question"] = row["question"], reply.value.question.strip()
 
 
-def _written(rows: Iterable[QuestionRow]) -> list[KeptQuestionRow]:
+def _with_question(rows: Iterable[QuestionRow]) -> list[KeptQuestionRow]:
+    """Return the rows whose question was written."""
     return cast("list[KeptQuestionRow]", [row for row in rows if row["question"] is not None])
 
 
 def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], retrieve: Retrieve) -> None:
-    """Search for each question, without the quoted title of its document."""
-    answerable = [
-        row for row in _written(rows) if row["status"] != "failed" and len(row["question"]) <= MAX_QUESTION
-    ]
+    """Search for each question, without the quoted title of its document; set passages and difficulty."""
+    written = (row for row in _with_question(rows) if row["status"] != "failed")
+    answerable = [row for row in written if len(row["question"]) <= MAX_QUESTION]
     queries = [_without_title(row["question"], titles[row["target_chunk_ids"][0]]) for row in answerable]
     retrieved = retrieve(queries, [row["language"] for row in answerable])
     for row, passages in zip(answerable, retrieved, strict=True):
         targets = row["target_chunk_ids"]
-        best = [chunk_id for chunk_id, _ in passages[: _MEDIUM * len(targets)]]
-        is_easy = set(targets) == set(best[: len(targets)])  # its targets rank first
-        is_medium = set(targets) <= set(best)
+        best_ids = [chunk_id for chunk_id, _ in passages[: _MEDIUM * len(targets)]]
+        is_easy = set(targets) == set(best_ids[: len(targets)])  # its targets rank first
+        is_medium = set(targets) <= set(best_ids)
         row["difficulty"] = "easy" if is_easy else "medium" if is_medium else "hard"
         with_targets = _with_all_hops(passages, targets)
         row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
@@ -264,7 +256,8 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
 
 
 def _without_title(question: str, title: str) -> str:
-    return QUOTED.sub(lambda name: "" if name[0][1:-1] in title else name[0], question)
+    # [1:-1]: without quotation marks
+    return QUOTED.sub(lambda quoted: "" if quoted[0][1:-1] in title else quoted[0], question)
 
 
 def _with_all_hops(
@@ -291,9 +284,9 @@ def _decide(rows: Iterable[QuestionRow], *, must_find_chunks: bool) -> None:
     A question that does not find its own chunks would be answered from other chunks, or not at all.
     """
     kept_texts: set[str] = set()
-    for row in _written(rows):
+    for row in _with_question(rows):
         if row["status"] == "failed":
-            continue
+            continue  # its rewrite failed, and the next run asks again
         text = fold(row["question"]).casefold()
         finds_its_chunks = set(row["target_chunk_ids"]) <= set(row["passage_ids"])
         reason, detail = _flaw(row["question"], row["language"])

@@ -89,7 +89,7 @@ def passed_over(chunks: pl.DataFrame) -> dict[str, str]:
 def _without_doubts(chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the chunks with spaces in place of doubtful sentences and rows."""
     columns = ("text", "language", "doubts", "char_start")
-    texts = [blank_doubts(*columns) for columns in chunks.select(columns).iter_rows()]
+    texts = [blank_doubts(*row) for row in chunks.select(columns).iter_rows()]
     return chunks.with_columns(text=pl.Series(texts, dtype=pl.String()))
 
 
@@ -102,14 +102,12 @@ def plan_requests(
     batch: str,
     links: pl.DataFrame | None = None,
 ) -> list[QuestionsRequest]:
-    """Return the open requests, best first. `valid` are rows that exist already."""
+    """Return a request per planned chunk or pair of chunks, best first. `valid` are the existing rows."""
     chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
     links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
-    taken = pl.DataFrame(
-        [(row["target_chunk_ids"][0], row["planned_type"]) for row in valid],
-        schema={"chunk_id": pl.String(), "planned_type": pl.String()},
-        orient="row",
-    )
+    existing = [(row["target_chunk_ids"][0], row["planned_type"]) for row in valid]
+    schema = dict.fromkeys(("chunk_id", "planned_type"), pl.String())
+    taken = pl.DataFrame(existing, schema, orient="row")
     to_ask = chunks.filter(~pl.col("chunk_id").is_in([*left_out, *taken["chunk_id"]]))
     plan = plan_questions(to_ask, settings, taken, links)
     if settings.max_chunks is not None:  # after the plan, so that drawn chunks get the same questions
@@ -118,15 +116,14 @@ def plan_requests(
         plan = plan.filter(pl.col("chunk_id").is_in(drawn.implode()))
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "other_chunk_id", "bridge")
-    bridges = {tuple(ids): bridge for *ids, bridge in links.select(columns).iter_rows()}
-    # a row for each request: its chunk, or two linked chunks, and the types of its questions
+    bridge_of = {(first, second): bridge for first, second, bridge in links.select(columns).iter_rows()}
+    # a row for each request, with the types of its questions; the partner of a single chunk is null
     groups = plan.group_by("chunk_id", "partner_id", maintain_order=True).agg("planned_type")
     requests = []
-    for *ids, types in groups.iter_rows():
-        targets = [passages[chunk_id] for chunk_id in ids if chunk_id is not None]
-        requests.append(
-            question_request(targets, types, settings, llm, batch, bridge=bridges.get(tuple(ids)))
-        )
+    for chunk_id, partner_id, types in groups.iter_rows():
+        targets = [passages[target] for target in (chunk_id, partner_id) if target is not None]
+        bridge = bridge_of.get((chunk_id, partner_id))
+        requests.append(question_request(targets, types, settings, llm, batch, bridge=bridge))
     return requests
 
 
@@ -147,7 +144,7 @@ def question_request(
 ) -> QuestionsRequest:
     """Return the request for questions about a chunk or two linked chunks, with answers if configured.
 
-    `bridge` is the wording that both chunks share.
+    `bridge` is the name or heading that both chunks mention.
     """
     language, visible = passages[0].language, passages
     reply_model: type[QuestionsReply] | type[QuotedReply] = QuestionsReply
@@ -156,19 +153,20 @@ def question_request(
         visible = [replace(passage, text=_numbered(passage, passages)) for passage in passages]
     elif answered_at_once(settings, llm):
         reply_model = PairsReply
-    base = prompt = questions_prompt(language, settings, llm)
+    base = questions_prompt(language, settings, llm)  # the same for every chunk of a language
+    template = base.template
     values: dict[str, str | Delimited] = {
         "passages": render_passages(visible),
         "limit": str(len(types)),
         "types": "\n".join(f"- {kind}: {part_text(language, f'type_{kind}')}" for kind in types),
     }
     if bridge is not None:
-        prompt = Prompt(base.system, f"{base.template}\n\n{part_text(language, 'bridge')}")
+        template += f"\n\n{part_text(language, 'bridge')}"
         values["bridge"] = delimit(bridge, "link")
     return Request(
         role="questions",
-        system=prompt.system,
-        prompt=prompt.fill(**values),
+        system=base.system,
+        prompt=Prompt(base.system, template).fill(**values),
         reply_model=reply_model,
         temperature=settings.temperature,
         language=language,
@@ -176,7 +174,7 @@ def question_request(
         types=tuple(types),
         limit=len(types),
         batch=batch,
-        prompt_hash=base.hash,  # the same for every chunk of a language
+        prompt_hash=base.hash,
     )
 
 
@@ -200,6 +198,7 @@ def answered_at_once(settings: GenerationSettings, llm: LLMSettings) -> bool:
 
 
 def _asks_quoted(settings: GenerationSettings, llm: LLMSettings) -> bool:
+    """Return True if a model chooses the sentence that answers before it writes the question."""
     return settings.answers == "quoted" and llm.provider in HOSTED
 
 
@@ -283,15 +282,15 @@ def plan_questions(
         slots = slots.head(max(0, settings.max_questions - taken.height))
     counts = dict(taken.group_by("planned_type").len().iter_rows())
     types = deal_types(slots, settings.mix, counts)
-    planned = slots.with_columns(pl.Series("planned_type", types, pl.String()))
-    partner_id: pl.Expr = pl.lit(None, dtype=PLAN["partner_id"])
+    no_partner = pl.lit(None, pl.String())
+    planned = slots.with_columns(pl.Series("planned_type", types, pl.String()), partner_id=no_partner)
     # further questions of a type about a chunk get its next linked chunk
     index_in_type = pl.int_range(pl.len()).over("chunk_id", "planned_type")
     for kind, scope in HOP_SCOPES.items():
         partner = pl.col(scope).list.get(index_in_type % pl.col(scope).list.len())
-        partner_id = pl.when(pl.col("planned_type") == kind).then(partner).otherwise(partner_id)
+        is_kind = pl.col("planned_type") == kind
+        planned = planned.with_columns(partner_id=pl.when(is_kind).then(partner).otherwise("partner_id"))
     is_hop = pl.col("planned_type").is_in(list(HOP_SCOPES))
-    planned = planned.with_columns(partner_id=partner_id)
     return planned.filter(~is_hop | pl.col("partner_id").is_not_null()).select(PLAN.names()).cast(PLAN)
 
 
@@ -311,25 +310,24 @@ def deal_types(
         return []
     types = [kind for kind, weight in weights.items() if weight > 0]
     conditions = [_OFFERED.get(kind, pl.repeat(value=True, n=pl.len())).alias(kind) for kind in types]
-    is_offered = slots.select(conditions).to_numpy()  # slots × types
-    # the open slots of each type, negative once a type has more than its share
-    quotas = _quotas(
-        np.array([weights[kind] for kind in types]), [taken.get(kind, 0) for kind in types], len(slots)
-    )
-    # kinds are indexes of `types`; a chunk that suits no kind gets any
-    scarce_first = [int(kind) for kind in np.argsort(is_offered.sum(axis=0), kind="stable")]
+    is_offered = slots.select(conditions)  # a row per slot, a column per type
+    shares = np.array([weights[kind] for kind in types])
+    quotas = _quotas(shares, [taken.get(kind, 0) for kind in types], len(slots))
+    open_slots = dict(zip(types, quotas, strict=True))  # by type; negative once it has more than its share
+    offers = is_offered.sum().row(0, named=True)  # the number of slots that suit each type
+    scarce_first = sorted(types, key=lambda kind: offers[kind])
     dealt: list[QuestionType] = []
-    used: dict[str, set[int]] = defaultdict(set)
-    for chunk_id, offered in zip(slots["chunk_id"], is_offered, strict=True):
-        fitting = [kind for kind in scarce_first if offered[kind]] or scarce_first
+    used: dict[str, set[QuestionType]] = defaultdict(set)  # types by chunk
+    for chunk_id, offered in zip(slots["chunk_id"], is_offered.iter_rows(named=True), strict=True):
+        fitting = [kind for kind in scarce_first if offered[kind]] or scarce_first  # else any type
         # repeat a type in a chunk only if all other types are used up
         new = [kind for kind in fitting if kind not in used[chunk_id]]
-        below_quota = (kind for kind in (*new, *fitting) if quotas[kind] > 0)
-        least_exceeded = max(new or fitting, key=lambda kind: quotas[kind] / weights[types[kind]])
+        below_quota = (kind for kind in (*new, *fitting) if open_slots[kind] > 0)
+        least_exceeded = max(new or fitting, key=lambda kind: open_slots[kind] / weights[kind])
         kind = next(below_quota, least_exceeded)
         used[chunk_id].add(kind)
-        quotas[kind] -= 1
-        dealt.append(types[kind])
+        open_slots[kind] -= 1
+        dealt.append(kind)
     return dealt
 
 

@@ -55,7 +55,7 @@ class RoundTrip:
     pair: QuotedPairRow
     columns: RoundTripColumns
     agreements: dict[Comparison, list[bool | None]] = field(default_factory=lambda: defaultdict(list))
-    in_other_words: list[tuple[Comparison, str]] = field(default_factory=list)
+    in_other_words: list[tuple[Comparison, str]] = field(default_factory=list)  # for a model to compare
 
     @property
     def is_hop(self) -> bool:
@@ -104,10 +104,10 @@ def make_round_trips(
         _compare(to_ask, model, llm)
         for trip in to_ask:
             if trip.columns["status"] == "checked":
-                # a pair has an agreement for each answer; one agreement is enough, and unsure ones leave null
+                # a pair has an agreement for each answer, None if unsure; a single True is enough
                 for name, agreements in trip.agreements.items():
-                    unsure = None if None in agreements else False
-                    trip.columns[name] = True if True in agreements else unsure
+                    disagreement = None if None in agreements else False
+                    trip.columns[name] = True if True in agreements else disagreement
     return ROUND_TRIPS.frame([trip.columns for trip in trips])
 
 
@@ -124,10 +124,10 @@ def _with_quotes(
         .unique(["pair_id", "evidence_chunk_id", "evidence_quote"], maintain_order=True)
     )
     quotes = proofs.group_by("pair_id", maintain_order=True).agg("evidence_chunk_id", "evidence_quote")
-    doubts = claim_verdicts.filter(~pl.col("decided_by").is_in(_PROVING))["pair_id"].unique()
+    doubtful_ids = claim_verdicts.filter(~pl.col("decided_by").is_in(_PROVING))["pair_id"].unique()
     rows = pairs.join(quotes, on="pair_id", how="left", maintain_order="left").with_columns(
         pl.col("evidence_chunk_id", "evidence_quote").fill_null([]),
-        is_in_doubt=pl.col("pair_id").is_in(doubts.implode()),
+        is_in_doubt=pl.col("pair_id").is_in(doubtful_ids.implode()),
     )
     return list(typed_rows(rows, QuotedPairRow))
 
@@ -174,9 +174,7 @@ def _attempts(
     chunk_ids = pair["evidence_chunk_id"]  # one for each quote
     if pair["is_in_doubt"]:
         quotes = zip(chunk_ids, pair["evidence_quote"], strict=True)
-        proofs = [
-            replace(passages[chunk_id], text=quote, language=pair["language"]) for chunk_id, quote in quotes
-        ]
+        proofs = [replace(passages[i], text=quote, language=pair["language"]) for i, quote in quotes]
         yield "agrees", solve_request(pair, proofs, llm)
     chunks = [passages[chunk_id] for chunk_id in dict.fromkeys(chunk_ids)]
     if trip.is_hop and len(chunks) > 1:

@@ -163,7 +163,7 @@ class EntailmentModel(ModelFolder):
         offsets = self.tokenizer.encode(passage, add_special_tokens=False).offsets  # (start, end) of tokens
         if len(offsets) <= most:
             return [passage] if offsets else []
-        # a start needs more tokens after it than the overlap, which the window before it contains
+        # the last `overlap` tokens are in the window before, so that no window starts there
         starts = range(0, len(offsets) - overlap, max(1, most - overlap))
         parts = [offsets[start : start + most] for start in starts]
         return [passage[part[0][0] : part[-1][1]] for part in parts]

@@ -202,32 +202,33 @@ def _cut(rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int) -
     sections = _with_short_paths(list(_sections(rows)), bound // _PATH_PART, counter)
     whole_sections = [(section, 0, len(section.text.rstrip())) for section in sections]
     fitting: list[list[_Draft]] = [[] for _ in rows]  # by document
-    too_long = []
+    too_long: list[_Section] = []
     for draft in _counted(whole_sections, counter):
         # a very long word counts as a single token, so the characters are limited too
         if draft.tokens <= bound and draft.end <= bound * TOKEN_CHARACTERS:
             fitting[draft.section.document].append(draft)
         else:
-            too_long.append(draft)
-    packed: list[_SectionSpan] = []
-    for draft in too_long:
-        section = draft.section
+            too_long.append(draft.section)
+    for draft in _packed(too_long, counter, bound):
+        fitting[draft.section.document].append(draft)
+    return [sorted(drafts, key=lambda draft: draft.section.start + draft.start) for drafts in fitting]
+
+
+def _packed(sections: Sequence[_Section], counter: TokenCounter, bound: int) -> Iterator[_Draft]:
+    """Split sections that are too long into drafts of at most `bound` tokens (or of a single character)."""
+    waiting: list[_SectionSpan] = []
+    for section in sections:
         room = max(bound - section.path_tokens, 1)
         spans = pack_section(section.text, section.heading_end, section.language, counter.tokenizer, room)
-        packed += [(section, start, end) for start, end in spans]
-    # a path and text counted together may have more tokens than counted apart, so some spans are cut again;
-    # pack_section already limits their characters
-    waiting = _counted(packed, counter)
+        waiting += [(section, start, end) for start, end in spans]
     while waiting:
-        again: list[_SectionSpan] = []
-        for draft in waiting:
+        drafts, waiting = _counted(waiting, counter), []
+        for draft in drafts:
             is_single_character = draft.end - draft.start < 2
             if draft.tokens <= bound or is_single_character:
-                fitting[draft.section.document].append(draft)
-            else:
-                again += _packed_again(draft, counter, bound)
-        waiting = _counted(again, counter)
-    return [sorted(drafts, key=lambda draft: draft.section.start + draft.start) for drafts in fitting]
+                yield draft
+            else:  # path and text together may have more tokens than apart
+                waiting += _split_again(draft, counter, bound)
 
 
 def _counted(spans: Sequence[_SectionSpan], counter: TokenCounter) -> list[_Draft]:
@@ -237,11 +238,8 @@ def _counted(spans: Sequence[_SectionSpan], counter: TokenCounter) -> list[_Draf
     return [_Draft(*span, tokens) for span, tokens in zip(spans, counts, strict=True)]
 
 
-def _packed_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[_SectionSpan]:
-    """Split a draft that has more tokens than its segments counted apart.
-
-    `bound` is the maximum number of tokens of path and text together.
-    """
+def _split_again(draft: _Draft, counter: TokenCounter, bound: int) -> Iterator[_SectionSpan]:
+    """Yield smaller spans of a draft whose path and text together have more than `bound` tokens."""
     section, text = draft.section, draft.text
     text_bound = bound - section.path_tokens
     text_tokens = max(draft.tokens - section.path_tokens, 1)
@@ -263,11 +261,10 @@ def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Section]:
             start, end = section["start"], section["end"]
             text = row["text"][start:end]
             # level 0 is text before any heading; otherwise the first line is the heading
-            line_end = text.find("\n") if section["level"] else 0
-            is_single_line = line_end == -1
-            is_only_heading = is_single_line or not text[line_end:].strip()
+            heading, _, body = text.partition("\n") if section["level"] else ("", "", text)
+            is_only_heading = not body.strip()
             if text.strip() and not (is_only_heading and has_subsections):
-                heading_end = 0 if is_only_heading else line_end  # 0: the heading is the text itself
+                heading_end = 0 if is_only_heading else len(heading)  # 0: the heading is the text itself
                 path = tuple(section["heading_path"])
                 yield _Section(number, text, start, heading_end, row["language"], path)
 
@@ -291,7 +288,4 @@ def _with_short_paths(sections: Sequence[_Section], limit: int, counter: TokenCo
             else:
                 half = innermost[: len(innermost) // 2].rstrip()
                 shortened[path] = (half,) if half else ()
-    return [
-        replace(section, path=shortened[section.path], path_tokens=tokens[section.path])
-        for section in sections
-    ]
+    return [replace(s, path=shortened[s.path], path_tokens=tokens[s.path]) for s in sections]

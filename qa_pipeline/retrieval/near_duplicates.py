@@ -60,36 +60,41 @@ def shingles(text: str) -> Shingles:
 
 
 def _near_duplicates(sets: Sequence[tuple[str, Shingles]]) -> Iterator[tuple[str, str, float]]:
-    """Yield each document that is nearly the same as an earlier document."""
-    earlier_by_band = defaultdict[int, list[str]](list)
-    by_name = dict(sets)
-    for name, shingled in sets:
+    """Yield each near duplicate: its id, the id of the most similar original before it, and their similarity.
+
+    `sets` has the id and shingles of each document. A document without a similar original is an original.
+    """
+    originals_by_band = defaultdict[int, list[str]](list)
+    shingles_of = dict(sets)
+    for document_id, shingled in sets:
         bands = band_codes(shingled)
-        candidates = {other for band in bands for other in earlier_by_band[band]}
-        ranked = ((jaccard(shingled, by_name[other]), other) for other in candidates)
-        similarity, nearest = max(ranked, default=(0.0, ""))
+        candidates = {original for band in bands for original in originals_by_band[band]}
+        similarities = ((jaccard(shingled, shingles_of[original]), original) for original in candidates)
+        similarity, nearest = max(similarities, default=(0.0, ""))
         if similarity >= NEAR_DUPLICATE_SIMILARITY:
-            yield name, nearest, round(similarity, 4)
+            yield document_id, nearest, round(similarity, 4)
         else:
             for band in bands:
-                earlier_by_band[band].append(name)
+                originals_by_band[band].append(document_id)
 
 
 def band_codes(shingled: Shingles) -> list[int]:
-    """Return codes of 64 bits, some of which similar texts share; empty for a short text."""
+    """Return a code of each band of a text, of which similar texts share some; empty for a short text."""
     if not len(shingled):
         return []
     sketch = _blank().copy()
     sketch.update_batch(shingled.tolist())
     codes = []
-    for number, row in enumerate(sketch.hashvalues.astype("<u8").reshape(_BANDS, _VALUES)):
-        code = hashlib.blake2b(row.tobytes(), digest_size=8, salt=number.to_bytes(4))
+    for number, band in enumerate(sketch.hashvalues.astype("<u8").reshape(_BANDS, _VALUES)):
+        # salted with the number of the band, so that equal values in other bands give another code
+        code = hashlib.blake2b(band.tobytes(), digest_size=8, salt=number.to_bytes(4))
         codes.append(int.from_bytes(code.digest()))
     return codes
 
 
 @cache
 def _blank() -> "MinHash":
+    """Return an empty sketch, whose permutations are drawn once for all texts."""
     from datasketch import MinHash
 
     return MinHash(num_perm=_BANDS * _VALUES, seed=1, hashfunc=int)

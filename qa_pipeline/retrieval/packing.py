@@ -7,7 +7,7 @@ linear in the length of the section.
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from math import ceil
 
 import polars as pl
@@ -34,10 +34,10 @@ class _Segment:
     tokens: int = 0
     opens_block: bool = False
     is_heading: bool = False
-    announces: bool = False
-    """True if the segment belongs to the next: a lead-in before its list, or the fence of a code block."""
-    is_inside: bool = False
-    """True if the segment continues the sentence of the previous segment."""
+    belongs_to_next: bool = False
+    """True for a lead-in before its list, and for the fence of a code block."""
+    continues_previous: bool = False
+    """True if both segments are parts of a sentence."""
 
 
 def pack_section(text: str, heading_end: int, language: str, tokenizer: Tokenizer, room: int) -> list[Span]:
@@ -74,7 +74,7 @@ def _find_segments(text: str, heading_end: int, language: str) -> Iterator[_Segm
                 high,
                 opens_block=number == 0,
                 is_heading=low < heading_end,
-                announces=is_fence or text[high - 1] == ":",
+                belongs_to_next=is_fence or text[high - 1] == ":",
             )
 
 
@@ -113,36 +113,35 @@ def _token_starts(encoding: Encoding) -> list[int]:
 def _split_segment(
     segment: _Segment, token_starts: Sequence[int], text: str, room: int
 ) -> Iterator[_Segment]:
-    """Split a segment into even parts of at most `room` tokens, at blanks if possible.
+    """Split a segment into even parts of at most `room` tokens: 10 tokens and room for 4 give 4, 3 and 3.
 
-    `token_starts` are the offsets of its tokens, relative to its start.
+    Parts end at blanks if possible. `token_starts` are the offsets of its tokens, relative to its start.
     """
-    # a part has the tokens from number `first` up to `last`, and the characters from `begin` up to `end`
-    first, begin = 0, segment.start
-    while begin < segment.end:
-        remaining = len(token_starts) - first
+    count = len(token_starts)
+    # the offset in `text` of each token (of the first, the segment's start), and the end of the segment
+    offsets = [segment.start, *(segment.start + start for start in token_starts[1:]), segment.end]
+    first = 0  # number of the first token of the next part; `cut` is the number of the token after it
+    while offsets[first] < segment.end:
+        remaining = count - first
         parts = ceil(remaining / room)
-        last = first + ceil(remaining / parts)
+        cut = first + ceil(remaining / parts)
         # move the cut back to a token after a blank, but leave at least half of the part
-        half = first + (last - first) // 2
-        for number in range(last, half, -1):
-            is_end = number == len(token_starts)
-            if is_end or text[segment.start + token_starts[number] - 1].isspace():
-                last = number
-                break
-        end = segment.start + token_starts[last] if last < len(token_starts) else segment.end
-        stop = begin + len(text[begin:end].rstrip())  # without blanks at the end of the part
-        if begin < stop:
+        half = first + (cut - first) // 2
+        after_blanks = (n for n in range(cut, half, -1) if n == count or text[offsets[n] - 1].isspace())
+        cut = next(after_blanks, cut)
+        start, end = offsets[first], offsets[cut]
+        end = start + len(text[start:end].rstrip())
+        if start < end:
             yield replace(
                 segment,
-                start=begin,
-                end=stop,
-                tokens=last - first,
+                start=start,
+                end=end,
+                tokens=cut - first,
                 opens_block=segment.opens_block and first == 0,
                 is_heading=False,
-                is_inside=first > 0,
+                continues_previous=first > 0,
             )
-        first, begin = last, end
+        first = cut
 
 
 def _pack(segments: Sequence[_Segment], room: int) -> Iterator[Span]:
@@ -165,7 +164,8 @@ def _best_end(
 ) -> int:
     """Return the end of a span of segments from `first`, with at most `most` and nearly `aim` tokens.
 
-    The end is the number of the segment after the span. `tokens_before` has the tokens before each segment.
+    The end is the number of the segment after the span; there is one, as more than `most` tokens remain.
+    `tokens_before` has the tokens before each segment.
     """
 
     def rank(end: int) -> tuple[int, float]:
@@ -174,16 +174,15 @@ def _best_end(
         tokens = tokens_before[end] - tokens_before[first]
         conditions = [  # the most important first
             not previous.is_heading,
-            not following.is_inside,
-            not previous.announces,
+            not following.continues_previous,
+            not previous.belongs_to_next,
             tokens >= aim / 2,
             following.opens_block,
         ]
-        met = [*conditions, False].index(False)  # the False at the end stops the count if all are met
-        return met, -abs(tokens - aim)
+        return len(list(takewhile(bool, conditions))), -abs(tokens - aim)
 
     earliest = first + 1  # a span has at least a segment
-    latest = bisect_right(tokens_before, tokens_before[first] + most) - 1
+    latest = bisect_right(tokens_before, tokens_before[first] + most) - 1  # the last end within `most`
     return max(range(earliest, max(latest, earliest) + 1), key=rank)
 
 

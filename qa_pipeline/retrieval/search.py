@@ -300,13 +300,13 @@ def terms(text: str, language: str) -> list[str]:
 class WordIndex:
     """A BM25 index of the terms of each chunk."""
 
-    def __init__(self, documents: Sequence[list[str]]) -> None:
+    def __init__(self, terms_of_chunks: Sequence[list[str]]) -> None:
         self._index: Any = None
-        if any(documents):
+        if any(terms_of_chunks):
             import bm25s
 
             self._index = bm25s.BM25(k1=TERM_SATURATION, b=LENGTH_NORMALISATION, method="lucene")
-            self._index.index(list(documents), show_progress=False)
+            self._index.index(list(terms_of_chunks), show_progress=False)
 
     def rank(self, query: list[str], depth: int) -> list[int]:
         """Return row indices of chunks that share a term with the query, best first, ties in row order."""
@@ -324,7 +324,7 @@ def _stemmed(words: list[str], language: str) -> list[str]:
         return words
     import Stemmer
 
-    # A new instance each time: a stemmer's word cache is not thread-safe.
+    # A new instance each time: a stemmer's word cache is not thread-safe. 0 is the size of the cache.
     stemmer = Stemmer.Stemmer(SNOWBALL[language], 0)
     return [word if _JOINT.search(word) else stemmer.stemWord(word) for word in words]
 
