@@ -194,7 +194,7 @@ def unchanged_outcomes(resources: Resources, batches: Sequence[str]) -> dict[str
 
 
 def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome | None:
-    """Return the recorded outcome of a batch, if its inputs, output files and withdrawal are unchanged."""
+    """Return the recorded outcome of a batch, if another run with this fingerprint would not change it."""
     try:
         finished = Finished.model_validate_json(layout.finished(batch).read_bytes())
         is_same = finished.fingerprint == fingerprint and finished.files == _files(layout, batch)
@@ -202,11 +202,11 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
         return None
     if not is_same:
         return None
-    tombstone = tombstone_of(layout, batch)
-    if tombstone is None:
-        return replace(finished.outcome, outcome="unchanged") if finished.outcome.passed else None
-    is_blocked = tombstone.reason == "gate_failed" and not finished.outcome.passed  # it would fail again
-    return finished.outcome if is_blocked else None
+    outcome, tombstone = finished.outcome, tombstone_of(layout, batch)
+    if outcome.passed:  # a batch that was withdrawn since then must run again
+        return replace(outcome, outcome="unchanged") if tombstone is None else None
+    would_fail_again = tombstone is not None and tombstone.reason == "gate_failed"
+    return outcome if would_fail_again else None
 
 
 def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:

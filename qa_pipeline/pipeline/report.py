@@ -64,15 +64,15 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _stage_counts(stage: str, total: str, frame: pl.DataFrame, status: str) -> pl.DataFrame:
-    """Return a stage's total, then its counts by `status` and reason, largest first: a `STEPS` frame."""
+def _stage_counts(stage: str, total_name: str, frame: pl.DataFrame, status_column: str) -> pl.DataFrame:
+    """Return a stage's total, then its counts by status and reason, largest first: a `STEPS` frame."""
     parts = (
-        frame.group_by(pl.col(status).alias("what"), "reason")
+        frame.group_by(pl.col(status_column).alias("what"), "reason")
         .agg(pl.len().cast(pl.Int64).alias("count"))
         .sort("count", "what", "reason", descending=[True, False, False], nulls_last=True)
         .select(pl.lit(stage).alias("stage"), "what", "reason", "count")
     )
-    return pl.concat([_total(stage, total, frame), parts])
+    return pl.concat([_total(stage, total_name, frame), parts])
 
 
 def _total(stage: str, what: str, frame: pl.DataFrame) -> pl.DataFrame:
@@ -120,18 +120,18 @@ def _mean(values: pl.Series) -> float | None:
 
 def left_out_counts(documents: pl.DataFrame) -> pl.DataFrame:
     """Return the omitted text of files by kind, most characters first: a `LEFT_OUT_COUNTS` frame."""
-    return _parts_of_documents(documents, "left_out", LEFT_OUT_COUNTS)
+    return _sum_by_kind(documents, "left_out", LEFT_OUT_COUNTS)
 
 
 def masked_counts(documents: pl.DataFrame) -> pl.DataFrame:
     """Return the items of personal data by kind, most first: a `MASKED_COUNTS` frame."""
-    return _parts_of_documents(documents, "masked", MASKED_COUNTS)
+    return _sum_by_kind(documents, "masked", MASKED_COUNTS)
 
 
-def _parts_of_documents(documents: pl.DataFrame, column: str, schema: pl.Schema) -> pl.DataFrame:
+def _sum_by_kind(documents: pl.DataFrame, column: str, schema: pl.Schema) -> pl.DataFrame:
     """Sum the items of a list column by kind, the first field of the schema; largest sums first.
 
-    A document's list has an item per kind. The schema has the kind, `documents` and the counts of an item.
+    With {kind: "email", count: 2} in each of two documents, the row of emails has documents 2 and count 4.
     """
     kind, _documents, *counts = schema.names()
     items = documents.select(column).explode(column).drop_nulls().unnest(column)
@@ -145,8 +145,9 @@ def _parts_of_documents(documents: pl.DataFrame, column: str, schema: pl.Schema)
 class Report:
     """Counts over batches.
 
-    `steps` is the yield funnel, `left_out` the omitted text of files, and `unread` the files that failed or
-    were skipped. `incomplete` gives a reason for each batch that could not be counted.
+    `steps` is the yield funnel, `batches` has a row for each batch (see `_batch_row`), `left_out` is the
+    omitted text of files, and `unread` the files that failed or were skipped. `incomplete` gives the reason
+    of each batch that could not be counted, and `decisions` are counts by state.
     """
 
     steps: pl.DataFrame
@@ -178,14 +179,15 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
     for batch in batches:
         try:
             frames = read_tables(layout, batch)
-            decided = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
+            # the decisions that the last run has read, with their states
+            known = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
             recorded = read_decisions(layout.decisions(batch))
             row, batch_parts = _batch_row(batch, frames), _batch_parts(frames)
         except (TableError, CorpusError) as error:
             incomplete[batch] = str(error)
             continue
-        new = recorded.join(decided, on="decision_id", how="anti").height
-        decisions.update({"recorded since the last run": new}, **Counter(decided["state"].to_list()))
+        decisions["recorded since the last run"] += recorded.join(known, on="decision_id", how="anti").height
+        decisions.update(known["state"].to_list())
         rows.append(row)
         for name, frame in batch_parts.items():
             parts[name].append(frame)
