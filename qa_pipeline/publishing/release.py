@@ -87,7 +87,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
     selection.key_splits.write_parquet(folder / SPLIT_KEYS)
     counts, facts = _write_rows(folder, resources, candidates, selection)
     # rows by main document, whatever their batch
-    by_document = counts.group_by("split", "documents", "document").agg(pl.col("rows").sum())
+    by_document = counts.group_by("split", "sha256", "document").agg(pl.col("rows").sum())
     manifest = Manifest(
         format=FORMAT,
         version=version,
@@ -101,7 +101,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
         unsatisfied=splits.shortcomings(
             by_document.select("split", "rows", path="document"), settings.release.splits
         ),
-        settings=_deciding(settings),
+        settings=_deciding_settings(settings),
         facts=facts.document() | {"lacking": candidates.lacking},
     )
     if (last := earlier.manifest) is not None and last.content == manifest.content:
@@ -127,8 +127,8 @@ def _write_rows(
     """Write the rows of each split, their documents and the rows left out.
 
     Returns:
-        Number of rows by split, batch and main document: split, batch, documents (its hash), document (its
-        path) and rows. Also the facts for the card.
+        The number of rows by split, batch and main document: split, batch, document (its path), sha256 and
+        rows. Also the facts for the card.
 
     Raises:
         ReleaseError: a batch has changed since its rows were selected.
@@ -140,8 +140,8 @@ def _write_rows(
     (folder / DATA).mkdir()
     with ExitStack() as opened:
         write_split = {
-            name: opened.enter_context(appended_parquet(folder / DATA / f"{name}.parquet", table.schema))
-            for name in selection.names
+            split: opened.enter_context(appended_parquet(folder / DATA / f"{split}.parquet", table.schema))
+            for split in selection.names
         }
         for name in settings.formats:
             (folder / name).mkdir()
@@ -171,17 +171,16 @@ def _write_rows(
             text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
             write_sources(documents.with_columns(text.alias("text")))
             facts.add(tables, released, documents)
-            main_documents = released.with_columns(pl.col("documents").list.first())
-            counts.append(
-                main_documents.group_by("split", "batch", "documents", "document").agg(rows=pl.len())
-            )
+            main_sha256 = pl.col("documents").list.first()
+            by_document = released.group_by("split", "batch", "document", sha256=main_sha256)
+            counts.append(by_document.agg(rows=pl.len()))
     for path in sorted(folder.rglob("*.*")):  # a crash after the rename must not lose contents
         with path.open("rb") as file:
             os.fsync(file.fileno())
     return pl.concat(counts), facts
 
 
-def _deciding(settings: Settings) -> dict[str, Any]:
+def _deciding_settings(settings: Settings) -> dict[str, Any]:
     """Return the settings that affect rows and splits."""
     return {
         "release": settings.release.model_dump(mode="json"),

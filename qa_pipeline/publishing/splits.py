@@ -68,17 +68,15 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
     numbered = rows.with_row_index("row")
     question, answer = normalised(pl.col("question")), normalised(pl.col("answer"))
     is_long_answer = (pl.col("coverage") != "none") & (answer.str.len_chars() >= LONG_ANSWER)
-    stems = pl.Series(
-        "text", [_stems(*row) for row in rows.select("question", "language").iter_rows()], pl.String()
-    )
-    # each has a line for each key: index of the row, and text of the key
+    asked = [_asked_key(*row) for row in rows.select("question", "language").iter_rows()]
+    # each has a line for each key: index of the row, and text of the key, such as "answer:it opens at 3 bar"
     parts = [
         numbered.select("row", text="documents")
         .explode("text", empty_as_null=True)
         .drop_nulls("text")
         .with_columns(pl.format(_DOCUMENT, "text").alias("text")),
         numbered.select("row", text=pl.format("question:{}", question)),
-        numbered.select("row", stems),
+        numbered.select("row", pl.Series("text", asked, pl.String())),
         numbered.filter(is_long_answer).select("row", text=pl.format("answer:{}", answer)),
     ]
     key_texts = pl.concat(parts).drop_nulls("text")
@@ -123,11 +121,11 @@ class SplitMap:
         return self.splits.gather(indices).cast(pl.String())
 
 
-def _stems(question: str, language: str) -> str:
-    """Return the sorted stems of a question's content words, or all its words if it has only stop words."""
+def _asked_key(question: str, language: str) -> str:
+    """Return the stems of a question's content words as text of a key, such as "asked:boiler protect valv"."""
     words, stem = _WORD.findall(question.casefold()), stemmer(language)
     content = sorted({stem(word) for word in words if word not in lexicon(language).stop_words})
-    return f"asked:{' '.join(content or words)}"
+    return f"asked:{' '.join(content or words)}"  # all words if they are stop words
 
 
 def _sketches(documents: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -213,15 +211,15 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
         shares: relative share of each split; a split with 0 gets no new rows.
     """
     earlier = pl.col("earlier_split")  # lowest and highest differ where two splits are joined
-    numbered = keys.with_columns(component=_components(keys))
-    items = numbered.group_by("item", "component").agg(  # an item has a single component
-        item_lowest=earlier.min(), item_highest=earlier.max(), is_new=earlier.has_nulls()
+    keys = keys.with_columns(component=_components(keys))
+    items = keys.group_by("item", "component").agg(  # a row for each item, which has a single component
+        item_lowest=earlier.min(), item_highest=earlier.max(), has_new_key=earlier.has_nulls()
     )
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
     rows_by_component = items.join(rows, on="item").group_by("component")
     sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())
-    components = (  # a row for each component
-        numbered.group_by("component")
+    components = (  # a row for each component with rows
+        keys.group_by("component")
         .agg(lowest=earlier.min(), highest=earlier.max(), least_key=pl.col("key").min())
         .join(sizes, on="component")
         .sort("least_key")
@@ -230,10 +228,10 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
     has_one_split = pl.col("lowest") == pl.col("highest")
     item_has_one_split = pl.col("item_lowest") == pl.col("item_highest")
     split = (
-        pl.when(pl.col("lowest").is_null()).then("drawn")
+        pl.when(pl.col("lowest").is_null()).then("drawn")  # all its keys are new
         .when(has_one_split).then("lowest")
         # the component joins two splits: rows that were in one of them stay there, and new rows are left out
-        .when(item_has_one_split & ~pl.col("is_new")).then("item_lowest")
+        .when(item_has_one_split & ~pl.col("has_new_key")).then("item_lowest")
         .alias("split")
     )  # fmt: skip
     split_of_items = items.join(components.with_columns(drawn), on="component").select("item", split)
@@ -257,14 +255,14 @@ def _components(keys: pl.DataFrame) -> pl.Series:
 def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     """Return the split of each component: its earlier split, or a split that lacks rows of its language.
 
-    A component that would fill half of another split goes to the largest split. A split with too few
+    A component that would fill over half of another split goes to the largest split. A split with too few
     components returns its new ones to the largest split.
     """
     largest = int(np.argmax(shares))
     targets = _target_rows(components["rows"], shares, largest)
     all_rows = int(components["rows"].sum())
     by_language = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
-    strata: dict[str | None, int] = by_language | {None: all_rows}  # rows by language; None is all languages
+    rows_of: dict[str | None, int] = by_language | {None: all_rows}  # by language; None is all languages
     splits: list[int | None] = components["lowest"].to_list()
     sizes = list(components.select("rows", "language").iter_rows())
     rows_in, components_in = Counter[tuple[int, str | None]](), Counter[int]()
@@ -288,14 +286,14 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
             if splits[index] is not None:
                 continue
             rows, language = sizes[index]
-            stratum = None if is_second_round else language
+            counted_language = None if is_second_round else language
             # a component that would fill over half of a split is too large for it
             takers = [split for split, target in targets.items() if rows * FEWEST_COMPONENTS <= target]
             if is_second_round:
                 takers = [split for split in takers if components_in[split] < FEWEST_COMPONENTS]
             # the target in a language is the target times the share of the language in all rows
             lacking_rows = {
-                split: targets[split] * strata[stratum] / all_rows - rows_in[split, stratum]
+                split: targets[split] * rows_of[counted_language] / all_rows - rows_in[split, counted_language]
                 for split in takers
             }
             neediest = max(takers, key=lambda split: lacking_rows[split] / targets[split], default=None)
@@ -311,10 +309,10 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
 
 
 def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dict[int, float]:
-    """Return the number of rows for each split except the largest, given the sizes of all components.
+    """Return the number of rows to give to each split, by index of `shares`, except to the split `largest`.
 
-    A target is at least two components of median size. While all targets together are too large, the last
-    split gets no rows.
+    `sizes` are the rows of each component. A target is at least two components of median size. While all
+    targets together are too large, the last split gets no rows.
     """
     rows = int(sizes.sum())
     median = float(np.median(sizes.to_numpy())) if len(sizes) else 0.0
@@ -333,7 +331,7 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
     """Return a sentence, with a remedy, for each rule that the splits break.
 
     Args:
-        documents: split, path of a row's main document, and number of rows.
+        documents: a row for each split and main document: split, path and number of rows.
         splits: names of the splits in the settings.
     """
     counts = dict(documents.group_by("split").agg(pl.col("rows").sum()).iter_rows())
@@ -346,8 +344,8 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
             "release.splits"
         )
     by_rows = documents.sort("rows", "path", descending=[True, False], nulls_last=True)
-    largest = by_rows.unique("split", keep="first").sort("split").select("split", "path", "rows")
-    for name, path, rows in largest.iter_rows():
+    largest_documents = by_rows.unique("split", keep="first").sort("split").select("split", "path", "rows")
+    for name, path, rows in largest_documents.iter_rows():
         if counts[name] < FEWEST_ROWS:
             problems.append(
                 f"{name} has {counts[name]} rows: a share measured on fewer than {FEWEST_ROWS} is uncertain "
