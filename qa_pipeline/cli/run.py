@@ -82,7 +82,7 @@ def run(
         if not batch and single is None:  # the run is for the whole corpus
             withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
         resources = Resources(settings, watch=watch)
-        done = {} if force else fingerprint.unchanged_outcomes(resources, batches)
+        done = {} if force else fingerprint.unchanged_outcomes(resources, batches)  # by batch
         if due := [name for name in batches if name not in done]:
             from qa_pipeline.defs.running import run_batches  # loads Dagster
 
@@ -146,7 +146,7 @@ def validate(
     from qa_pipeline.storage.row_files import open_rows
 
     resources = Resources(settings, pairs_file=pairs)
-    batch_files(resources, name)  # an error of the arguments, if raised here
+    batch_files(resources, name)  # errors in the arguments are raised here, before the run
     pair_entries.read_pairs(pairs)
     prepare_folder(settings.out)
     with locked(settings.out, shared=True), console.watching(quiet=as_json) as watch:
@@ -179,22 +179,22 @@ def estimate(
     overrides = options.model_options(provider, model, max_calls=_NO_CAP)
     settings = options.run_settings(location, out, change, overrides)
     batches, _ = options.choose_batches(settings, single, batch)
-
     import time
 
     from qa_pipeline.llm.budget import CURRENCY
     from qa_pipeline.pipeline.costs import estimate_run
     from qa_pipeline.pipeline.resources import Resources
 
-    made = estimate_run(Resources(settings), batches, now=time.time())
+    estimated = estimate_run(Resources(settings), batches, now=time.time())
+    stages = estimated.stages
     # a Decimal cannot be written as JSON
-    costs = [None if stage.cost is None else float(stage.cost) for stage in made.stages]
+    costs = [None if stage.cost is None else float(stage.cost) for stage in stages]
     document = {
-        "stages": [asdict(stage) | {"cost": cost} for stage, cost in zip(made.stages, costs, strict=True)],
+        "stages": [asdict(stage) | {"cost": cost} for stage, cost in zip(stages, costs, strict=True)],
         "currency": CURRENCY,
-        "calls": sum(stage.calls for stage in made.stages),
-        "tokens": sum(stage.input_tokens + stage.output_tokens for stage in made.stages),
-        "cost": None if made.cost is None else float(made.cost),
+        "calls": sum(stage.calls for stage in stages),
+        "tokens": sum(stage.input_tokens + stage.output_tokens for stage in stages),
+        "cost": None if estimated.cost is None else float(estimated.cost),
     }
-    screen = document if made.stages else {"estimate": "llm.provider names no hosted model: it costs nothing"}
+    screen = document if stages else {"estimate": "llm.provider names no hosted model: it costs nothing"}
     console.show(document, as_json=as_json, screen=screen, all_rows=True)

@@ -122,7 +122,7 @@ class SplitMap:
 
 
 def _asked_key(question: str, language: str) -> str:
-    """Return the stems of a question's content words as text of a key, such as "asked:boiler protect valv"."""
+    """Return the text of a question's key, its content words as stems: "asked:boiler protect valv"."""
     words, stem = _WORD.findall(question.casefold()), stemmer(language)
     content = sorted({stem(word) for word in words if word not in lexicon(language).stop_words})
     return f"asked:{' '.join(content or words)}"  # all words if they are stop words
@@ -293,7 +293,8 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
                 takers = [split for split in takers if components_in[split] < FEWEST_COMPONENTS]
             # the target in a language is the target times the share of the language in all rows
             lacking_rows = {
-                split: targets[split] * rows_of[counted_language] / all_rows - rows_in[split, counted_language]
+                split: targets[split] * rows_of[counted_language] / all_rows
+                - rows_in[split, counted_language]
                 for split in takers
             }
             neediest = max(takers, key=lambda split: lacking_rows[split] / targets[split], default=None)

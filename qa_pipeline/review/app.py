@@ -118,7 +118,7 @@ class Jobs:
         return job
 
     def _run(self) -> None:
-        """Run a step of the job that waits longest, and let it wait again unless it is done."""
+        """Run steps until the process ends, each of the job that waits longest."""
         while True:
             job, values = self._waiting.get()
             try:
@@ -196,15 +196,15 @@ class Upload:
 
 def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler:
     """Return a handler of a form that requires the form token."""
-    return uploaded(lambda request, fields, _: handler(request, fields), files=0)
+    return uploaded(lambda request, fields, _: handler(request, fields), most=0)
 
 
-def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], files: int = 1) -> Handler:
-    """Return a handler of a form with files that requires the form token."""
+def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], most: int = 1) -> Handler:
+    """Return a handler of a form with at most `most` files that requires the form token."""
 
     @functools.wraps(handler)
     async def checked(request: Request) -> Response:
-        async with request.form(max_files=files, max_fields=50) as form:
+        async with request.form(max_files=most, max_fields=50) as form:
             fields = {name: value for name, value in form.items() if isinstance(value, str)}
             sent_token, token = fields.get("form_token", "").encode(), form_token(request).encode()
             if not hmac.compare_digest(sent_token, token):

@@ -72,7 +72,7 @@ class Asking:
         return self._read_cached(layout, name, versions)
 
     def _read(self, layout: Layout, batch: str, _versions: tuple[object, ...]) -> _OpenBatch:
-        """Read the tables and the index of a batch."""
+        """Read the tables and the index of a batch; the versions are part of the key of the cache."""
         index, embedder = layout.index(batch), self.resources.embedder
         try:
             documents, chunks, embeddings = (
@@ -247,27 +247,26 @@ def _from_sentence(
     A sentence answers if source verification accepts it as the answer and its cosine to the question is at
     least `generation.guard.similarity`.
     """
-    row = next(typed_rows(refused, PairRow))
+    refused_pair = next(typed_rows(refused, PairRow))
     settings, passages_of_batch = retrieved.resources.settings, passages_by_id(retrieved.chunks)
     passages = {chunk_id: passages_of_batch[chunk_id] for chunk_id in passage_ids}
     candidates = list(_sentences(passages))
-    texts = [row["question"] or "", *(sentence.text for _, sentence in candidates)]
+    texts = [refused_pair["question"] or "", *(sentence.text for _, sentence in candidates)]
     vectors = retrieved.resources.embedder.encode(texts)
     similarity = vectors[1:] @ vectors[0]  # of each sentence to the question
     most_similar = np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
     least = settings.generation.guard.similarity
     likely = [candidates[index] for index in most_similar if similarity[index] >= least]
-    documents = dict(retrieved.chunks.select("chunk_id", "document_id").iter_rows())
-    quoting = [_quoting_pair(row, chunk_id, unit, passages, documents) for chunk_id, unit in likely]
-    pairs = tables.PAIRS.frame(quoting)
+    quoting = [_quoting_pair(refused_pair, chunk_id, sentence, passages) for chunk_id, sentence in likely]
+    pairs = tables.PAIRS.frame(quoting)  # each with a sentence as its answer, the most similar first
     # a person's question is answered as it is; only the sentences are checked
     pairs = mark_flawed(pairs, retrieved.chunks, ignore=("not_standalone", "copied_passage"))
     claims = retrieved.claims(pairs)
     verdicts = verify_claims(claims, pairs, sources={}, settings=settings.verification)
     is_proved = (pl.col("verdict") == "supported").all()  # of all claims of a pair; a flawed pair has none
     by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
-    proved = by_pair.agg(is_proved.alias("is_proved")).filter("is_proved")
-    best = pairs.join(proved, on="pair_id", how="semi", maintain_order="left").head(1)
+    proved_ids = by_pair.agg(is_proved.alias("is_proved")).filter("is_proved")
+    best = pairs.join(proved_ids, on="pair_id", how="semi", maintain_order="left").head(1)
     return best if best.height else refused
 
 
@@ -284,12 +283,13 @@ def _sentences(passages: Mapping[str, Passage]) -> Iterator[tuple[str, Unit]]:
 
 
 def _quoting_pair(
-    row: PairRow, chunk_id: str, sentence: Unit, passages: Mapping[str, Passage], documents: Mapping[str, str]
+    refused: PairRow, chunk_id: str, sentence: Unit, passages: Mapping[str, Passage]
 ) -> PairRow:
-    """Return a pair whose answer is a sentence; `documents` are the document ids by chunk."""
+    """Return a refused pair with a sentence of a passage as its answer."""
+    passage = passages[chunk_id]
     return {
-        **row,
-        "pair_id": hash_parts(ASKED, row["question"] or "", sentence.text)[:32],
+        **refused,
+        "pair_id": hash_parts(ASKED, refused["question"] or "", sentence.text)[:32],
         "answer": sentence.text,
         "coverage": "full",
         "used_chunk_ids": [chunk_id],
@@ -297,9 +297,9 @@ def _quoting_pair(
             {
                 # the mark of the passage by its rank, as the prompt numbers passages
                 "raw": f"[c{list(passages).index(chunk_id) + 1}]",
-                "document_id": documents[chunk_id],
+                "document_id": passage.document_id,
                 "chunk_id": chunk_id,
-                "quote": passages[chunk_id].text[sentence.start : sentence.end],  # with its line breaks
+                "quote": passage.text[sentence.start : sentence.end],  # with its line breaks
                 "number": None,
                 "resolution": "chunk",
             }

@@ -82,7 +82,7 @@ def _upload(folder: Path) -> AskedBatch | None:
 
 
 def read_document(resources: Resources, layout: Layout, name: str, content: bytes) -> Iterator[AskedBatch]:
-    """Read an uploaded document and yield its batch, the only value of this job."""
+    """Read an uploaded document and yield its batch, once, as the value of a job."""
     suffix = PurePosixPath(name.lower()).suffix
     if format_of(f"{DOCUMENT}{suffix}") is None:
         raise InputError(

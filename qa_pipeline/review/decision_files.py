@@ -143,7 +143,7 @@ def read_decision_file(path: Path) -> ReadFile:
         raise InputError(f"{path} has no column {', '.join(missing)}; create a file with --template")
     lines, problems, blank = {}, {}, 0
     for row in file.rows:
-        values = row.value
+        values = row.value  # a dictionary by column, a Fault, or JSON that is no object
         if not isinstance(values, dict):
             problems[row.number] = values.detail if isinstance(values, Fault) else "expected a JSON object"
             continue
@@ -201,6 +201,7 @@ def template_rows(
         )
         # known-answer pairs take no decisions
         is_selected = pl.col("verdict").is_in(verdicts_of_rows) & pl.col("expected_verdict").is_null()
+        # named apart, since pairs have a reason of their own
         reasons = verdicts.filter(is_selected).select("pair_id", verdict_reason="reason")
         pairs, claims = (frame.join(reasons, on="pair_id", how="semi") for frame in (pairs, claims))
         content = content_hashes(pairs, claims)

@@ -84,18 +84,15 @@ class DecisionWithState(DecisionRow):
 
 @dataclass(frozen=True, slots=True)
 class DecidedPair:
-    """The decisions about a pair, with the values that a form needs to take the last decision back.
-
-    `seen` is the number of the last decision, or -1. `standing` has the decisions that count, in order.
-    """
+    """The decisions about a pair, with the values that a form needs to take the last decision back."""
 
     batch: str
     pair_id: str
     question: str
     content_sha256: str
-    seen: int
+    seen: int  # number of the last decision, or -1
     last: DecisionWithState | None
-    standing: list[DecisionWithState]
+    standing: list[DecisionWithState]  # the decisions that count, in order
 
     @property
     def is_taken_back(self) -> bool:
@@ -142,7 +139,8 @@ class _BatchState:
     pairs: dict[str, PairRow]
     claims: dict[str, str]  # id of the pair by claim
     content: dict[str, str]  # hash by pair
-    unproved: set[str]  # ids of claims without evidence, and of their pairs
+    unproved_claims: set[str]  # ids of claims without evidence
+    unproved_pairs: set[str]  # ids of pairs with such a claim
     fabricated: set[str]  # ids of pairs that cite a missing source
     standing: dict[tuple[str, str | None], DecisionRow]  # the decisions that count, by pair and claim
     recorded_ids: set[str]
@@ -158,9 +156,9 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
     """
     problems, repeats = dict(file.problems), 0  # problem by number of the line
     taken: dict[str, list[DecisionColumns]] = {}
-    for name, lines in _by_batch(layout, file, problems).items():
-        batch = _read_state(layout, name, {line.pair_id or "" for line in lines.values()})
-        fitting = _fitting_rows(name, lines, batch, problems)
+    for batch_name, lines in _by_batch(layout, file, problems).items():
+        batch = _read_state(layout, batch_name, {line.pair_id or "" for line in lines.values()})
+        fitting = _fitting_rows(batch_name, lines, batch, problems)
         targets = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
         rows: list[DecisionColumns] = []
         for number, row in fitting.items():
@@ -168,21 +166,20 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
             current = batch.standing.get(target)  # the decision that counts
             is_recorded = row["decision_id"] in batch.recorded_ids  # a file may be recorded twice
             still_counts = current is not None and current["decision_id"] == row["decision_id"]
-            problem = _outdated(row, current)
             if targets[target] > 1:
-                problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
+                problem: str | None = f"several {file.unit}s decide the same pair or claim; none is recorded"
             elif is_recorded and (still_counts or row["decision"] == REOPENED):  # undoing again has no effect
                 repeats += 1
                 continue
-            elif is_recorded and problem is None:
-                problem = "it was recorded before and undone; change decided_at to repeat it"
+            else:
+                problem = _outdated(row, current, is_recorded=is_recorded)
             if problem:
                 problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
                 continue
             takes_back = current["decision_id"] if current and row["decision"] == REOPENED else None
             rows.append({**row, "takes_back": takes_back})
         if rows:
-            taken[name] = rows
+            taken[batch_name] = rows
     for name, rows in taken.items():
         add_decisions(layout.decisions(name), rows, seen)
     return Taken(taken, repeats, dict(sorted(problems.items())))
@@ -233,7 +230,8 @@ def _read_state(layout: Layout, name: str, pair_ids: set[str]) -> _BatchState:
         pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
         claims=dict(claims.select("claim_id", "pair_id").iter_rows()),
         content=content_hashes(pairs, claims),
-        unproved={*unproved["pair_id"], *unproved["claim_id"]},
+        unproved_claims=set(unproved["claim_id"]),
+        unproved_pairs=set(unproved["pair_id"]),
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
         standing={(row["pair_id"], row["claim_id"]): row for row in decisions},
         recorded_ids=set(recorded["decision_id"]),
@@ -301,7 +299,8 @@ def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _BatchState) -> s
     is_about_pair = row["claim_id"] is None  # else about a single claim
     if pair["status"] != "drafted":
         return f"the pair failed ({pair['reason']}): there is no answer to accept"
-    if (row["claim_id"] or row["pair_id"]) in batch.unproved:  # ids of claims, and of their pairs
+    unproved_ids = batch.unproved_pairs if is_about_pair else batch.unproved_claims
+    if (row["claim_id"] or row["pair_id"]) in unproved_ids:
         return "one of its claims has no evidence in the documents"
     if is_about_pair and row["pair_id"] in batch.fabricated:
         return "it cites a source that does not exist; edit the answer, which drops that citation"
@@ -324,11 +323,11 @@ def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> 
     return None
 
 
-def _outdated(row: DecisionColumns, current: DecisionRow | None) -> str | None:
+def _outdated(row: DecisionColumns, current: DecisionRow | None, *, is_recorded: bool) -> str | None:
     """Return the reason why a decision cannot replace the decision that counts."""
-    if current is None:
-        return "there is no decision to take back" if row["decision"] == REOPENED else None
-    if row["decided_at"] and current["decided_at"] and row["decided_at"] < current["decided_at"]:
+    if current is None and row["decision"] == REOPENED:
+        return "there is no decision to take back"
+    if current and row["decided_at"] and current["decided_at"] and row["decided_at"] < current["decided_at"]:
         name = current["who"][:40]
         return f"it was made before the decision that counts ({current['decision']} by {name!r})"
-    return None
+    return "it was recorded before and undone; change decided_at to repeat it" if is_recorded else None

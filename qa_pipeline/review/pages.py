@@ -51,9 +51,9 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: decisions.O
     filters = Filters.from_query(query)
     claim, quote = view.selected(number_in(query, "claim"))
     source, source_problem = _source_of(request, batch, quote)
-    before = None  # the decisions about the pair that was decided last, to offer undo
+    just_decided = None  # the decisions about the pair that was decided last, to offer undo
     if "decided_in" in query and "decided" in query:
-        before = decisions.decided_pair(review.tables, query["decided_in"], query["decided"])
+        just_decided = decisions.decided_pair(review.tables, query["decided_in"], query["decided"])
     return page(
         request,
         "pair.html.j2",
@@ -67,8 +67,8 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: decisions.O
         quote=quote,
         source=source,
         source_problem=source_problem,
-        now=decisions.decided_pair(review.tables, batch, pair_id),
-        before=before if before and before.last else None,
+        decided=decisions.decided_pair(review.tables, batch, pair_id),
+        just_decided=just_decided if just_decided and just_decided.last else None,
         attempt={"fields": fields, "problem": outcome.problem},
         reasons=REJECTIONS,
         claim_labels={claim.claim_id: f"c{claim.number}" for claim in view.claims},
@@ -133,17 +133,14 @@ def show_ask(request: Request) -> Response:
 
 
 def _ask_form(request: Request, fields: Mapping[str, str], problem: str | None = None) -> Response:
-    """Show the forms for questions and documents; after a refusal with its problem and the sent fields.
-
-    The field `place` is the key of a batch.
-    """
+    """Show the forms for questions and documents; after a refusal with its problem and the sent fields."""
     layout = review_of(request).layout
     return page(
         request,
         "ask.html.j2",
         status=422 if problem else 200,
         batches=searchable_batches(layout),
-        chosen=fields.get("place", ""),
+        chosen=fields.get("place", ""),  # the key of a batch
         problem=problem,
         question=fields.get("question", ""),
         out=layout.out,

@@ -231,14 +231,16 @@ def claim_views(
         row = verdict_by_id.get(claim["claim_id"], {})
         verdict, reason, detail = row.get("verdict", "undecided"), row.get("reason"), row.get("detail")
         step = row.get("decided_by", "no_step")
-        if verdict != "failed" and (claim["denied"] or claim["unproved"]):
+        # such as ['number_mismatch: "five" became "six"'], and ['"five" became "six"', '"at" left out']
+        denied, unproved = claim["denied"] or [], claim["unproved"] or []
+        if verdict != "failed" and (denied or unproved):
             detail = None  # the differences contain it
         differences = []
         if verdict != SUPPORTED:
-            denials = [denial.partition(": ") for denial in claim["denied"] or ()]  # "REASON: TEXT"
+            parts = [denial.partition(": ") for denial in denied]
             # the page already shows the words of the reason of the verdict
-            denied = [text if code == reason else in_words(code, text) for code, _, text in denials]
-            differences = list(map(_cut, dict.fromkeys([*denied, *(claim["unproved"] or ())])))
+            denials = [text if code == reason else in_words(code, text) for code, _, text in parts]
+            differences = list(map(_cut, dict.fromkeys([*denials, *unproved])))  # each text once
         scores = {name: claim[name] for name in ("entailment", "contradiction")}
         yield ClaimView(
             number=number,
@@ -299,7 +301,7 @@ def answer_spans(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerSpa
     """Split an answer where claims begin and end. A claim inside another is not split off."""
     position = 0
     for claim in sorted(claims, key=lambda claim: (claim.start, claim.end)):
-        if claim.start < position or claim.start >= len(answer):  # inside another, or after the cut
+        if claim.start < position or claim.start >= len(answer):  # in another, or beyond a cut answer
             continue
         if claim.start > position:
             yield answer[position : claim.start], None

@@ -109,12 +109,9 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of a pair in a list, and the addresses of its neighbours.
+    """The position of a pair in a list, and the addresses of its neighbours."""
 
-    `number` counts from 1, or is None if the pair is not in the list.
-    """
-
-    number: int | None
+    number: int | None  # from 1; None if the pair is not in the list
     total: int
     page: int
     before: str | None
@@ -329,6 +326,7 @@ def _facets(rows: pl.DataFrame, filters: Filters) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "value": chosen,
+                # such as ("needs_review", "needs review", 12)
                 "choices": sorted(choices, key=lambda choice: choice[1].casefold()),
                 "more": max(0, counted.height - MOST_CHOICES),
             }

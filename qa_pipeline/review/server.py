@@ -145,7 +145,8 @@ class Guard:
                 ]
             await send(event)
 
-        await (self._refusal(Request(scope)) or self._app)(scope, receive, send_guarded)
+        responder: ASGIApp = self._refusal(Request(scope)) or self._app
+        await responder(scope, receive, send_guarded)
 
     def _refusal(self, request: Request) -> Response | None:
         """Return the response to a request with a foreign host, a bad form or no signed-in user."""

@@ -92,8 +92,8 @@ class PageFiles:
         origin = self._layout.origin(document["batch"])
         if not origin.is_file():
             raise InputError(f"the origin of {document['path']} is not recorded; run the batch again")
-        files = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
-        for file in files.list():
+        batch = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
+        for file in batch.list():
             if file.failure is not None or file.path != document["path"]:
                 continue
             try:
@@ -102,7 +102,7 @@ class PageFiles:
                 raise InputError(f"{document['path']}: {failure.detail}") from failure
             if hashlib.sha256(content).hexdigest() == document["content_sha256"]:
                 return content
-        raise InputError(f"{document['path']} has changed or is gone; run batch {files.name} again")
+        raise InputError(f"{document['path']} has changed or is gone; run batch {batch.name} again")
 
 
 def _png(reply: bytes) -> bytes:
@@ -172,7 +172,7 @@ def source_view(
     first, last = evidence or (0, 0)
     pages = document["pages"] if document["format"] == "pdf" else []
     numbers = [page["number"] for page in pages]
-    number, picture, problem = None, None, None  # of the page on the screen
+    number, picture, problem = None, None, None  # of the page on the screen, if it is shown as a picture
     if pages and query.get("view") != "text":
         # index of the last page that starts at or before the evidence, or -1 if all start after it
         page_of_evidence = bisect_right([page["start"] for page in pages], first) - 1
@@ -185,7 +185,7 @@ def source_view(
             path = f"/page/{quote(batch, safe='')}/{quote(document_id, safe='')}/{number}.png"
             span = {"start": first, "end": last} if evidence else {}
             picture = f"{path}?{urlencode({'of': document['content_sha256'] or '', **span})}"
-    starts = list(range(0, max(1, len(text)), LONGEST_PART))
+    starts = list(range(0, max(1, len(text)), LONGEST_PART))  # of the parts of the text
     part = min(number_in(query, "part") or bisect_right(starts, first), len(starts))  # from 1
     start, end = starts[part - 1], [*starts, len(text)][part]  # a part ends at the start of the next
     marked_start, marked_end = (min(max(offset, start), end) for offset in (first, last))  # in this part
