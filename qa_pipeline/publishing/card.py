@@ -188,14 +188,14 @@ def _front_matter(manifest: Manifest) -> str:
     """Return the YAML head of the card, by which the hub finds files, languages and licence."""
     files = [{"split": split, "path": f"{DATA}/{split}.parquet"} for split, _ in ranked(manifest.splits)]
     licences = [licence.lower() for licence in manifest.facts["licences"]]
-    one_licence = len(licences) == 1 and licences[0] in _LICENCES
+    has_one_licence = len(licences) == 1 and licences[0] in _LICENCES
     head = {
         "configs": [
             {"config_name": "default", "data_files": files, "default": True},
             {"config_name": "chat", "data_files": files, "columns": ["messages"]},
         ],
         "language": sorted({*manifest.facts["values"]["language"]} - {"unknown"}),
-        **({"license": licences[0]} if one_licence else {}),
+        **({"license": licences[0]} if has_one_licence else {}),
         "size_categories": [_size(manifest.facts["rows"])],
         "task_categories": ["question-answering", "text-generation"],
     }

@@ -184,10 +184,10 @@ def load_release(path: Path | str, split: str) -> pl.LazyFrame:
     manifest = read_manifest(folder)
     if split not in manifest.splits:
         raise ReleaseError(f"{folder} has no split {split!r}; it has {', '.join(manifest.splits)}")
-    path = folder / DATA / f"{split}.parquet"
-    if not path.is_file():
-        raise ReleaseError(f"{path} is missing; restore the release from a copy, or publish it again")
-    return pl.scan_parquet(readable(path))
+    file = folder / DATA / f"{split}.parquet"
+    if not file.is_file():
+        raise ReleaseError(f"{file} is missing; restore the release from a copy, or publish it again")
+    return pl.scan_parquet(readable(file))
 
 
 def release_folder(path: Path) -> Path:

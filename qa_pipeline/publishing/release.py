@@ -165,8 +165,8 @@ def _write_rows(
             for (split,), part in released.partition_by("split", as_dict=True).items():
                 write_split[str(split)](part)
                 for name in settings.formats:
-                    drafts = rows.with_worse_drafts(part, tables) if name == rows.PREFERENCE else part
-                    trainer_files[name, str(split)].writelines(rows.trainer_lines(name, drafts))
+                    examples = rows.with_worse_drafts(part, tables) if name == rows.PREFERENCE else part
+                    trainer_files[name, str(split)].writelines(rows.trainer_lines(name, examples))
             documents = splits.new_documents(rows.documents_of(released, tables), seen)
             text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
             write_sources(documents.with_columns(text.alias("text")))

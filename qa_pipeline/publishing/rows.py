@@ -254,10 +254,11 @@ def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) ->
     worse_drafts = drafts.join(
         worse.select("pair_id", rejected_reason="reason"), on="pair_id", maintain_order="left"
     ).select("question_id", "rejected_reason", rejected_pair_id="pair_id", plain_answer=unmarked_answer())
+    released_wording = normalised(_ASSISTANT)  # the last message of a released row is its answer
     return (
         rows.join(drafts.select("pair_id", "question_id"), on="pair_id", maintain_order="left")
         .join(worse_drafts, on="question_id", maintain_order="left_right")
         .with_columns(wording=normalised(pl.col("plain_answer")))
-        .filter(pl.col("wording") != "", pl.col("wording") != normalised(_ASSISTANT))  # the released answer
+        .filter(pl.col("wording") != "", pl.col("wording") != released_wording)
         .unique(["pair_id", "wording"], keep="first", maintain_order=True)
     )

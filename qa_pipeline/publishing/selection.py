@@ -197,7 +197,7 @@ def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSetti
     is_remaining = pl.col("reason").is_null()
     keys = _item_keys(candidates, rows.filter(is_remaining)["item"], earlier.key_splits, names)
     shares = [settings.splits.get(name, 0.0) for name in names]
-    split_numbers = assign_splits(keys, rows["language"], shares)  # indices of names; null for other rows
+    split_numbers = assign_splits(keys, rows["language"], shares)  # indices of names, or null
     joins_splits = is_remaining & pl.col("split").is_null()
     reason = pl.when(joins_splits).then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason")
     selected = rows.with_columns(pl.Series("split", names).gather(split_numbers)).select(

@@ -264,7 +264,7 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     by_language = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
     rows_of: dict[str | None, int] = by_language | {None: all_rows}  # by language; None is all languages
     splits: list[int | None] = components["lowest"].to_list()
-    sizes = list(components.select("rows", "language").iter_rows())
+    sizes = list(components.select("rows", "language").iter_rows())  # of each component
     rows_in, components_in = Counter[tuple[int, str | None]](), Counter[int]()
 
     def put(index: int, split: int) -> None:
