@@ -93,6 +93,6 @@ def _ending_at_signals() -> Iterator[None]:
         _report(signal.SIGINT)
         raise typer.Exit(SIGNALLED + signal.SIGINT) from error
     finally:
-        if not _received:
+        if not _received:  # after a signal, the next must still end the process
             for number, handler in earlier.items():
                 signal.signal(number, handler)
