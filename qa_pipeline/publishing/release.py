@@ -6,6 +6,7 @@ read twice, first to select rows and then to write them. Only a few bytes per ro
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,15 +153,9 @@ def _write_rows(
         }
         write_sources = opened.enter_context(appended_parquet(folder / SOURCES, rows.SOURCE_SCHEMA))
         write_left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, rows.LEFT_OUT_SCHEMA))
-        for batch, (start, count) in candidates.batches.items():
-            tables = read_tables(resources.layout, batch)
-            selected, accepted = selection.rows.slice(start, count), rows.candidate_rows(tables)
-            if not splits.codes(accepted["pair_id"]).equals(selected["code"]):
-                raise ReleaseError(f"batch {batch} was run while it was released; publish again")
-            # the column "reason" of an accepted pair is the reason of its verdict
-            candidates_with_split = accepted.hstack(selected.select("split", left_out="reason"))
-            write_left_out(candidates_with_split.drop_nulls("left_out").with_columns(reason="left_out"))
-            remaining = candidates_with_split.filter(pl.col("left_out").is_null())
+        for tables, accepted in _accepted_rows(resources, candidates, selection):
+            write_left_out(accepted.drop_nulls("left_out").with_columns(reason="left_out"))
+            remaining = accepted.filter(pl.col("left_out").is_null())
             released = rows.finished_rows(remaining, tables, split_map, table)
             for (split,), part in released.partition_by("split", as_dict=True).items():
                 write_split[str(split)](part)
@@ -178,6 +173,19 @@ def _write_rows(
         with path.open("rb") as file:
             os.fsync(file.fileno())
     return pl.concat(counts), facts
+
+
+def _accepted_rows(
+    resources: Resources, candidates: Candidates, selection: Selection
+) -> Iterator[tuple[dict[str, pl.DataFrame], pl.DataFrame]]:
+    """Yield the tables of each batch, and its accepted rows with `split`, or the reason in `left_out`."""
+    for batch, (start, count) in candidates.batches.items():
+        tables = read_tables(resources.layout, batch)
+        accepted, selected = rows.candidate_rows(tables), selection.rows.slice(start, count)
+        if not splits.codes(accepted["pair_id"]).equals(selected["code"]):
+            raise ReleaseError(f"batch {batch} was run while it was released; publish again")
+        # the column "reason" of an accepted pair is the reason of its verdict
+        yield tables, accepted.hstack(selected.select("split", left_out="reason"))
 
 
 def _deciding_settings(settings: Settings) -> dict[str, Any]:

@@ -162,11 +162,7 @@ class Selection:
 
 
 def read_earlier_release(releases: Path) -> Earlier:
-    """Return the parts of the previous release that influence this one.
-
-    Raises:
-        ReleaseError: it is damaged.
-    """
+    """Return the parts of the previous release that influence the next; raises a ReleaseError for damage."""
     last = latest_release(releases)
     if last is None:
         return Earlier(None, pl.Series([], dtype=pl.UInt64()), pl.DataFrame(schema=KEY_SPLITS))

@@ -145,9 +145,31 @@ def near_duplicates(documents: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return pairs of keys of near-duplicate documents, a JOINS frame.
 
     Each document is paired with the head of its group, to which it is linked directly or through others.
-    Shingles are kept in a temporary file, since they are several times larger than the texts.
-
     `documents` are frames of content_sha256 and text, with each document once.
+    """
+    shared_bands, shingles_by_key = _possible_duplicates(documents)
+    heads: dict[int, int] = {}  # a member of a group to another, up to its head (union-find)
+    for (_,), band in shared_bands.group_by("band", maintain_order=True):
+        for first, second in itertools.combinations(band["key"].to_list(), 2):
+            if _head(heads, first) == _head(heads, second):
+                continue
+            similarity = jaccard(shingles_by_key[first], shingles_by_key[second])
+            if similarity >= NEAR_DUPLICATE_SIMILARITY:
+                heads[_head(heads, second)] = _head(heads, first)
+    return pl.DataFrame(sorted((key, _head(heads, key)) for key in heads), JOINS, orient="row")
+
+
+def _head(heads: dict[int, int], key: int) -> int:
+    """Return the representative of a key's group."""
+    while key in heads:
+        key = heads[key]
+    return key
+
+
+def _possible_duplicates(documents: Iterable[pl.DataFrame]) -> tuple[pl.DataFrame, dict[int, Shingles]]:
+    """Return the _BANDS that several documents share, and the shingles of these documents by key.
+
+    Shingles are kept in a temporary file, since they are several times larger than the texts.
     """
     band_frames = [pl.DataFrame(schema=_BANDS)]
     shingles_by_key: dict[int, Shingles] = {}
@@ -165,22 +187,7 @@ def near_duplicates(documents: Iterable[pl.DataFrame]) -> pl.DataFrame:
         for part in row_groups(shingle_file):
             compared = part.filter(pl.col("key").is_in(candidates))
             shingles_by_key |= {key: np.array(values, np.uint32) for key, values in compared.iter_rows()}
-    heads: dict[int, int] = {}  # a member of a group to another, up to its head (union-find)
-    for (_,), band in shared_bands.group_by("band", maintain_order=True):
-        for first, second in itertools.combinations(band["key"].to_list(), 2):
-            if _head(heads, first) == _head(heads, second):
-                continue
-            similarity = jaccard(shingles_by_key[first], shingles_by_key[second])
-            if similarity >= NEAR_DUPLICATE_SIMILARITY:
-                heads[_head(heads, second)] = _head(heads, first)
-    return pl.DataFrame(sorted((key, _head(heads, key)) for key in heads), JOINS, orient="row")
-
-
-def _head(heads: dict[int, int], key: int) -> int:
-    """Return the representative of a key's group."""
-    while key in heads:
-        key = heads[key]
-    return key
+    return shared_bands, shingles_by_key
 
 
 ITEM_KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64(), "earlier_split": pl.Int8()})

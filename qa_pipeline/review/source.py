@@ -47,11 +47,15 @@ class PageFiles:
         self._pool = ParsingPool(os.environ, command)
         self._lock = Lock()
 
-    def check(self, document: DocumentRow, number: int) -> None:
-        """Check that the file of a document is unchanged and has this page, or raise InputError."""
+    def address(self, document: DocumentRow, number: int, evidence: Span | None) -> str:
+        """Return the address of a page's picture; raises InputError if the file changed or lacks the page."""
         _span_of(document, number)
         with self._lock:
             self._content(document)
+        batch, document_id = (quote(name, safe="") for name in (document["batch"], document["document_id"]))
+        path = f"/page/{batch}/{document_id}/{number}.png"
+        span = {"start": evidence[0], "end": evidence[1]} if evidence else {}
+        return f"{path}?{urlencode({'of': document['content_sha256'] or '', **span})}"
 
     def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
         """Return a page as PNG, with a span of its text highlighted."""
@@ -155,12 +159,9 @@ def source_view(
     evidence: Span | None,
     query: Mapping[str, str],
 ) -> SourceView:
-    """Return a document as its address selects it, with the evidence marked.
+    """Return a document with its evidence marked; raises InputError if the document or the span is missing.
 
     `query` has a `part`, a `page` or `view=text`; by default the document opens at the evidence.
-
-    Raises:
-        InputError: the document or the span is missing.
     """
     document = find_document(tables, batch, document_id)
     text = document["text"] or ""
@@ -171,20 +172,15 @@ def source_view(
         )
     first, last = evidence or (0, 0)
     pages = document["pages"] if document["format"] == "pdf" else []
-    numbers = [page["number"] for page in pages]
     number, picture, problem = None, None, None  # of the page on the screen, if it is shown as a picture
     if pages and query.get("view") != "text":
         # index of the last page that starts at or before the evidence, or -1 if all start after it
         page_of_evidence = bisect_right([page["start"] for page in pages], first) - 1
-        number = number_in(query, "page") or numbers[max(page_of_evidence, 0)]
+        number = number_in(query, "page") or pages[max(page_of_evidence, 0)]["number"]
         try:
-            files.check(document, number)
+            picture = files.address(document, number, evidence)
         except InputError as error:
             number, problem = None, str(error)
-        else:
-            path = f"/page/{quote(batch, safe='')}/{quote(document_id, safe='')}/{number}.png"
-            span = {"start": first, "end": last} if evidence else {}
-            picture = f"{path}?{urlencode({'of': document['content_sha256'] or '', **span})}"
     starts = list(range(0, max(1, len(text)), LONGEST_PART))  # of the parts of the text
     part = min(number_in(query, "part") or bisect_right(starts, first), len(starts))  # from 1
     start, end = starts[part - 1], [*starts, len(text)][part]  # a part ends at the start of the next
@@ -200,7 +196,7 @@ def source_view(
         parts=len(starts),
         spans=[(words, is_evidence) for words, is_evidence in spans if words],
         page=number,
-        pages=numbers,
+        pages=[page["number"] for page in pages],
         picture=picture,
         has_evidence=evidence is not None,
         problem=problem,
