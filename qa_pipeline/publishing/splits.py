@@ -68,7 +68,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
     numbered = rows.with_row_index("row")
     question, answer = normalised(pl.col("question")), normalised(pl.col("answer"))
     is_long_answer = (pl.col("coverage") != "none") & (answer.str.len_chars() >= LONG_ANSWER)
-    asked = [_asked_key(*row) for row in rows.select("question", "language").iter_rows()]
+    asked_keys = [_asked_key(*row) for row in rows.select("question", "language").iter_rows()]
     # each has a line for each key: index of the row, and text of the key, such as "answer:it opens at 3 bar"
     parts = [
         numbered.select("row", text="documents")
@@ -76,7 +76,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
         .drop_nulls("text")
         .with_columns(pl.format(_DOCUMENT, "text").alias("text")),
         numbered.select("row", text=pl.format("question:{}", question)),
-        numbered.select("row", pl.Series("text", asked, pl.String())),
+        numbered.select("row", pl.Series("text", asked_keys, pl.String())),
         numbered.filter(is_long_answer).select("row", text=pl.format("answer:{}", answer)),
     ]
     key_texts = pl.concat(parts).drop_nulls("text")

@@ -161,22 +161,25 @@ def _question_row(opened: _OpenBatch, question: str) -> dict[str, Any]:
     }
 
 
-def _draft(retrieved: "_RetrievedDocuments", chunks: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
+def _draft(
+    retrieved: "_RetrievedDocuments", chunks: pl.DataFrame, question_row: Mapping[str, Any]
+) -> pl.DataFrame:
     """Draft the answer of a question, offline from sentences of its passages if the rules refuse."""
     from qa_pipeline.generation.extractive import ExtractiveModel
 
     settings, rules = retrieved.resources.settings, ExtractiveModel()
     model = retrieved.resources.generator or rules
     pair = draft_answers(
-        tables.QUESTIONS.frame([row]),
+        tables.QUESTIONS.frame([question_row]),
         chunks,
         model,
         settings.generation.model_copy(update={"drafts_per_question": 1}),
         settings.llm,
         **stages.drafting_rules(retrieved.resources),
     )
-    if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
-        return _from_sentence(retrieved, pair, row["passage_ids"])
+    answered_by_rules = model.name.startswith(rules.name)
+    if answered_by_rules and pair["coverage"][0] == "none":
+        return _from_sentence(retrieved, pair, question_row["passage_ids"])
     return pair
 
 
