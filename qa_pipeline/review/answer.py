@@ -141,7 +141,7 @@ def sources_of(
             "chunk_id": quote.chunk_id,
             "document_id": quote.document_id,
             "text": chunks[quote.chunk_id]["text"],
-            "score": search_scores.get(quote.chunk_id, quote.similarity),
+            "score": search_scores.get(quote.chunk_id, quote.similarity),  # it need not be a passage
             "page": quote.page,
             "title": upload or document["title"],
             "path": upload or quote.path,
@@ -164,15 +164,15 @@ def as_markdown(question: str, answer: str, sources: Sequence[Mapping[str, Any]]
 
 
 def as_bibtex(sources: Sequence[Mapping[str, Any]]) -> str:
-    """Return an entry `@misc` for each source."""
-    names = {
+    """Return an entry for each source: `@misc{source1,`, lines such as `  title = {Manual},`, and `}`."""
+    key_of_field = {
         "title": "title", "howpublished": "path", "chapter": "section", "pages": "page", "url": "address",
         "copyright": "licence", "language": "language", "annote": "quote",
     }  # fmt: skip
     entries = []
     for source in sources:
-        values = {name: source[column] for name, column in names.items()}
-        texts = {name: shorten(str(value), None) for name, value in values.items() if value is not None}
-        lines = [f"  {name} = {{{text.translate(_LATEX)}}}," for name, text in texts.items()]
+        values = {field: source[key] for field, key in key_of_field.items()}
+        texts = {field: shorten(str(value), None) for field, value in values.items() if value is not None}
+        lines = [f"  {field} = {{{text.translate(_LATEX)}}}," for field, text in texts.items()]
         entries.append("\n".join([f"@misc{{source{source['number']},", *lines, "}\n"]))
     return "\n".join(entries)

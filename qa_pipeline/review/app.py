@@ -195,16 +195,16 @@ class Upload:
 
 
 def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler:
-    """Return a handler of a form that requires the form token."""
-    return uploaded(lambda request, fields, _: handler(request, fields), most=0)
+    """Return a handler that refuses forms with files or without the form token."""
+    return uploaded(lambda request, fields, _: handler(request, fields), files=0)
 
 
-def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], most: int = 1) -> Handler:
-    """Return a handler of a form with at most `most` files that requires the form token."""
+def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], files: int = 1) -> Handler:
+    """Return a handler that refuses forms without the form token, or with more than this many files."""
 
     @functools.wraps(handler)
     async def checked(request: Request) -> Response:
-        async with request.form(max_files=most, max_fields=50) as form:
+        async with request.form(max_files=files, max_fields=50) as form:
             fields = {name: value for name, value in form.items() if isinstance(value, str)}
             sent_token, token = fields.get("form_token", "").encode(), form_token(request).encode()
             if not hmac.compare_digest(sent_token, token):
@@ -212,7 +212,7 @@ def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], 
                     "This form was not sent from a page of this session. Load the page again and repeat it."
                 )
                 return message(request, 403, "Not taken", text)
-            upload = Upload("", b"")
+            upload = Upload("", b"")  # if the form has no file
             for value in form.values():
                 if isinstance(value, UploadFile):
                     upload = Upload(value.filename or "", await value.read())

@@ -55,7 +55,7 @@ def searchable_batches(layout: Layout) -> list[AskedBatch]:
 
 
 def batch_of(layout: Layout, key: str) -> AskedBatch:
-    """Return the batch or upload of a key, or raise InputError if it cannot be searched."""
+    """Return the batch of a key, `batch:NAME` or `upload:HASH.SUFFIX`; raises InputError if it is missing."""
     kind, _, name = key.partition(":")
     if kind == "batch" and layout.index(name).is_file():
         return AskedBatch(key, name, layout, name)
@@ -106,8 +106,9 @@ def read_document(resources: Resources, layout: Layout, name: str, content: byte
         documents = read_batch(StageRun(upload_resources, DOCUMENT))
         document = documents.row(0, named=True)
         if document["status"] != "parsed":
-            reason = in_words(document["reason"], document["detail"])
-            raise InputError(f"the document cannot be read: {reason}")
+            raise InputError(
+                f"the document cannot be read: {in_words(document['reason'], document['detail'])}"
+            )
         chunks = cut_documents(upload_resources, documents)
         if not chunks.height:
             raise InputError("the document has no text to search; is it a scan?")

@@ -28,7 +28,7 @@ from qa_pipeline.review.decision_files import (
     why_in_words,
 )
 from qa_pipeline.review.stored import StoredTables
-from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import DecisionColumns, DecisionRow, PairRow, typed_rows
@@ -137,8 +137,8 @@ class _BatchState:
     """The state of a batch that decisions are compared with."""
 
     pairs: dict[str, PairRow]
-    claims: dict[str, str]  # id of the pair by claim
-    content: dict[str, str]  # hash by pair
+    pair_of_claim: dict[str, str]
+    content_sha256: dict[str, str]  # by pair; see `content_hashes`
     unproved_claims: set[str]  # ids of claims without evidence
     unproved_pairs: set[str]  # ids of pairs with such a claim
     fabricated: set[str]  # ids of pairs that cite a missing source
@@ -162,22 +162,21 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
         targets = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
         rows: list[DecisionColumns] = []
         for number, row in fitting.items():
+            pair = dict(batch.pairs[row["pair_id"]])
             target = row["pair_id"], row["claim_id"]
             current = batch.standing.get(target)  # the decision that counts
+            is_current = current is not None and current["decision_id"] == row["decision_id"]
             is_recorded = row["decision_id"] in batch.recorded_ids  # a file may be recorded twice
-            still_counts = current is not None and current["decision_id"] == row["decision_id"]
+            is_undo = row["decision"] == REOPENED
             if targets[target] > 1:
-                problem: str | None = f"several {file.unit}s decide the same pair or claim; none is recorded"
-            elif is_recorded and (still_counts or row["decision"] == REOPENED):  # undoing again has no effect
+                several = f"several {file.unit}s decide the same pair or claim; none is recorded"
+                problems[number] = about_pair(pair, several)
+            elif is_recorded and (is_current or is_undo):  # recording it again would change nothing
                 repeats += 1
-                continue
+            elif problem := _outdated(row, current, is_recorded=is_recorded):
+                problems[number] = about_pair(pair, problem)
             else:
-                problem = _outdated(row, current, is_recorded=is_recorded)
-            if problem:
-                problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
-                continue
-            takes_back = current["decision_id"] if current and row["decision"] == REOPENED else None
-            rows.append({**row, "takes_back": takes_back})
+                rows.append({**row, "takes_back": current["decision_id"] if current and is_undo else None})
         if rows:
             taken[batch_name] = rows
     for name, rows in taken.items():
@@ -192,7 +191,7 @@ def _fitting_rows(
     fitting: dict[int, DecisionColumns] = {}
     for number, line in lines.items():
         pair = batch.pairs.get(line.pair_id or "")
-        has_wrong_claim = line.claim_id and batch.claims.get(line.claim_id) != line.pair_id
+        has_wrong_claim = bool(line.claim_id) and batch.pair_of_claim.get(line.claim_id) != line.pair_id
         if pair is None or has_wrong_claim:
             problems[number] = about_pair(line.model_dump(), "its batch has no such pair or claim")
             continue
@@ -228,8 +227,8 @@ def _read_state(layout: Layout, name: str, pair_ids: set[str]) -> _BatchState:
     decisions = typed_rows(standing(recorded), DecisionRow)
     return _BatchState(
         pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
-        claims=dict(claims.select("claim_id", "pair_id").iter_rows()),
-        content=content_hashes(pairs, claims),
+        pair_of_claim=dict(claims.select("claim_id", "pair_id").iter_rows()),
+        content_sha256=content_hashes(pairs, claims),
         unproved_claims=set(unproved["claim_id"]),
         unproved_pairs=set(unproved["pair_id"]),
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
@@ -254,8 +253,8 @@ def _row(line: DecisionLine, batch: str) -> DecisionColumns:
         "why": line.why,
         "decided_at": line.decided_at,
     }
-    content = "\x1f".join(f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
-    return {**row, "decision_id": hash_text(content)[:32]}
+    known_columns = (f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
+    return {**row, "decision_id": hash_parts(*known_columns)[:32]}
 
 
 def _with_new_texts(line: DecisionLine, pair: PairRow) -> DecisionLine:
@@ -277,35 +276,37 @@ def _changed_text(line: DecisionLine, pair: PairRow) -> str | None:
 def _misfit(row: DecisionColumns, batch: _BatchState) -> str | None:
     """Return the reason why the decision does not fit the present pair."""
     pair = batch.pairs[row["pair_id"]]
-    texts = {
+    new_texts = {
         "an edited answer": row["answer"],
         "an edited question": row["question"],
         "a quote as evidence": row["evidence_quote"],
     }
-    new_texts = [name for name, text in texts.items() if text is not None]
+    given_texts = [name for name, text in new_texts.items() if text is not None]
     if pair["expected_verdict"] is not None:
         return "it is a known-answer pair, which takes no decision"
-    if batch.content[row["pair_id"]] != row["content_sha256"]:
+    if batch.content_sha256[row["pair_id"]] != row["content_sha256"]:
         return "question, answer or evidence have changed since; decide on the present pair"
     if row["decision"] == EDITED:
-        return _cannot_edit(row, pair, has_new_text=bool(new_texts))
-    if new_texts:
-        return f"it has {new_texts[0]} and the decision {row['decision']}; an edit has the decision edited"
+        return _cannot_edit(row, pair, has_new_text=bool(given_texts))
+    if given_texts:
+        return f"it has {given_texts[0]} and the decision {row['decision']}; an edit has the decision edited"
     return _cannot_accept(row, pair, batch) if row["decision"] == "accepted" else None
 
 
 def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _BatchState) -> str | None:
     """Return the reason why a pair or claim cannot be accepted."""
-    is_about_pair = row["claim_id"] is None  # else about a single claim
+    pair_id, claim_id = row["pair_id"], row["claim_id"]
     if pair["status"] != "drafted":
         return f"the pair failed ({pair['reason']}): there is no answer to accept"
-    unproved_ids = batch.unproved_pairs if is_about_pair else batch.unproved_claims
-    if (row["claim_id"] or row["pair_id"]) in unproved_ids:
+    is_unproved = pair_id in batch.unproved_pairs if claim_id is None else claim_id in batch.unproved_claims
+    if is_unproved:
         return "one of its claims has no evidence in the documents"
-    if is_about_pair and row["pair_id"] in batch.fabricated:
+    if claim_id is not None:  # the other rules are about the whole answer
+        return None
+    if pair_id in batch.fabricated:
         return "it cites a source that does not exist; edit the answer, which drops that citation"
-    is_refusal = pair["coverage"] == "none"  # a refusal makes no claims
-    if is_about_pair and not is_refusal and row["pair_id"] not in batch.claims.values():
+    makes_claims = pair["coverage"] != "none"  # a refusal makes none
+    if makes_claims and pair_id not in batch.pair_of_claim.values():
         return "the answer makes no claim that can be proved"
     return None
 

@@ -1,6 +1,7 @@
 """Documents on the screen: their text in parts, pages of PDF files as pictures, and their facts."""
 
 import hashlib
+import math
 import os
 import re
 from bisect import bisect_right
@@ -49,9 +50,9 @@ class PageFiles:
 
     def address(self, document: DocumentRow, number: int, evidence: Span | None) -> str:
         """Return the address of a page's picture; raises InputError if the file changed or lacks the page."""
-        _span_of(document, number)
+        _span_of(document, number)  # raises an error if the page is missing
         with self._lock:
-            self._content(document)
+            self._content(document)  # raises an error if the file has changed
         batch, document_id = (quote(name, safe="") for name in (document["batch"], document["document_id"]))
         path = f"/page/{batch}/{document_id}/{number}.png"
         span = {"start": evidence[0], "end": evidence[1]} if evidence else {}
@@ -170,21 +171,22 @@ def source_view(
             f"{document['path']} has no characters {evidence[0]:,} to {evidence[1]:,}; it may have changed "
             "since the claim"
         )
-    first, last = evidence or (0, 0)
+    evidence_start, evidence_end = evidence or (0, 0)
     pages = document["pages"] if document["format"] == "pdf" else []
-    number, picture, problem = None, None, None  # of the page on the screen, if it is shown as a picture
+    page_number, picture, problem = None, None, None  # of a page that is shown as a picture
     if pages and query.get("view") != "text":
         # index of the last page that starts at or before the evidence, or -1 if all start after it
-        page_of_evidence = bisect_right([page["start"] for page in pages], first) - 1
-        number = number_in(query, "page") or pages[max(page_of_evidence, 0)]["number"]
+        page_of_evidence = bisect_right([page["start"] for page in pages], evidence_start) - 1
+        page_number = number_in(query, "page") or pages[max(page_of_evidence, 0)]["number"]
         try:
-            picture = files.address(document, number, evidence)
+            picture = files.address(document, page_number, evidence)
         except InputError as error:
-            number, problem = None, str(error)
-    starts = list(range(0, max(1, len(text)), LONGEST_PART))  # of the parts of the text
-    part = min(number_in(query, "part") or bisect_right(starts, first), len(starts))  # from 1
-    start, end = starts[part - 1], [*starts, len(text)][part]  # a part ends at the start of the next
-    marked_start, marked_end = (min(max(offset, start), end) for offset in (first, last))  # in this part
+            page_number, problem = None, str(error)
+    parts = max(1, math.ceil(len(text) / LONGEST_PART))
+    part = min(number_in(query, "part") or evidence_start // LONGEST_PART + 1, parts)
+    start, end = (part - 1) * LONGEST_PART, part * LONGEST_PART
+    # the evidence within this part
+    marked_start, marked_end = (min(max(offset, start), end) for offset in (evidence_start, evidence_end))
     spans = [
         (text[start:marked_start], False),
         (text[marked_start:marked_end], True),
@@ -193,9 +195,9 @@ def source_view(
     return SourceView(
         document=document,
         part=part,
-        parts=len(starts),
+        parts=parts,
         spans=[(words, is_evidence) for words, is_evidence in spans if words],
-        page=number,
+        page=page_number,
         pages=[page["number"] for page in pages],
         picture=picture,
         has_evidence=evidence is not None,
