@@ -61,10 +61,10 @@ class CardFacts:
 
     def add(self, tables: Mapping[str, pl.DataFrame], rows: pl.DataFrame, sources: pl.DataFrame) -> None:
         """Count the tables of a batch, its released rows, and its documents."""
-        for name, value in _FACT_VALUES.items():
-            columns = set(value.meta.root_names())  # that the expression reads
+        for name, expression in _FACT_VALUES.items():
+            columns = set(expression.meta.root_names())  # that the expression reads
             if columns <= {*rows.columns}:  # a release omits empty columns
-                self._values[name].update(dict(rows.group_by(value.alias("value")).len().iter_rows()))
+                self._values[name].update(dict(rows.group_by(expression.alias("value")).len().iter_rows()))
         self._licences.update(sources["licence"].fill_null("unknown"))
         system = pl.col("messages").list.first().struct.field("content")
         self._prompts.update(rows.select(system.unique()).to_series())

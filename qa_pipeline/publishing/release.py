@@ -87,6 +87,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {rows_left_out}")
     selection.key_splits.write_parquet(folder / SPLIT_KEYS)
     counts, facts = _write_rows(folder, resources, candidates, selection)
+    files = sorted(folder.rglob("*.*"))  # names of folders have no dot
     # rows by main document, whatever their batch
     by_document = counts.group_by("split", "sha256", "document").agg(pl.col("rows").sum())
     manifest = Manifest(
@@ -95,7 +96,7 @@ def _publish(resources: Resources, folder: Path) -> Release:
         previous=None if earlier.manifest is None else earlier.manifest.version,
         schema_version=SCHEMA_VERSION,
         splits=dict.fromkeys(selection.names, 0) | _summed(counts, "split"),
-        files={path.relative_to(folder).as_posix(): file_of(path) for path in sorted(folder.rglob("*.*"))},
+        files={path.relative_to(folder).as_posix(): file_of(path) for path in files},
         batches=_summed(counts, "batch"),
         batches_left_out=candidates.left_out,
         rows_left_out=rows_left_out,

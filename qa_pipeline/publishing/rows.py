@@ -241,7 +241,7 @@ def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) ->
 
     Drafts with the same words as the released answer are dropped, since they teach no preference.
     """
-    drafts = tables["pairs"].filter(
+    drafts = tables["pairs"].filter(  # of written questions, without imported and known-answer pairs
         pl.col("question_id").is_not_null(),
         pl.col("answer").is_not_null(),
         pl.col("expected_verdict").is_null(),

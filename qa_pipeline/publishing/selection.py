@@ -182,7 +182,7 @@ def read_earlier_release(releases: Path) -> Earlier:
 
 
 def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSettings) -> Selection:
-    """Drop repeated rows, and assign a split to each remaining row.
+    """Mark repeated rows with a reason, and assign a split to each remaining row.
 
     Among equal rows the selection prefers a row of the previous release, then the highest composite score,
     then the smallest hash. So the order of batches does not matter.
@@ -194,11 +194,10 @@ def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSetti
     keys = _item_keys(candidates, rows.filter(is_remaining)["item"], earlier.key_splits, names)
     shares = [settings.splits.get(name, 0.0) for name in names]
     split_numbers = assign_splits(keys, rows["language"], shares)  # indices of names, or null
+    rows = rows.with_columns(pl.Series("split", names).gather(split_numbers))
     joins_splits = is_remaining & pl.col("split").is_null()
     reason = pl.when(joins_splits).then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason")
-    selected = rows.with_columns(pl.Series("split", names).gather(split_numbers)).select(
-        "code", "split", reason=reason.cast(pl.String())
-    )
+    selected = rows.select("code", "split", reason=reason.cast(pl.String()))
     key_splits = _extend_key_splits(earlier.key_splits, keys, selected["split"], candidates.joins)
     filled = set(selected["split"].drop_nulls().unique())
     return Selection(selected, key_splits, tuple(name for name in names if name in filled))
@@ -230,29 +229,29 @@ def _extend_key_splits(
         joins: a JOINS frame; `other_key` identifies the group of near duplicates.
     """
     split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
-    splits_of_rows = keys.join(split_of_items, on="item").select("key", "split")
+    row_key_splits = keys.join(split_of_items, on="item").select("key", "split")
     group = pl.col("other_key")
     # a row for each document of a group of near duplicates; the head, whose key names the group, is in it
     members = pl.concat([joins, joins.select(group.alias("key"), group)]).unique()
-    split_of_groups = members.join(splits_of_rows, on="key").unique("other_key").select("other_key", "split")
-    splits_of_duplicates = members.join(split_of_groups, on="other_key").select("key", "split")
+    group_splits = members.join(row_key_splits, on="key").unique("other_key").select("other_key", "split")
+    member_key_splits = members.join(group_splits, on="other_key").select("key", "split")
     # the first split of a key counts: that of an earlier release, then that of a row
-    key_splits = pl.concat([earlier.select(KEY_SPLITS.names()), splits_of_rows, splits_of_duplicates])
+    key_splits = pl.concat([earlier.select(KEY_SPLITS.names()), row_key_splits, member_key_splits])
     return key_splits.unique("key", keep="first", maintain_order=True).sort("key")
 
 
 def _item_keys(
-    candidates: Candidates, remaining: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
+    candidates: Candidates, row_items: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
 ) -> pl.DataFrame:
-    """Return the ITEM_KEYS of remaining rows, with an item for each pair of near-duplicate documents.
+    """Return the ITEM_KEYS of rows by their `item`, with an item for each pair of near-duplicate documents.
 
     `earlier_split` is an index of `names`, the splits; null for a key without a split in `key_splits`.
     """
     joins = candidates.joins.with_row_index("item", offset=candidates.rows.height)
     keys_of_joins = [joins.select("item", key=name).cast(KEYS) for name in ("key", "other_key")]
-    keys_of_rows = candidates.keys.filter(pl.col("item").is_in(remaining.implode()))
-    numbers = {name: number for number, name in enumerate(names)}
-    earlier_split = pl.col("split").replace_strict(numbers, return_dtype=pl.Int8())
+    keys_of_rows = candidates.keys.filter(pl.col("item").is_in(row_items.implode()))
+    index_of_split = {name: index for index, name in enumerate(names)}
+    earlier_split = pl.col("split").replace_strict(index_of_split, return_dtype=pl.Int8())
     earlier_splits = key_splits.select("key", earlier_split=earlier_split)
     return (
         pl.concat([keys_of_rows, *keys_of_joins])

@@ -217,15 +217,15 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
         languages: language of each row.
         shares: relative share of each split; a split with 0 gets no new rows.
     """
-    earlier = pl.col("earlier_split")  # lowest and highest differ where two splits are joined
+    earlier = pl.col("earlier_split")
     keys = keys.with_columns(component=_components(keys))
     items = keys.group_by("item", "component").agg(  # a row for each item, which has a single component
         item_lowest=earlier.min(), item_highest=earlier.max(), has_new_key=earlier.has_nulls()
     )
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
     rows_by_component = items.join(rows, on="item").group_by("component")
-    sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())
-    components = (  # a row for each component with rows
+    sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())  # first in a tie
+    components = (  # a row for each component with rows; lowest and highest differ if it joins two splits
         keys.group_by("component")
         .agg(lowest=earlier.min(), highest=earlier.max(), least_key=pl.col("key").min())
         .join(sizes, on="component")
@@ -271,56 +271,55 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     by_language = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
     rows_of: dict[str | None, int] = by_language | {None: all_rows}  # by language; None is all languages
     splits: list[int | None] = components["lowest"].to_list()
+    new = [index for index, split in enumerate(splits) if split is None]
     sizes = list(components.select("rows", "language").iter_rows())  # of each component
     rows_in, components_in = Counter[tuple[int, str | None]](), Counter[int]()
 
-    def put(index: int, split: int) -> None:
-        """Assign a component to a split, and count its rows."""
+    def put(index: int, split: int | None) -> None:
+        """Assign a component to a split, if any, and count its rows."""
+        if split is None:
+            return
         rows, language = sizes[index]
         splits[index] = split
         components_in[split] += 1
         rows_in[split, language] += rows
         rows_in[split, None] += rows
 
+    def neediest(index: int, language: str | None, takers: Iterable[int]) -> int | None:
+        """Return the split that lacks the largest part of its rows of a language, if the component fits."""
+        rows, _ = sizes[index]
+        # the target in a language is the target times the share of the language in all rows
+        lacking_rows = {
+            split: targets[split] * rows_of[language] / all_rows - rows_in[split, language]
+            for split in takers
+            if rows * FEWEST_COMPONENTS <= targets[split]  # it fills at most half of the split
+        }
+        split = max(lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=None)
+        # more than twice the lacking rows would miss the target by more than before
+        return split if split is not None and rows <= 2 * lacking_rows[split] else None
+
     for index, split in enumerate(splits):
-        if split is not None:
-            put(index, split)
-    new = [index for index, split in enumerate(splits) if split is None]
+        put(index, split)
     hashes = codes(str(key) for key in components["least_key"].gather(new)).to_list()
     order = [index for _, index in sorted(zip(hashes, new, strict=True))]  # random, but always the same
-    for is_second_round in (False, True):  # the second round is for splits with too few components
-        for index in order:
-            if splits[index] is not None:
-                continue
-            rows, language = sizes[index]
-            counted_language = None if is_second_round else language
-            # a component that would fill over half of a split is too large for it
-            takers = [split for split, target in targets.items() if rows * FEWEST_COMPONENTS <= target]
-            if is_second_round:
-                takers = [split for split in takers if components_in[split] < FEWEST_COMPONENTS]
-            # the target in a language is the target times the share of the language in all rows
-            lacking_rows = {
-                split: targets[split] * rows_of[counted_language] / all_rows
-                - rows_in[split, counted_language]
-                for split in takers
-            }
-            neediest = max(takers, key=lambda split: lacking_rows[split] / targets[split], default=None)
-            # more than twice the lacking rows would miss the target by more than before
-            if neediest is not None and 2 * lacking_rows[neediest] >= rows:
-                put(index, neediest)
-    too_small = {split for split in targets if components_in[split] < FEWEST_COMPONENTS}
-    is_new = set(new)
-    return [
-        largest if split is None or (index in is_new and split in too_small) else split
-        for index, split in enumerate(splits)
-    ]
+    for index in order:
+        put(index, neediest(index, sizes[index][1], targets))
+    for index in order:  # splits with too few components take a component of any language
+        if splits[index] is None:
+            too_small = [split for split in targets if components_in[split] < FEWEST_COMPONENTS]
+            put(index, neediest(index, None, too_small))
+    too_small = [split for split in targets if components_in[split] < FEWEST_COMPONENTS]
+    for index in new:
+        if splits[index] in too_small:
+            splits[index] = largest
+    return [largest if split is None else split for split in splits]
 
 
 def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dict[int, float]:
-    """Return the number of rows to give to each split, by index of `shares`, except to the split `largest`.
+    """Return the target of rows of each split but the split `largest`, by index of `shares`.
 
-    `sizes` are the rows of each component. A target is at least two components of median size. While all
-    targets together are too large, the last split gets no rows.
+    `sizes` are the rows of each component. A target is at least two components of median size. While the
+    targets together exceed the share of rows for these splits, the last target is dropped.
     """
     rows = int(sizes.sum())
     median = float(np.median(sizes.to_numpy())) if len(sizes) else 0.0
@@ -331,7 +330,7 @@ def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dic
     }
     most_held_out = max(MOST_HELD_OUT, 1 - shares[largest] / sum(shares)) * rows
     while sum(targets.values()) > most_held_out + 1e-6:  # a rounding error is not too large
-        targets.popitem()  # of the last split
+        targets.popitem()
     return targets
 
 
@@ -339,7 +338,7 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
     """Return a sentence, with a remedy, for each rule that the splits break.
 
     Args:
-        documents: a row for each split and main document: split, path and number of rows.
+        documents: a row for each split and main document: split, path (or null) and number of rows.
         splits: names of the splits in the settings.
     """
     counts = dict(documents.group_by("split").agg(pl.col("rows").sum()).iter_rows())

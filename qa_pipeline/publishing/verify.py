@@ -169,8 +169,8 @@ class _Texts:
     def by_hash(self, hashes: pl.Series) -> dict[str, str | None]:
         """Return the texts of documents by hash; missing documents are omitted."""
         groups = np.unique(self._groups[np.isin(self.keys, splits.document_keys(hashes).to_numpy())])
-        texts = {name: text for number in groups.tolist() for name, text in self._read(number).items()}
-        return {name: texts[name] for name in hashes if name in texts}
+        texts = {sha256: text for number in groups.tolist() for sha256, text in self._read(number).items()}
+        return {sha256: texts[sha256] for sha256 in hashes if sha256 in texts}
 
 
 class _Rows:
@@ -236,12 +236,12 @@ class _Rows:
             needs_evidence = coverage != "none"  # an answer proves all its claims, and a refusal makes none
             if needs_evidence != bool(evidence):
                 yield f"row {pair_id} has claims without evidence"
-            if not documents or any(name not in texts for name in documents):
+            if not documents or any(sha256 not in texts for sha256 in documents):
                 yield f"row {pair_id} rests on a document that {SOURCES} lacks"
             for proof in evidence:
-                name, quote = proof["content_sha256"], proof["quote"]
-                text, start, end = texts.get(name), proof["start"], proof["end"]
-                if name not in documents:
+                sha256, quote = proof["content_sha256"], proof["quote"]
+                text, start, end = texts.get(sha256), proof["start"], proof["end"]
+                if sha256 not in documents:
                     yield f"row {pair_id} does not name the document of a quote"
                 elif self._has_texts and not (text and 0 <= start < end and text[start:end] == quote):
                     yield f"row {pair_id}: the quote {quote[:60]!r} is not at its offsets"
@@ -249,7 +249,7 @@ class _Rows:
     def _message_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield messages that differ from a rendering of row, texts and system prompts."""
         sources = self._texts.by_hash(named_documents(rows))
-        texts = {name: text for name, text in sources.items() if text is not None}
+        texts = {sha256: text for sha256, text in sources.items() if text is not None}
         # of "It opens [1] [source: a.md]" the message may have "It opens [1]", or "It opens"
         numbered = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{references.SOURCE_MARK.pattern}", "")
         plain = numbered.str.replace_all(rf"[ \t]*{references.NUMBER_MARK.pattern}", "")
@@ -289,10 +289,10 @@ class _Rows:
         for index in wrong["row"].unique().sort():
             pair_id = rows["pair_id"][index]
             yield f"row {pair_id}: its documents, question or answer are not recorded in {split}"
-        documents = named_documents(rows)
-        document_splits = self._split_map.splits_of(splits.document_keys(documents))
-        for name in documents.filter(document_splits.ne_missing(split)):
-            yield f"document {name} is shown in {split} and not recorded there"
+        hashes = named_documents(rows)
+        document_splits = self._split_map.splits_of(splits.document_keys(hashes))
+        for sha256 in hashes.filter(document_splits.ne_missing(split)):
+            yield f"document {sha256} is shown in {split} and not recorded there"
 
     def _near_problems(self) -> Iterator[str]:
         """Yield near-duplicate documents in different splits, and unsorted keys."""

@@ -104,11 +104,9 @@ def read_document(resources: Resources, layout: Layout, name: str, content: byte
         settings = resources.settings.model_copy(update=paths)
         upload_resources = Resources(settings, embedder=resources.embedder, run=resources.run)
         documents = read_batch(StageRun(upload_resources, DOCUMENT))
-        document = documents.row(0, named=True)
-        if document["status"] != "parsed":
-            raise InputError(
-                f"the document cannot be read: {in_words(document['reason'], document['detail'])}"
-            )
+        status, reason, detail = documents.select("status", "reason", "detail").row(0)
+        if status != "parsed":
+            raise InputError(f"the document cannot be read: {in_words(reason, detail)}")
         chunks = cut_documents(upload_resources, documents)
         if not chunks.height:
             raise InputError("the document has no text to search; is it a scan?")
