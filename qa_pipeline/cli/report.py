@@ -167,7 +167,7 @@ def _show_sentences(summary: Report, outcomes: Sequence[BatchOutcome] = ()) -> N
 def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[tuple[str, str]]:
     """Return state and text of each batch, of a run or, without `outcomes`, as stored.
 
-    Batches that need a person come first. A state is a key of `STYLES`, and a text may have several lines.
+    A state is a key of `STYLES`, whose order they follow, and a text may have several lines.
     """
     rows = {row["batch"]: row for row in summary.batches.iter_rows(named=True)}
     sentences: list[tuple[str, str]] = []
@@ -186,7 +186,7 @@ def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[
             if batch not in summary.withdrawn:
                 state = "succeeded" if row["examples"] else "empty"
                 sentences.append((state, f"{batch}: {_counts_in_words(row)}"))
-    urgency = {state: index for index, state in enumerate(STYLES)}  # failed batches first
+    urgency = {state: index for index, state in enumerate(STYLES)}
     return sorted(sentences, key=lambda state_and_text: urgency[state_and_text[0]])
 
 

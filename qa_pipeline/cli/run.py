@@ -101,8 +101,7 @@ def _run_trial(
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.storage.tables import VERDICTS
 
-    # an arbitrary choice, but the same for each trial
-    drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]
+    drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]  # random, but always the same
     outcomes = []
     for number, batch in enumerate(drawn):
         chunks = (count + number) // len(drawn)  # an equal part of the count; the parts sum to it
@@ -110,7 +109,8 @@ def _run_trial(
         stores = Layout(settings.out, settings.cache).stores
         changes = {"generation": generation, "out": settings.out / "try", "cache": stores}
         resources = Resources(settings.model_copy(update=changes), watch=watch)
-        resources.layout.table(VERDICTS.name, batch).unlink(missing_ok=True)  # of an earlier trial
+        # a trial that fails must not show the verdicts of an earlier one
+        resources.layout.table(VERDICTS.name, batch).unlink(missing_ok=True)
         outcomes += run_batches(resources, [batch])
     return outcomes
 
@@ -154,7 +154,7 @@ def validate(
         outcomes = run_batches(resources, [name])
     layout = resources.layout
     code = show_outcomes(layout, outcomes, as_json=as_json)
-    if layout.export("passed", name).is_file():
+    if layout.export("passed", name).is_file():  # the pairs were decided
         rows = open_rows(pairs, pair_entries.LIMITS, pair_entries.SUFFIXES).rows
         exports.write_validated(layout, name, rows)
         if not as_json:

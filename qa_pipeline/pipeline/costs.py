@@ -152,13 +152,14 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     stages: list[StageEstimate] = []
     for batch in batches if models else ():
         for role, calls, input_tokens, output_tokens in _expected_calls(resources, batch, models):
-            price, mean_call = price_of(models[role]), Usage(0, 0)
+            price = price_of(models[role])
+            mean_call = Usage(0, 0)
             if calls:  # all tokens at once would cost as much as a single very long prompt
                 mean_call = Usage(round(input_tokens / calls), round(output_tokens / calls))
-            cost_per_call = price.cost(mean_call, now) if price else None
-            cost = None if cost_per_call is None else cost_per_call * Decimal(str(calls))
-            tokens = round(input_tokens), round(output_tokens)
-            stages.append(StageEstimate(batch, role, round(calls), *tokens, cost))
+            mean_cost = price.cost(mean_call, now) if price else None
+            cost = None if mean_cost is None else mean_cost * Decimal(str(calls))
+            numbers = round(calls), round(input_tokens), round(output_tokens)
+            stages.append(StageEstimate(batch, role, *numbers, cost))
     return Estimate(tuple(stages))
 
 
@@ -193,20 +194,19 @@ def _expected_calls(
     requests = plan_requests(chunks, kept_questions, generation, llm, batch=batch, links=link_chunks(chunks))
     existing_pairs = read_pairs_beside(batch_files(resources, batch))
     planned = sum(request.limit for request in requests)
-    questions = SHARE_KEPT * planned
-    pairs = questions * generation.drafts_per_question
+    # before the first verdicts, kept questions and existing pairs cost calls too
     is_unfinished = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None
-    if is_unfinished:  # the questions and pairs that the last run kept cost calls too
-        questions += len(kept_questions)
-        pairs = questions * generation.drafts_per_question + len(existing_pairs)
+    questions = SHARE_KEPT * planned + (len(kept_questions) if is_unfinished else 0)
+    pairs = questions * generation.drafts_per_question + (len(existing_pairs) if is_unfinished else 0)
     counts = _call_counts(settings, questions, pairs)
     counts["questions"], counts["standalone"] = len(requests), REWRITTEN * planned
     passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():
         calls = counts[role]
         passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # in a prompt
-        input_tokens, replies = (PROMPT_TOKENS + passages * passage_tokens) * calls, calls
-        if role == "questions":  # its requests are known, and REPLY_TOKENS is per planned question
+        if role != "questions":
+            input_tokens, replies = (PROMPT_TOKENS + passages * passage_tokens) * calls, calls
+        else:  # the requests are known, and each planned question counts as a reply
             input_tokens, replies = sum(map(request_tokens, requests)), planned
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
         output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * calls

@@ -44,20 +44,20 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     is_counted = pl.col("expected_verdict").is_null()
     pairs, verdicts = frames["pairs"].filter(is_counted), frames["verdicts"].filter(is_counted)
     # drafted pairs are counted by their origin: generated, imported or edited
-    drafted = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
+    status = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
     examples = frames.get("training_examples")
     is_example = pl.col("pair_id").is_in([] if examples is None else examples["pair_id"].to_list())
-    reason = "failed_gate" if examples is None else "too_long"
+    why_left_out = "failed_gate" if examples is None else "too_long"  # over the token limit of training
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select(
         what=pl.when(is_example).then(pl.lit("examples")).otherwise(pl.lit("left_out")),
-        reason=pl.when(~is_example).then(pl.lit(reason)),
+        reason=pl.when(~is_example).then(pl.lit(why_left_out)),
     )
     return pl.concat(
         [
             _stage_counts("documents", "found", frames["documents"], "status"),
             _total("chunks", "created", frames["chunks"]),
             _stage_counts("questions", "planned", frames["questions"], "status"),
-            _stage_counts("pairs", "created", pairs.with_columns(drafted), "status"),
+            _stage_counts("pairs", "created", pairs.with_columns(status), "status"),
             _stage_counts("verdicts", "decided", verdicts, "verdict"),
             _stage_counts("training_examples", "accepted", accepted, "what"),
         ]
@@ -137,7 +137,7 @@ def _sum_by_kind(documents: pl.DataFrame, column: str, schema: pl.Schema) -> pl.
     items = documents.select(column).explode(column).drop_nulls().unnest(column)
     sums = items.group_by(kind).agg(pl.len().alias("documents"), pl.col(counts).sum())
     largest_first = [*reversed(counts), kind]  # the last count decides first, and the name last
-    ordered = sums.sort(largest_first, descending=[*(True for _ in counts), False])
+    ordered = sums.sort(largest_first, descending=[True] * len(counts) + [False])
     return ordered.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
