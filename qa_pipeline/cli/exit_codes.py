@@ -58,7 +58,7 @@ def _end_after_grace() -> None:
     _end()
 
 
-def _report(number: int) -> None:
+def _print_signal(number: int) -> None:
     with suppress(OSError):  # the terminal may be gone
         os.write(2, f"Stopped by {signal.Signals(number).name}. {_REMEDY}\n".encode())
 
@@ -68,7 +68,7 @@ def _interrupt(number: int, _: FrameType | None) -> None:
     if _received:
         os._exit(SIGNALLED + _received[0])
     _received.append(number)
-    _report(number)
+    _print_signal(number)
     _thread.start_new_thread(_end_after_grace, ())
     raise KeyboardInterrupt
 
@@ -90,9 +90,9 @@ def _ending_at_signals() -> Iterator[None]:
         if isinstance(error, Exception | SystemExit | GeneratorExit):
             raise
         # KeyboardInterrupt remains, or Dagster's own error, since it handles signals during a run
-        _report(signal.SIGINT)
+        _print_signal(signal.SIGINT)
         raise typer.Exit(SIGNALLED + signal.SIGINT) from error
     finally:
-        if not _received:
+        if not _received:  # after a signal, the next must still end the process
             for number, handler in earlier.items():
                 signal.signal(number, handler)

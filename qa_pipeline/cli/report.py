@@ -36,12 +36,9 @@ def show_outcomes(
     A run whose pairs wait for people has succeeded.
     """
     summary = report(layout, [outcome.batch for outcome in outcomes])
-    # an unchanged batch keeps the error of its run: NO_ROWS, or that its pairs wait for people
-    is_waiting = any(
-        outcome.outcome in ("waiting", "unchanged") and outcome.error not in (None, NO_ROWS)
-        for outcome in outcomes
-    )
     has_passed = all(outcome.passed for outcome in outcomes)
+    # the error of a batch that passed is NO_ROWS, or that its pairs wait for people
+    is_waiting = any(outcome.error not in (None, NO_ROWS) for outcome in outcomes)
     has_rows = _sum(summary, "examples") > 0
     code = OK if has_passed and (has_rows or is_waiting) else FAILED
     if as_json:
@@ -62,7 +59,8 @@ def show_outcomes(
 
 def _show_samples(summary: Report, layout: Layout, title: str, verdicts: Sequence[str]) -> None:
     """Print a few pairs with these verdicts."""
-    counts = {row["batch"]: sum(row[word] for word in verdicts) for row in summary.batches.to_dicts()}
+    rows = summary.batches.to_dicts()
+    counts = {row["batch"]: sum(row[verdict] for verdict in verdicts) for row in rows}  # pairs by batch
     batches = [batch for batch, count in counts.items() if count]
     if not batches:
         return
@@ -162,19 +160,19 @@ def _show_sentences(summary: Report, outcomes: Sequence[BatchOutcome] = ()) -> N
     if cost.calls:
         money = "" if cost.cost is None else f", {cost.cost:.2f} {cost.currency}"
         print_line(f"Model calls: {cost.calls:,}, {cost.tokens:,} tokens{money}")
-        for line in cost.message():
-            print_line(line)
+        for note in cost.notes():
+            print_line(note)
 
 
 def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[tuple[str, str]]:
     """Return state and text of each batch, of a run or, without `outcomes`, as stored.
 
-    Batches that need a person come first. A state is a key of `STYLES`, and a text may have several lines.
+    A state is a key of `STYLES`, whose order they follow, and a text may have several lines.
     """
     rows = {row["batch"]: row for row in summary.batches.iter_rows(named=True)}
     sentences: list[tuple[str, str]] = []
     for outcome in outcomes:
-        contents = _describe(rows[outcome.batch]) if outcome.batch in rows else None
+        contents = _counts_in_words(rows[outcome.batch]) if outcome.batch in rows else None
         result = "; ".join(filter(None, [outcome.error, contents]))
         lines = [f"{outcome.batch} {outcome.outcome}: {result}", *outcome.failed_gates]
         sentences.append((outcome.outcome, "\n  ".join(lines)))
@@ -186,14 +184,15 @@ def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[
             sentences.append(("failed", text))
         for batch, row in rows.items():
             if batch not in summary.withdrawn:
-                sentences.append(("succeeded" if row["examples"] else "empty", f"{batch}: {_describe(row)}"))
-    urgency = {state: index for index, state in enumerate(STYLES)}  # failed batches first
+                state = "succeeded" if row["examples"] else "empty"
+                sentences.append((state, f"{batch}: {_counts_in_words(row)}"))
+    urgency = {state: index for index, state in enumerate(STYLES)}
     return sorted(sentences, key=lambda state_and_text: urgency[state_and_text[0]])
 
 
-def _describe(row: Mapping[str, Any]) -> str:
-    """Return the contents of a batch in words."""
-    verdicts = ", ".join(f"{row[word]} {words(word)}" for word in VERDICT_WORDS if row[word])
+def _counts_in_words(row: Mapping[str, Any]) -> str:
+    """Return a row of `Report.batches` in words: "2 rows of 3 pairs (2 accepted, 1 rejected), …"."""
+    verdicts = ", ".join(f"{row[verdict]} {words(verdict)}" for verdict in VERDICT_WORDS if row[verdict])
     rates = {"pass rate": row["pass_rate"], "average score": row["average_score"]}
     parts = [
         f"{plural(row['examples'], 'row')} of {plural(row['pairs'], 'pair')} ({verdicts or 'none asked'})",
@@ -251,11 +250,12 @@ def _sum(summary: Report, column: str) -> int:
 
 def _document(summary: Report, layout: Layout) -> dict[str, Any]:
     """Return the report as values for JSON."""
-    document = {field.name: getattr(summary, field.name) for field in fields(summary)}
+    values = {field.name: getattr(summary, field.name) for field in fields(summary)}
+    steps = values.pop("steps")
     return {
         "out": str(layout.out),
-        "yield": document.pop("steps"),
-        **document,
+        "yield": steps,
+        **values,
         "withdrawn": {batch: tombstone.model_dump() for batch, tombstone in summary.withdrawn.items()},
         "cost": summary.cost.document(),
     }

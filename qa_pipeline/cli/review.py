@@ -101,7 +101,7 @@ def review(
         access_log=False,
         proxy_headers=False,  # only review.url says how people reach the server
         server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS - 2,
+        timeout_graceful_shutdown=GRACE_SECONDS - 2,  # before the process is ended
     )
     uvicorn.Server(config).run(sockets=[socket])
 

@@ -82,7 +82,7 @@ def run(
         if not batch and single is None:  # the run is for the whole corpus
             withdraw_missing(layout, settings.corpus, {*found.names, *found.refused})
         resources = Resources(settings, watch=watch)
-        done = {} if force else fingerprint.unchanged_outcomes(resources, batches)
+        done = {} if force else fingerprint.unchanged_outcomes(resources, batches)  # by batch
         if due := [name for name in batches if name not in done]:
             from qa_pipeline.defs.running import run_batches  # loads Dagster
 
@@ -101,8 +101,7 @@ def _run_trial(
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.storage.tables import VERDICTS
 
-    # an arbitrary choice, but the same for each trial
-    drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]
+    drawn = sorted(batches, key=hash_text)[: min(count, MOST_TRIED)]  # random, but always the same
     outcomes = []
     for number, batch in enumerate(drawn):
         chunks = (count + number) // len(drawn)  # an equal part of the count; the parts sum to it
@@ -110,7 +109,8 @@ def _run_trial(
         stores = Layout(settings.out, settings.cache).stores
         changes = {"generation": generation, "out": settings.out / "try", "cache": stores}
         resources = Resources(settings.model_copy(update=changes), watch=watch)
-        resources.layout.table(VERDICTS.name, batch).unlink(missing_ok=True)  # of an earlier trial
+        # a trial that fails must not show the verdicts of an earlier one
+        resources.layout.table(VERDICTS.name, batch).unlink(missing_ok=True)
         outcomes += run_batches(resources, [batch])
     return outcomes
 
@@ -146,7 +146,7 @@ def validate(
     from qa_pipeline.storage.row_files import open_rows
 
     resources = Resources(settings, pairs_file=pairs)
-    batch_files(resources, name)  # an error of the arguments, if raised here
+    batch_files(resources, name)  # errors in the arguments are raised here, before the run
     pair_entries.read_pairs(pairs)
     prepare_folder(settings.out)
     with locked(settings.out, shared=True), console.watching(quiet=as_json) as watch:
@@ -154,7 +154,7 @@ def validate(
         outcomes = run_batches(resources, [name])
     layout = resources.layout
     code = show_outcomes(layout, outcomes, as_json=as_json)
-    if layout.export("passed", name).is_file():
+    if layout.export("passed", name).is_file():  # the pairs were decided
         rows = open_rows(pairs, pair_entries.LIMITS, pair_entries.SUFFIXES).rows
         exports.write_validated(layout, name, rows)
         if not as_json:
@@ -179,22 +179,22 @@ def estimate(
     overrides = options.model_options(provider, model, max_calls=_NO_CAP)
     settings = options.run_settings(location, out, change, overrides)
     batches, _ = options.choose_batches(settings, single, batch)
-
     import time
 
     from qa_pipeline.llm.budget import CURRENCY
     from qa_pipeline.pipeline.costs import estimate_run
     from qa_pipeline.pipeline.resources import Resources
 
-    made = estimate_run(Resources(settings), batches, now=time.time())
+    estimated = estimate_run(Resources(settings), batches, now=time.time())
+    stages = estimated.stages
     # a Decimal cannot be written as JSON
-    costs = [None if stage.cost is None else float(stage.cost) for stage in made.stages]
+    costs = [None if stage.cost is None else float(stage.cost) for stage in stages]
     document = {
-        "stages": [asdict(stage) | {"cost": cost} for stage, cost in zip(made.stages, costs, strict=True)],
+        "stages": [asdict(stage) | {"cost": cost} for stage, cost in zip(stages, costs, strict=True)],
         "currency": CURRENCY,
-        "calls": sum(stage.calls for stage in made.stages),
-        "tokens": sum(stage.input_tokens + stage.output_tokens for stage in made.stages),
-        "cost": None if made.cost is None else float(made.cost),
+        "calls": sum(stage.calls for stage in stages),
+        "tokens": sum(stage.input_tokens + stage.output_tokens for stage in stages),
+        "cost": None if estimated.cost is None else float(estimated.cost),
     }
-    screen = document if made.stages else {"estimate": "llm.provider names no hosted model: it costs nothing"}
+    screen = document if stages else {"estimate": "llm.provider names no hosted model: it costs nothing"}
     console.show(document, as_json=as_json, screen=screen, all_rows=True)

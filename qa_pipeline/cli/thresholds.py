@@ -130,9 +130,9 @@ def monitor(
     rows = read_days(Layout(settings.out).monitoring)
     levels, drift = find_levels(rows, settings.monitoring), find_drift(rows)
     first = since.date() if since else max(rows["day"], default=date.min)
-    lines = alerts_of(levels, drift, first)
+    alert_list = alerts_of(levels, drift, first)
     if alerts is not None:
-        write_bytes(alerts, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+        write_bytes(alerts, "".join(f"{json.dumps(alert)}\n" for alert in alert_list).encode())
     # `levels` has a row per limit of a metric, and day or hour; `hour` is null in the row of a day
     document: dict[str, Any] = {
         "days": rows["day"].n_unique(),
@@ -141,14 +141,14 @@ def monitor(
         "left_out": left_out.to_dicts(),
         "since": first.isoformat(),
         "levels": levels.filter(pl.col("day") >= first).cast({"day": pl.String()}).to_dicts(),
-        "alerts": lines,
+        "alerts": alert_list,
     }
     counts = {name: document[name] for name in ("days", "rows", "scored_now", "left_out", "since")}
     limits = [{name: row[name] for name in _COLUMNS} for row in document["levels"] if row["hour"] is None]
-    messages = [line["message"] for line in lines]
-    screen = {**counts, "limits": limits, "alert": messages, "alerts": len(lines)}
+    messages = [alert["message"] for alert in alert_list]
+    screen = {**counts, "limits": limits, "alert": messages, "alerts": len(alert_list)}
     show(document, as_json=as_json, screen=screen)
-    if lines:
+    if alert_list:
         raise typer.Exit(FAILED)
 
 

@@ -43,7 +43,7 @@ class CostSummary:
     calls_without_cost: int
     fake_calls: int
 
-    def message(self) -> list[str]:
+    def notes(self) -> list[str]:
         """Return notes about fake replies and calls without a known cost."""
         notes = []
         if self.fake_calls:
@@ -151,14 +151,15 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     models = _role_models(resources.settings)
     stages: list[StageEstimate] = []
     for batch in batches if models else ():
-        for role, calls, input_tokens, output_tokens in _calls(resources, batch, models):
-            price, mean = price_of(models[role]), Usage(0, 0)
-            if calls:  # use the mean call, since the sum would look like a single very long prompt
-                mean = Usage(round(input_tokens / calls), round(output_tokens / calls))
-            cost_per_call = price.cost(mean, now) if price else None
-            cost = None if cost_per_call is None else cost_per_call * Decimal(str(calls))
-            counts = round(calls), round(input_tokens), round(output_tokens)
-            stages.append(StageEstimate(batch, role, *counts, cost))
+        for role, calls, input_tokens, output_tokens in _expected_calls(resources, batch, models):
+            price = price_of(models[role])
+            mean_call = Usage(0, 0)
+            if calls:  # all tokens at once would cost as much as a single very long prompt
+                mean_call = Usage(round(input_tokens / calls), round(output_tokens / calls))
+            mean_cost = price.cost(mean_call, now) if price else None
+            cost = None if mean_cost is None else mean_cost * Decimal(str(calls))
+            numbers = round(calls), round(input_tokens), round(output_tokens)
+            stages.append(StageEstimate(batch, role, *numbers, cost))
     return Estimate(tuple(stages))
 
 
@@ -180,10 +181,10 @@ def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
     return {role: models[role] for role in STAGES if role in models and models[role].provider in HOSTED}
 
 
-def _calls(
+def _expected_calls(
     resources: Resources, batch: str, models: Mapping[Role, ModelSettings]
 ) -> Iterator[tuple[Role, float, float, float]]:
-    """Yield role, expected calls, input tokens and output tokens of each stage of a batch."""
+    """Yield the role of each model with its expected calls, input tokens and output tokens for a batch."""
     settings, layout = resources.settings, resources.layout
     generation, llm, top_k = settings.generation, settings.llm, settings.retrieval.top_k
     chunks = cut_documents(resources, read_batch(StageRun(resources, batch)))
@@ -193,24 +194,23 @@ def _calls(
     requests = plan_requests(chunks, kept_questions, generation, llm, batch=batch, links=link_chunks(chunks))
     existing_pairs = read_pairs_beside(batch_files(resources, batch))
     planned = sum(request.limit for request in requests)
-    questions = SHARE_KEPT * planned
-    pairs = questions * generation.drafts_per_question
+    # before the first verdicts, kept questions and existing pairs cost calls too
     is_unfinished = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None
-    if is_unfinished:  # the questions and pairs that the last run kept cost calls too
-        questions += len(kept_questions)
-        pairs = questions * generation.drafts_per_question + len(existing_pairs)
+    questions = SHARE_KEPT * planned + (len(kept_questions) if is_unfinished else 0)
+    pairs = questions * generation.drafts_per_question + (len(existing_pairs) if is_unfinished else 0)
     counts = _call_counts(settings, questions, pairs)
     counts["questions"], counts["standalone"] = len(requests), REWRITTEN * planned
     passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():
+        calls = counts[role]
         passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # in a prompt
-        input_tokens = (PROMPT_TOKENS + passages * passage_tokens) * counts[role]
-        replies = counts[role]
-        if role == "questions":  # its requests are known; REPLY_TOKENS counts for each planned question
+        if role != "questions":
+            input_tokens, replies = (PROMPT_TOKENS + passages * passage_tokens) * calls, calls
+        else:  # the requests are known, and each planned question counts as a reply
             input_tokens, replies = sum(map(request_tokens, requests)), planned
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
-        output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * counts[role]
-        yield role, counts[role], input_tokens, output_tokens
+        output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * calls
+        yield role, calls, input_tokens, output_tokens
 
 
 def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Role, float]:

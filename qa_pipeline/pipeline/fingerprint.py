@@ -136,13 +136,13 @@ def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]
     """Return the outcome of a batch that passes its blocking gates."""
     gives_row = (pl.col("verdict") == "accepted") & pl.col("expected_verdict").is_null()
     unjudged = unjudged_pairs(verdicts)
-    if not unjudged and not verdicts.filter(gives_row).height:
+    if unjudged:
+        pairs = "1 verified pair waits" if unjudged == 1 else f"{unjudged} verified pairs wait"
+        advice = "record what people decide with qa-pipeline decide, and run again"
+        return BatchOutcome(batch, "waiting", f"{pairs} for a judge; {advice}", warnings)
+    if not verdicts.filter(gives_row).height:
         return BatchOutcome(batch, "empty", NO_ROWS, warnings)
-    if not unjudged:
-        return BatchOutcome(batch, "succeeded", failed_gates=warnings)
-    pairs = "1 verified pair waits" if unjudged == 1 else f"{unjudged} verified pairs wait"
-    advice = "record what people decide with qa-pipeline decide, and run again"
-    return BatchOutcome(batch, "waiting", f"{pairs} for a judge; {advice}", warnings)
+    return BatchOutcome(batch, "succeeded", failed_gates=warnings)
 
 
 class Finished(BaseModel):
@@ -194,7 +194,7 @@ def unchanged_outcomes(resources: Resources, batches: Sequence[str]) -> dict[str
 
 
 def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome | None:
-    """Return the recorded outcome of a batch, if its inputs, output files and withdrawal are unchanged."""
+    """Return the recorded outcome of a batch, if another run with this fingerprint would not change it."""
     try:
         finished = Finished.model_validate_json(layout.finished(batch).read_bytes())
         is_same = finished.fingerprint == fingerprint and finished.files == _files(layout, batch)
@@ -202,11 +202,11 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
         return None
     if not is_same:
         return None
-    tombstone = tombstone_of(layout, batch)
-    if tombstone is None:
-        return replace(finished.outcome, outcome="unchanged") if finished.outcome.passed else None
-    is_blocked = tombstone.reason == "gate_failed" and not finished.outcome.passed  # it would fail again
-    return finished.outcome if is_blocked else None
+    outcome, tombstone = finished.outcome, tombstone_of(layout, batch)
+    if outcome.passed:  # a batch that was withdrawn since then must run again
+        return replace(outcome, outcome="unchanged") if tombstone is None else None
+    would_fail_again = tombstone is not None and tombstone.reason == "gate_failed"
+    return outcome if would_fail_again else None
 
 
 def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:
@@ -239,11 +239,11 @@ def _hash_code() -> str:
 def _is_unanswered(layout: Layout, batch: str) -> bool:
     """Return True if a table has rows whose model was unavailable."""
     for table in STORED.values():
-        reasons = [name for name in table.schema if name == "reason" or name.endswith("_reason")]
+        reason_columns = [name for name in table.schema if name == "reason" or name.endswith("_reason")]
         path = layout.table(table.name, batch)
-        if reasons and path.is_file():
-            rows = read_table(path, table, reasons)
-            unreached = pl.any_horizontal(pl.col(reasons) == ServerUnavailableError.reason)
+        if reason_columns and path.is_file():
+            rows = read_table(path, table, reason_columns)
+            unreached = pl.any_horizontal(pl.col(reason_columns) == ServerUnavailableError.reason)
             if rows.filter(unreached).height:
                 return True
     return False

@@ -44,35 +44,35 @@ def yield_funnel(frames: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     is_counted = pl.col("expected_verdict").is_null()
     pairs, verdicts = frames["pairs"].filter(is_counted), frames["verdicts"].filter(is_counted)
     # drafted pairs are counted by their origin: generated, imported or edited
-    drafted = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
+    status = pl.when(pl.col("status") == "drafted").then("origin").otherwise("status").alias("status")
     examples = frames.get("training_examples")
     is_example = pl.col("pair_id").is_in([] if examples is None else examples["pair_id"].to_list())
-    reason = "failed_gate" if examples is None else "too_long"
+    why_left_out = "failed_gate" if examples is None else "too_long"  # over the token limit of training
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select(
         what=pl.when(is_example).then(pl.lit("examples")).otherwise(pl.lit("left_out")),
-        reason=pl.when(~is_example).then(pl.lit(reason)),
+        reason=pl.when(~is_example).then(pl.lit(why_left_out)),
     )
     return pl.concat(
         [
             _stage_counts("documents", "found", frames["documents"], "status"),
             _total("chunks", "created", frames["chunks"]),
             _stage_counts("questions", "planned", frames["questions"], "status"),
-            _stage_counts("pairs", "created", pairs.with_columns(drafted), "status"),
+            _stage_counts("pairs", "created", pairs.with_columns(status), "status"),
             _stage_counts("verdicts", "decided", verdicts, "verdict"),
             _stage_counts("training_examples", "accepted", accepted, "what"),
         ]
     )
 
 
-def _stage_counts(stage: str, total: str, frame: pl.DataFrame, status: str) -> pl.DataFrame:
-    """Return a stage's total, then its counts by `status` and reason, largest first: a `STEPS` frame."""
+def _stage_counts(stage: str, total_name: str, frame: pl.DataFrame, status_column: str) -> pl.DataFrame:
+    """Return a stage's total, then its counts by status and reason, largest first: a `STEPS` frame."""
     parts = (
-        frame.group_by(pl.col(status).alias("what"), "reason")
+        frame.group_by(pl.col(status_column).alias("what"), "reason")
         .agg(pl.len().cast(pl.Int64).alias("count"))
         .sort("count", "what", "reason", descending=[True, False, False], nulls_last=True)
         .select(pl.lit(stage).alias("stage"), "what", "reason", "count")
     )
-    return pl.concat([_total(stage, total, frame), parts])
+    return pl.concat([_total(stage, total_name, frame), parts])
 
 
 def _total(stage: str, what: str, frame: pl.DataFrame) -> pl.DataFrame:
@@ -120,24 +120,24 @@ def _mean(values: pl.Series) -> float | None:
 
 def left_out_counts(documents: pl.DataFrame) -> pl.DataFrame:
     """Return the omitted text of files by kind, most characters first: a `LEFT_OUT_COUNTS` frame."""
-    return _parts_of_documents(documents, "left_out", LEFT_OUT_COUNTS)
+    return _sum_by_kind(documents, "left_out", LEFT_OUT_COUNTS)
 
 
 def masked_counts(documents: pl.DataFrame) -> pl.DataFrame:
     """Return the items of personal data by kind, most first: a `MASKED_COUNTS` frame."""
-    return _parts_of_documents(documents, "masked", MASKED_COUNTS)
+    return _sum_by_kind(documents, "masked", MASKED_COUNTS)
 
 
-def _parts_of_documents(documents: pl.DataFrame, column: str, schema: pl.Schema) -> pl.DataFrame:
+def _sum_by_kind(documents: pl.DataFrame, column: str, schema: pl.Schema) -> pl.DataFrame:
     """Sum the items of a list column by kind, the first field of the schema; largest sums first.
 
-    A document's list has an item per kind. The schema has the kind, `documents` and the counts of an item.
+    With {kind: "email", count: 2} in each of two documents, the row of emails has documents 2 and count 4.
     """
     kind, _documents, *counts = schema.names()
     items = documents.select(column).explode(column).drop_nulls().unnest(column)
     sums = items.group_by(kind).agg(pl.len().alias("documents"), pl.col(counts).sum())
     largest_first = [*reversed(counts), kind]  # the last count decides first, and the name last
-    ordered = sums.sort(largest_first, descending=[*(True for _ in counts), False])
+    ordered = sums.sort(largest_first, descending=[True] * len(counts) + [False])
     return ordered.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
 
 
@@ -145,8 +145,9 @@ def _parts_of_documents(documents: pl.DataFrame, column: str, schema: pl.Schema)
 class Report:
     """Counts over batches.
 
-    `steps` is the yield funnel, `left_out` the omitted text of files, and `unread` the files that failed or
-    were skipped. `incomplete` gives a reason for each batch that could not be counted.
+    `steps` is the yield funnel, `batches` has a row for each batch (see `_batch_row`), `left_out` is the
+    omitted text of files, and `unread` the files that failed or were skipped. `incomplete` gives the reason
+    of each batch that could not be counted, and `decisions` are counts by state.
     """
 
     steps: pl.DataFrame
@@ -178,14 +179,16 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
     for batch in batches:
         try:
             frames = read_tables(layout, batch)
-            decided = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
+            # the decisions that the last run has read, with their states
+            earlier = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
             recorded = read_decisions(layout.decisions(batch))
             row, batch_parts = _batch_row(batch, frames), _batch_parts(frames)
         except (TableError, CorpusError) as error:
             incomplete[batch] = str(error)
             continue
-        new = recorded.join(decided, on="decision_id", how="anti").height
-        decisions.update({"recorded since the last run": new}, **Counter(decided["state"].to_list()))
+        new_rows = recorded.join(earlier, on="decision_id", how="anti")
+        decisions["recorded since the last run"] += new_rows.height
+        decisions.update(earlier["state"].to_list())
         rows.append(row)
         for name, frame in batch_parts.items():
             parts[name].append(frame)
@@ -258,7 +261,7 @@ def _batch_row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, obje
         "documents": frames["documents"].height,
         "parsed": frames["documents"].filter(pl.col("status") == "parsed").height,
         "chunks": frames["chunks"].height,
-        "sections": sections.filter(pl.col("status") != "repeated").height,
+        "sections": sections.filter(pl.col("status") != "repeated").height,  # that repeat no other text
         "covered": sections.filter(pl.col("status") == "covered").height,
         **summarise(frames["verdicts"]),
         "accepted_unproved": accepted.join(by_similarity, on="pair_id", how="semi").height,

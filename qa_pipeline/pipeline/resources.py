@@ -158,8 +158,8 @@ class Resources:
             StorageError: the store is unusable.
         """
         note_origin(self.layout, batch, None if self.pairs_file is not None else self.settings.corpus)
-        # without language models, the reply store has nothing to erase
-        if self._model is None and any(model.provider != "none" for model in self.settings.llm.models):
+        uses_models = any(model.provider != "none" for model in self.settings.llm.models)
+        if uses_models and self._model is None:  # the replies of a given model are not stored
             from qa_pipeline.llm.reply_store import note_documents
 
             names = documents.select("document_id", "batch", "path")

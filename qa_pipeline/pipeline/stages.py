@@ -1,7 +1,7 @@
 """The stages of a batch, in order: functions from tables to a table.
 
 `qa_pipeline.defs.assets` makes an asset of each stage. The work is done in other folders; this module passes
-the settings, models and files to them.
+the settings, models and files to them. `**frames` are the other tables that the called function takes.
 """
 
 from dataclasses import dataclass
@@ -58,11 +58,7 @@ class StageRun:
 
 
 def batch_files(resources: Resources, batch: str) -> BatchFiles:
-    """Return the files of a batch.
-
-    Raises:
-        CorpusError: the batch does not exist.
-    """
+    """Return the files of a batch; raises a CorpusError if the batch does not exist."""
     return open_corpus(resources.settings.corpus).batch(batch)
 
 
@@ -216,17 +212,17 @@ def score_claims(
     notify: records.ProgressCallback = records.no_progress,
     *,
     model_claims: dict[str, list[splitting.Claim]] | None = None,
-    similarity: bool = True,
+    with_similarity: bool = True,
 ) -> pl.DataFrame:
     """Return all local scores of all claims; answers without `model_claims` are split by rules.
 
-    Language models are not called. Without `similarity` the embedding model is not used either.
+    Language models are not called. Without similarity the embedding model is not used either.
     """
     return find_claims(
         pairs,
         documents,
         chunks,
-        resources.embedder if similarity else None,
+        resources.embedder if with_similarity else None,
         notify,
         entailment=resources.entailment,
         embeddings=embeddings,
@@ -279,20 +275,21 @@ def check_reviewers(
     """Create rows with known verdicts, and verify and judge them exactly like pairs."""
     if not run.settings.canaries.enabled:
         return tables.CANARIES.empty()
-    verifier, judge = run.resources.reviewer("verifier"), run.resources.reviewer("judge")
-    # canaries with the model that verifies them; without a model, the local steps decide
+    resources = run.resources
+    verifier, judge = resources.reviewer("verifier"), resources.reviewer("judge")
+    # claims and the model that verifies them; without a model, the local steps decide
     drawn: list[tuple[list[canaries.Canary], LanguageModel | None]] = [(canaries.draw_canaries(chunks), None)]
     decided_by_model = frames["claim_verdicts"]["llm_decision"].is_in(["accept", "reject"]).any()
     if verifier is not None and decided_by_model:  # otherwise no verdict depends on it
         drawn.append((canaries.draw_for_model(chunks), verifier))
     # with other policies vectors only order the evidence, and do not change verdicts of canaries
-    similarity = run.settings.verification.policy == "similarity_only"
+    by_similarity = run.settings.verification.policy == "similarity_only"
     rows = []
-    for made, model in drawn:
-        pairs = canaries.canary_pairs(made, run.batch)
-        claims = score_claims(run.resources, pairs, documents, chunks, embeddings, similarity=similarity)
-        decided = _verified_claims(run, model, claims, pairs, documents, chunks)
-        rows.append(canaries.verified_rows(made, run.batch, claims, decided))
+    for drawn_claims, model in drawn:
+        pairs = canaries.canary_pairs(drawn_claims, run.batch)
+        claims = score_claims(resources, pairs, documents, chunks, embeddings, with_similarity=by_similarity)
+        verdicts = _verified_claims(run, model, claims, pairs, documents, chunks)
+        rows.append(canaries.verified_rows(drawn_claims, run.batch, claims, verdicts))
     if judge is not None and run.settings.judging.enabled:
         rows.append(_judged_canaries(run, judge, chunks, **frames))
     return pl.concat(rows)

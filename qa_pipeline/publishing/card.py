@@ -35,16 +35,17 @@ _FACT_VALUES = {name: pl.col(name) for name in _COLUMNS} | {
 LENGTHS = ("words of the question", "words of the answer", "characters of the messages")
 """The facts that are numbers; the card shows their quantiles."""
 QUANTILES = {"least": 0.0, "median": 0.5, "95 %": 0.95, "most": 1.0}
+_PROMPT, _NO_PROMPT = pl.col("prompt_hash"), pl.lit(None, pl.String())
 _MAKERS = (
-    ("questions", "questions", "model", "prompt_hash"),
-    ("answers", "pairs", "generator", "prompt_hash"),
-    ("embeddings", "embeddings", pl.format("{} @ {}", "model", "model_revision"), None),
-    ("entailment of claims", "claims", "entailment_model", None),
-    ("verified by a model", "claim_verdicts", "model", "prompt_hash"),
-    ("round trip", "round_trips", "model", None),
-    ("judged", "assessments", "judge", "prompt_hash"),
+    ("questions", "questions", pl.col("model"), _PROMPT),
+    ("answers", "pairs", pl.col("generator"), _PROMPT),
+    ("embeddings", "embeddings", pl.format("{} @ {}", "model", "model_revision"), _NO_PROMPT),
+    ("entailment of claims", "claims", pl.col("entailment_model"), _NO_PROMPT),
+    ("verified by a model", "claim_verdicts", pl.col("model"), _PROMPT),
+    ("round trip", "round_trips", pl.col("model"), _NO_PROMPT),
+    ("judged", "assessments", pl.col("judge"), _PROMPT),
 )
-"""Tasks of models: role, table, and the table's columns for model and prompt."""
+"""Tasks of models: role, table, and expressions of the table's columns for model and prompt."""
 Key = tuple[Any, ...]
 
 
@@ -60,10 +61,10 @@ class CardFacts:
 
     def add(self, tables: Mapping[str, pl.DataFrame], rows: pl.DataFrame, sources: pl.DataFrame) -> None:
         """Count the tables of a batch, its released rows, and its documents."""
-        for name, value in _FACT_VALUES.items():
-            columns = set(value.meta.root_names())  # that the expression reads
+        for name, expression in _FACT_VALUES.items():
+            columns = set(expression.meta.root_names())  # that the expression reads
             if columns <= {*rows.columns}:  # a release omits empty columns
-                self._values[name].update(dict(rows.group_by(value.alias("value")).len().iter_rows()))
+                self._values[name].update(dict(rows.group_by(expression.alias("value")).len().iter_rows()))
         self._licences.update(sources["licence"].fill_null("unknown"))
         system = pl.col("messages").list.first().struct.field("content")
         self._prompts.update(rows.select(system.unique()).to_series())
@@ -73,9 +74,7 @@ class CardFacts:
             self._counts["masked"][kind, "documents"] += documents
             self._counts["masked"][kind, "count"] += matches
         for role, table, model, prompt in _MAKERS:
-            model_name = pl.col(model) if isinstance(model, str) else model
-            prompt_hash = pl.lit(None, pl.String()) if prompt is None else pl.col(prompt)
-            made = tables[table].select(role=pl.lit(role), model=model_name, prompt=prompt_hash)
+            made = tables[table].select(role=pl.lit(role), model=model, prompt=prompt)
             self._count("made_by", made.drop_nulls("model"), "role", "model", "prompt")
 
     def _count(self, name: str, frame: pl.DataFrame, *keys: str) -> None:
@@ -158,6 +157,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
 def data_card(manifest: Manifest) -> str:
     """Return the card as Markdown; the manifest's entry for the card itself is ignored."""
     facts = manifest.facts
+    # a maker is {"role": "judged", "model": MODEL, "prompt": HASH, "count": 9}
     models_by_role = {
         role: {maker["model"] for maker in facts["made_by"] if maker["role"] == role}
         for role in ("answers", "verified by a model", "judged")
@@ -188,14 +188,14 @@ def _front_matter(manifest: Manifest) -> str:
     """Return the YAML head of the card, by which the hub finds files, languages and licence."""
     files = [{"split": split, "path": f"{DATA}/{split}.parquet"} for split, _ in ranked(manifest.splits)]
     licences = [licence.lower() for licence in manifest.facts["licences"]]
-    one_licence = len(licences) == 1 and licences[0] in _LICENCES
+    has_one_licence = len(licences) == 1 and licences[0] in _LICENCES
     head = {
         "configs": [
             {"config_name": "default", "data_files": files, "default": True},
             {"config_name": "chat", "data_files": files, "columns": ["messages"]},
         ],
         "language": sorted({*manifest.facts["values"]["language"]} - {"unknown"}),
-        **({"license": licences[0]} if one_licence else {}),
+        **({"license": licences[0]} if has_one_licence else {}),
         "size_categories": [_size(manifest.facts["rows"])],
         "task_categories": ["question-answering", "text-generation"],
     }
@@ -216,7 +216,7 @@ def _megabytes(file: File) -> str:
 def _values(facts: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
     """Yield the most frequent values of each column, and the sum of the others.
 
-    A line is title, value, count and share; only the first line of a column has its title.
+    The lines of a column are such as ("language", "en", 80, "80.0%") and ("", "sv", 20, "20.0%").
     """
     for name, title in _TITLES.items():
         values = ranked(facts["values"].get(name, {}))

@@ -85,11 +85,11 @@ def certify(release: Path, file: Path) -> Certificate:
     labels = _labels(lines, file)
     drawn = draw_sample(release, sample, seed)["pair_id"].to_list()
     missing = [pair_id for pair_id in drawn if labels.get(pair_id) is None]
-    has_other_rows = len(labels) > len(drawn)
-    if missing or has_other_rows or not drawn:
+    others = labels.keys() - {*drawn}
+    if missing or others or not drawn:
         raise InputError(
             f"{file}: {len(missing)} of the {len(drawn)} rows that its seed draws from {release} have no "
-            f"label, and {len(labels.keys() - {*drawn})} others have; label a sample of this release"
+            f"label, and {len(others)} others have; label a sample of this release"
         )
     counts = Counter(labels[pair_id] for pair_id in drawn)  # rows by label
     wrong, unsure = counts["wrong"], counts["unsure"]

@@ -95,11 +95,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a release folder.
-
-    Raises:
-        ReleaseError: the release is incomplete, or has a newer format.
-    """
+    """Read the manifest of a release folder; raises a ReleaseError if it is missing, damaged or too new."""
     path = folder / MANIFEST
     damaged = f"{path} is damaged; restore the release from a copy, or publish it again"
     try:
@@ -138,12 +134,9 @@ def latest_release(releases: Path) -> Path | None:
 
 
 def point_to(releases: Path, version: int) -> None:
-    """Write the version of the latest release to `latest.json`, atomically.
+    """Write the version of the latest release to `latest.json`, atomically; raises a StorageError.
 
     If later releases were deleted, the file also keeps their highest version, which is not used again.
-
-    Raises:
-        StorageError: the file cannot be written.
     """
     content = {"version": version}
     if (highest := highest_version(releases)) > version:
@@ -184,10 +177,10 @@ def load_release(path: Path | str, split: str) -> pl.LazyFrame:
     manifest = read_manifest(folder)
     if split not in manifest.splits:
         raise ReleaseError(f"{folder} has no split {split!r}; it has {', '.join(manifest.splits)}")
-    path = folder / DATA / f"{split}.parquet"
-    if not path.is_file():
-        raise ReleaseError(f"{path} is missing; restore the release from a copy, or publish it again")
-    return pl.scan_parquet(readable(path))
+    file = folder / DATA / f"{split}.parquet"
+    if not file.is_file():
+        raise ReleaseError(f"{file} is missing; restore the release from a copy, or publish it again")
+    return pl.scan_parquet(readable(file))
 
 
 def release_folder(path: Path) -> Path:
@@ -197,11 +190,7 @@ def release_folder(path: Path) -> Path:
 
 @contextmanager
 def publisher_lock(releases: Path) -> Iterator[None]:
-    """Lock the releases against other publishers, after clearing up an interrupted publication.
-
-    Raises:
-        StorageError: another process has the lock.
-    """
+    """Lock the releases and clear up an interrupted publication; raises a StorageError if they are locked."""
     with locked(releases):
         unfinished = [*releases.glob(".*.tmp")]
         if store_of(releases):  # a store receives a release file by file, the manifest last

@@ -55,7 +55,7 @@ def push_release(folder: Path, target: str) -> tuple[str, bool]:
 
 
 def _copy_to_folder(folder: Path, releases: Path) -> tuple[str, bool]:
-    """Copy a release into a folder of releases, unless it is there already."""
+    """Copy a release into a folder of releases; return its address, and False if it was there already."""
     version = read_manifest(folder).version
     target = releases / str(version)
     prepare_folder(releases)
@@ -75,7 +75,7 @@ def _copy_to_folder(folder: Path, releases: Path) -> tuple[str, bool]:
 
 
 def _upload_to_hub(folder: Path, location: str) -> tuple[str, bool]:
-    """Upload all files in a single commit with a tag; a new repository is private."""
+    """Upload all files in a single commit with a tag; return the address, and False if the tag existed."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils.tqdm import disable_progress_bars
 

@@ -6,6 +6,7 @@ read twice, first to select rows and then to write them. Only a few bytes per ro
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,22 +87,23 @@ def _publish(resources: Resources, folder: Path) -> Release:
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {rows_left_out}")
     selection.key_splits.write_parquet(folder / SPLIT_KEYS)
     counts, facts = _write_rows(folder, resources, candidates, selection)
+    files = sorted(folder.rglob("*.*"))  # names of folders have no dot
     # rows by main document, whatever their batch
-    by_document = counts.group_by("split", "documents", "document").agg(pl.col("rows").sum())
+    by_document = counts.group_by("split", "sha256", "document").agg(pl.col("rows").sum())
     manifest = Manifest(
         format=FORMAT,
         version=version,
         previous=None if earlier.manifest is None else earlier.manifest.version,
         schema_version=SCHEMA_VERSION,
         splits=dict.fromkeys(selection.names, 0) | _summed(counts, "split"),
-        files={path.relative_to(folder).as_posix(): file_of(path) for path in sorted(folder.rglob("*.*"))},
+        files={path.relative_to(folder).as_posix(): file_of(path) for path in files},
         batches=_summed(counts, "batch"),
         batches_left_out=candidates.left_out,
         rows_left_out=rows_left_out,
         unsatisfied=splits.shortcomings(
             by_document.select("split", "rows", path="document"), settings.release.splits
         ),
-        settings=_deciding(settings),
+        settings=_deciding_settings(settings),
         facts=facts.document() | {"lacking": candidates.lacking},
     )
     if (last := earlier.manifest) is not None and last.content == manifest.content:
@@ -127,8 +129,8 @@ def _write_rows(
     """Write the rows of each split, their documents and the rows left out.
 
     Returns:
-        Number of rows by split, batch and main document: split, batch, documents (its hash), document (its
-        path) and rows. Also the facts for the card.
+        The number of rows by split, batch and main document: split, batch, document (its path), sha256 and
+        rows. Also the facts for the card.
 
     Raises:
         ReleaseError: a batch has changed since its rows were selected.
@@ -140,8 +142,8 @@ def _write_rows(
     (folder / DATA).mkdir()
     with ExitStack() as opened:
         write_split = {
-            name: opened.enter_context(appended_parquet(folder / DATA / f"{name}.parquet", table.schema))
-            for name in selection.names
+            split: opened.enter_context(appended_parquet(folder / DATA / f"{split}.parquet", table.schema))
+            for split in selection.names
         }
         for name in settings.formats:
             (folder / name).mkdir()
@@ -152,36 +154,42 @@ def _write_rows(
         }
         write_sources = opened.enter_context(appended_parquet(folder / SOURCES, rows.SOURCE_SCHEMA))
         write_left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, rows.LEFT_OUT_SCHEMA))
-        for batch, (start, count) in candidates.batches.items():
-            tables = read_tables(resources.layout, batch)
-            selected, accepted = selection.rows.slice(start, count), rows.candidate_rows(tables)
-            if not splits.codes(accepted["pair_id"]).equals(selected["code"]):
-                raise ReleaseError(f"batch {batch} was run while it was released; publish again")
-            # the column "reason" of an accepted pair is the reason of its verdict
-            candidates_with_split = accepted.hstack(selected.select("split", left_out="reason"))
-            write_left_out(candidates_with_split.drop_nulls("left_out").with_columns(reason="left_out"))
-            remaining = candidates_with_split.filter(pl.col("left_out").is_null())
+        for tables, accepted in _accepted_rows(resources, candidates, selection):
+            write_left_out(accepted.drop_nulls("left_out").with_columns(reason="left_out"))
+            remaining = accepted.filter(pl.col("left_out").is_null())
             released = rows.finished_rows(remaining, tables, split_map, table)
             for (split,), part in released.partition_by("split", as_dict=True).items():
                 write_split[str(split)](part)
                 for name in settings.formats:
-                    drafts = rows.with_worse_drafts(part, tables) if name == rows.PREFERENCE else part
-                    trainer_files[name, str(split)].writelines(rows.trainer_lines(name, drafts))
+                    examples = rows.with_worse_drafts(part, tables) if name == rows.PREFERENCE else part
+                    trainer_files[name, str(split)].writelines(rows.trainer_lines(name, examples))
             documents = splits.new_documents(rows.documents_of(released, tables), seen)
             text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
             write_sources(documents.with_columns(text.alias("text")))
             facts.add(tables, released, documents)
-            main_documents = released.with_columns(pl.col("documents").list.first())
-            counts.append(
-                main_documents.group_by("split", "batch", "documents", "document").agg(rows=pl.len())
-            )
+            main_sha256 = pl.col("documents").list.first()
+            by_document = released.group_by("split", "batch", "document", sha256=main_sha256)
+            counts.append(by_document.agg(rows=pl.len()))
     for path in sorted(folder.rglob("*.*")):  # a crash after the rename must not lose contents
         with path.open("rb") as file:
             os.fsync(file.fileno())
     return pl.concat(counts), facts
 
 
-def _deciding(settings: Settings) -> dict[str, Any]:
+def _accepted_rows(
+    resources: Resources, candidates: Candidates, selection: Selection
+) -> Iterator[tuple[dict[str, pl.DataFrame], pl.DataFrame]]:
+    """Yield the tables of each batch, and its accepted rows with `split`, or the reason in `left_out`."""
+    for batch, (start, count) in candidates.batches.items():
+        tables = read_tables(resources.layout, batch)
+        accepted, selected = rows.candidate_rows(tables), selection.rows.slice(start, count)
+        if not splits.codes(accepted["pair_id"]).equals(selected["code"]):
+            raise ReleaseError(f"batch {batch} was run while it was released; publish again")
+        # the column "reason" of an accepted pair is the reason of its verdict
+        yield tables, accepted.hstack(selected.select("split", left_out="reason"))
+
+
+def _deciding_settings(settings: Settings) -> dict[str, Any]:
     """Return the settings that affect rows and splits."""
     return {
         "release": settings.release.model_dump(mode="json"),

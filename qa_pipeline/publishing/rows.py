@@ -67,8 +67,8 @@ LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason"), pl.Str
 def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return the accepted pairs of a batch, sorted by pair_id, without split and row_id."""
     verdicts = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted")
-    rests_on = _rests_on(tables[TRAINING_EXAMPLES.name], tables)  # a row for each document of a pair
-    documents = rests_on.group_by("pair_id", maintain_order=True).agg(
+    cited = _cited_documents(tables[TRAINING_EXAMPLES.name], tables)
+    documents = cited.group_by("pair_id", maintain_order=True).agg(
         documents=pl.col("content_sha256").unique(maintain_order=True), document=pl.col("path").first()
     )
     supported = tables["claim_verdicts"].filter(pl.col("verdict") == SUPPORTED)
@@ -115,26 +115,27 @@ def _with_passages(
 ) -> pl.DataFrame:
     """Drop passages of other splits, render the user messages again, and describe each passage."""
     # hash and split of each document by its id
-    hashes = dict(tables["documents"].select("document_id", "content_sha256").drop_nulls().iter_rows())
-    splits = split_map.splits_of(document_keys(pl.Series(hashes.values())))
-    split_of = dict(zip(hashes, splits, strict=True))
-    passages = passages_by_id(tables["chunks"])
-    spans = {
+    hash_of = dict(tables["documents"].select("document_id", "content_sha256").drop_nulls().iter_rows())
+    splits = split_map.splits_of(document_keys(pl.Series(hash_of.values())))
+    split_of = dict(zip(hash_of, splits, strict=True))
+    passage_of = passages_by_id(tables["chunks"])
+    span_of = {
         chunk_id: span
         for chunk_id, *span in tables["chunks"].select("chunk_id", "char_start", "char_end").iter_rows()
     }
     messages, passage_structs = [], []
+    # the column `passages` has ids of chunks until it gets the structs
     columns = ("question", "split", "messages", "passages")
     for question, split, (system, _, assistant), chunk_ids in rows.select(columns).iter_rows():
-        example_passages = (passages[chunk_id] for chunk_id in chunk_ids or ())
-        visible = [passage for passage in example_passages if split_of[passage.document_id] == split]
+        passages = (passage_of[chunk_id] for chunk_id in chunk_ids or ())
+        visible = [passage for passage in passages if split_of[passage.document_id] == split]
         messages.append([system, {"role": "user", "content": user_message(visible, question)}, assistant])
         structs = []
         for passage in visible:
-            start, end = spans[passage.chunk_id]
+            start, end = span_of[passage.chunk_id]
             first_line = marked_passage(1, passage).partition("\n")[0]  # such as "[1] Manual > Valves"
             structs.append(
-                {"chunk_id": passage.chunk_id, "content_sha256": hashes[passage.document_id],
+                {"chunk_id": passage.chunk_id, "content_sha256": hash_of[passage.document_id],
                  "start": start, "end": end, "heading": first_line.removeprefix("[1] ")}
             )  # fmt: skip
         passage_structs.append(structs)
@@ -150,11 +151,14 @@ def rebuilt_user_message(row: Mapping[str, Any], texts: Mapping[str, str]) -> st
         return None
     passages = [
         Passage(
-            span["chunk_id"], span["heading"], (), texts[span["content_sha256"]][span["start"] : span["end"]],
-            row["language"],
+            chunk_id=span["chunk_id"],
+            title=span["heading"],  # title and headings, as the message shows them
+            section_path=(),
+            text=texts[span["content_sha256"]][span["start"] : span["end"]],
+            language=row["language"],
         )
         for span in spans
-    ]  # fmt: skip
+    ]
     return user_message(passages, row["question"])
 
 
@@ -176,8 +180,8 @@ def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.D
     )
 
 
-def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return pair_id, hash and path of each row's cited documents; a refusal has its retrieved documents."""
+def _cited_documents(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return pair_id, hash and path of the document of each quote, or of each passage of a refusal."""
     evidence = pl.col("evidence").struct
     cited = (
         examples.select("pair_id", "evidence")
@@ -233,11 +237,11 @@ def trainer_lines(name: str, released: pl.DataFrame) -> Iterator[bytes]:
 
 
 def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return a row for each worse draft of a question: rejected, or only an alternative.
+    """Return each released row with each worse draft of its question: rejected, or only an alternative.
 
     Drafts with the same words as the released answer are dropped, since they teach no preference.
     """
-    drafts = tables["pairs"].filter(
+    drafts = tables["pairs"].filter(  # of written questions, without imported and known-answer pairs
         pl.col("question_id").is_not_null(),
         pl.col("answer").is_not_null(),
         pl.col("expected_verdict").is_null(),
@@ -250,11 +254,11 @@ def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) ->
     worse_drafts = drafts.join(
         worse.select("pair_id", rejected_reason="reason"), on="pair_id", maintain_order="left"
     ).select("question_id", "rejected_reason", rejected_pair_id="pair_id", plain_answer=unmarked_answer())
+    released_wording = normalised(_ASSISTANT)  # the last message of a released row is its answer
     return (
         rows.join(drafts.select("pair_id", "question_id"), on="pair_id", maintain_order="left")
-        # a row for each released row with each worse draft of its question
         .join(worse_drafts, on="question_id", maintain_order="left_right")
         .with_columns(wording=normalised(pl.col("plain_answer")))
-        .filter(pl.col("wording") != "", pl.col("wording") != normalised(_ASSISTANT))
+        .filter(pl.col("wording") != "", pl.col("wording") != released_wording)
         .unique(["pair_id", "wording"], keep="first", maintain_order=True)
     )

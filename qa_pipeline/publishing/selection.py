@@ -103,7 +103,8 @@ def gather(resources: Resources) -> Candidates:
         batches[batch] = rows_before, accepted.height
         rows_before += accepted.height
     for batch, tombstone in withdrawn.items():
-        if tombstone.reason == "document_forgotten" and batch not in left_out:  # it has no tables left
+        # forgetting a document deletes the tables of its batches, so the loop above does not find them
+        if tombstone.reason == "document_forgotten" and batch not in left_out:
             left_out[batch] = tombstone.message()
     joins = near_duplicates(_documents(layout, batches))
     lacking = [name for name in OPTIONAL if name not in used_columns]
@@ -161,11 +162,7 @@ class Selection:
 
 
 def read_earlier_release(releases: Path) -> Earlier:
-    """Return the parts of the previous release that influence this one.
-
-    Raises:
-        ReleaseError: it is damaged.
-    """
+    """Return the parts of the previous release that influence the next; raises a ReleaseError for damage."""
     last = latest_release(releases)
     if last is None:
         return Earlier(None, pl.Series([], dtype=pl.UInt64()), pl.DataFrame(schema=KEY_SPLITS))
@@ -180,11 +177,12 @@ def read_earlier_release(releases: Path) -> Earlier:
     files = (last / DATA / f"{split}.parquet" for split in manifest.splits)
     parts = [codes(part["pair_id"]) for file in files for part in row_groups(file, ["pair_id"])]
     pair_codes = pl.concat([pl.Series([], dtype=pl.UInt64()), *parts])
-    return Earlier(manifest, pair_codes, pl.read_parquet((last / SPLIT_KEYS).read_bytes()))
+    key_splits = pl.read_parquet((last / SPLIT_KEYS).read_bytes())  # also from an object store
+    return Earlier(manifest, pair_codes, key_splits)
 
 
 def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSettings) -> Selection:
-    """Drop repeated rows, and assign a split to each remaining row.
+    """Mark repeated rows with a reason, and assign a split to each remaining row.
 
     Among equal rows the selection prefers a row of the previous release, then the highest composite score,
     then the smallest hash. So the order of batches does not matter.
@@ -192,30 +190,25 @@ def select_rows(candidates: Candidates, earlier: Earlier, settings: ReleaseSetti
     rows = _mark_duplicates(candidates.rows.with_row_index("item"), earlier.pair_codes)
     # splits of the settings first; a split of an earlier release keeps its rows without getting new ones
     names = tuple(dict.fromkeys([*settings.splits, *earlier.key_splits["split"].unique().sort()]))
-    remaining = rows.filter(pl.col("reason").is_null())["item"]
-    keys = _item_keys(candidates, remaining, earlier.key_splits, names)
-    shares = [settings.splits.get(name, 0.0) for name in names]
-    split_numbers = assign_splits(keys, rows["language"], shares)  # indices of names
-    split = pl.Series("split", names).gather(split_numbers)
     is_remaining = pl.col("reason").is_null()
-    selected = rows.with_columns(split).select(
-        "code",
-        split=pl.when(is_remaining).then("split"),
-        reason=pl.when(is_remaining & pl.col("split").is_null())
-        .then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason").cast(pl.String()),
-    )  # fmt: skip
+    keys = _item_keys(candidates, rows.filter(is_remaining)["item"], earlier.key_splits, names)
+    shares = [settings.splits.get(name, 0.0) for name in names]
+    split_numbers = assign_splits(keys, rows["language"], shares)  # indices of names, or null
+    rows = rows.with_columns(pl.Series("split", names).gather(split_numbers))
+    joins_splits = is_remaining & pl.col("split").is_null()
+    reason = pl.when(joins_splits).then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason")
+    selected = rows.select("code", "split", reason=reason.cast(pl.String()))
     key_splits = _extend_key_splits(earlier.key_splits, keys, selected["split"], candidates.joins)
     filled = set(selected["split"].drop_nulls().unique())
     return Selection(selected, key_splits, tuple(name for name in names if name in filled))
 
 
-def _mark_duplicates(rows: pl.DataFrame, earlier_codes: pl.Series) -> pl.DataFrame:
+def _mark_duplicates(rows: pl.DataFrame, released_codes: pl.Series) -> pl.DataFrame:
     """Set the reason of all but the preferred row of each wording; see `select_rows`."""
-    is_released_already = pl.col("code").is_in(earlier_codes.implode())
     ranked = (
         rows.filter(pl.col("reason").is_null())
-        .with_columns(is_old=is_released_already)
-        .sort("is_old", "composite", "code", descending=[True, True, False], nulls_last=True)
+        .with_columns(was_released=pl.col("code").is_in(released_codes.implode()))
+        .sort("was_released", "composite", "code", descending=[True, True, False], nulls_last=True)
     )
     repeats = ranked.filter(~pl.col("wording").is_first_distinct())["item"]
     is_repeat = pl.col("item").is_in(repeats.implode())
@@ -236,29 +229,29 @@ def _extend_key_splits(
         joins: a JOINS frame; `other_key` identifies the group of near duplicates.
     """
     split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
-    splits_of_rows = keys.join(split_of_items, on="item").select("key", "split")
+    row_key_splits = keys.join(split_of_items, on="item").select("key", "split")
     group = pl.col("other_key")
-    # the head of a group is a member, too
+    # a row for each document of a group of near duplicates; the head, whose key names the group, is in it
     members = pl.concat([joins, joins.select(group.alias("key"), group)]).unique()
-    split_of_groups = members.join(splits_of_rows, on="key").unique("other_key").select("other_key", "split")
-    splits_of_duplicates = members.join(split_of_groups, on="other_key").select("key", "split")
+    group_splits = members.join(row_key_splits, on="key").unique("other_key").select("other_key", "split")
+    member_key_splits = members.join(group_splits, on="other_key").select("key", "split")
     # the first split of a key counts: that of an earlier release, then that of a row
-    key_splits = pl.concat([earlier.select(KEY_SPLITS.names()), splits_of_rows, splits_of_duplicates])
+    key_splits = pl.concat([earlier.select(KEY_SPLITS.names()), row_key_splits, member_key_splits])
     return key_splits.unique("key", keep="first", maintain_order=True).sort("key")
 
 
 def _item_keys(
-    candidates: Candidates, remaining: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
+    candidates: Candidates, row_items: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
 ) -> pl.DataFrame:
-    """Return the ITEM_KEYS of remaining rows, with an item for each pair of near-duplicate documents.
+    """Return the ITEM_KEYS of rows by their `item`, with an item for each pair of near-duplicate documents.
 
     `earlier_split` is an index of `names`, the splits; null for a key without a split in `key_splits`.
     """
     joins = candidates.joins.with_row_index("item", offset=candidates.rows.height)
     keys_of_joins = [joins.select("item", key=name).cast(KEYS) for name in ("key", "other_key")]
-    keys_of_rows = candidates.keys.filter(pl.col("item").is_in(remaining.implode()))
-    numbers = {name: number for number, name in enumerate(names)}
-    earlier_split = pl.col("split").replace_strict(numbers, return_dtype=pl.Int8())
+    keys_of_rows = candidates.keys.filter(pl.col("item").is_in(row_items.implode()))
+    index_of_split = {name: index for index, name in enumerate(names)}
+    earlier_split = pl.col("split").replace_strict(index_of_split, return_dtype=pl.Int8())
     earlier_splits = key_splits.select("key", earlier_split=earlier_split)
     return (
         pl.concat([keys_of_rows, *keys_of_joins])

@@ -68,17 +68,15 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
     numbered = rows.with_row_index("row")
     question, answer = normalised(pl.col("question")), normalised(pl.col("answer"))
     is_long_answer = (pl.col("coverage") != "none") & (answer.str.len_chars() >= LONG_ANSWER)
-    stems = pl.Series(
-        "text", [_stems(*row) for row in rows.select("question", "language").iter_rows()], pl.String()
-    )
-    # each has a line for each key: index of the row, and text of the key
+    asked_keys = [_asked_key(*row) for row in rows.select("question", "language").iter_rows()]
+    # each has a line for each key: index of the row, and text of the key, such as "answer:it opens at 3 bar"
     parts = [
         numbered.select("row", text="documents")
         .explode("text", empty_as_null=True)
         .drop_nulls("text")
         .with_columns(pl.format(_DOCUMENT, "text").alias("text")),
         numbered.select("row", text=pl.format("question:{}", question)),
-        numbered.select("row", stems),
+        numbered.select("row", pl.Series("text", asked_keys, pl.String())),
         numbered.filter(is_long_answer).select("row", text=pl.format("answer:{}", answer)),
     ]
     key_texts = pl.concat(parts).drop_nulls("text")
@@ -123,11 +121,11 @@ class SplitMap:
         return self.splits.gather(indices).cast(pl.String())
 
 
-def _stems(question: str, language: str) -> str:
-    """Return the sorted stems of a question's content words, or all its words if it has only stop words."""
+def _asked_key(question: str, language: str) -> str:
+    """Return the text of a question's key, its content words as stems: "asked:boiler protect valv"."""
     words, stem = _WORD.findall(question.casefold()), stemmer(language)
     content = sorted({stem(word) for word in words if word not in lexicon(language).stop_words})
-    return f"asked:{' '.join(content or words)}"
+    return f"asked:{' '.join(content or words)}"  # all words if they are stop words
 
 
 def _sketches(documents: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -147,9 +145,31 @@ def near_duplicates(documents: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return pairs of keys of near-duplicate documents, a JOINS frame.
 
     Each document is paired with the head of its group, to which it is linked directly or through others.
-    Shingles are kept in a temporary file, since they are several times larger than the texts.
-
     `documents` are frames of content_sha256 and text, with each document once.
+    """
+    shared_bands, shingles_by_key = _possible_duplicates(documents)
+    heads: dict[int, int] = {}  # a member of a group to another, up to its head (union-find)
+    for (_,), band in shared_bands.group_by("band", maintain_order=True):
+        for first, second in itertools.combinations(band["key"].to_list(), 2):
+            if _head(heads, first) == _head(heads, second):
+                continue
+            similarity = jaccard(shingles_by_key[first], shingles_by_key[second])
+            if similarity >= NEAR_DUPLICATE_SIMILARITY:
+                heads[_head(heads, second)] = _head(heads, first)
+    return pl.DataFrame(sorted((key, _head(heads, key)) for key in heads), JOINS, orient="row")
+
+
+def _head(heads: dict[int, int], key: int) -> int:
+    """Return the representative of a key's group."""
+    while key in heads:
+        key = heads[key]
+    return key
+
+
+def _possible_duplicates(documents: Iterable[pl.DataFrame]) -> tuple[pl.DataFrame, dict[int, Shingles]]:
+    """Return the _BANDS that several documents share, and the shingles of these documents by key.
+
+    Shingles are kept in a temporary file, since they are several times larger than the texts.
     """
     band_frames = [pl.DataFrame(schema=_BANDS)]
     shingles_by_key: dict[int, Shingles] = {}
@@ -167,22 +187,7 @@ def near_duplicates(documents: Iterable[pl.DataFrame]) -> pl.DataFrame:
         for part in row_groups(shingle_file):
             compared = part.filter(pl.col("key").is_in(candidates))
             shingles_by_key |= {key: np.array(values, np.uint32) for key, values in compared.iter_rows()}
-    heads: dict[int, int] = {}  # a member of a group to another, up to its head (union-find)
-    for (_,), band in shared_bands.group_by("band", maintain_order=True):
-        for first, second in itertools.combinations(band["key"].to_list(), 2):
-            if _head(heads, first) == _head(heads, second):
-                continue
-            similarity = jaccard(shingles_by_key[first], shingles_by_key[second])
-            if similarity >= NEAR_DUPLICATE_SIMILARITY:
-                heads[_head(heads, second)] = _head(heads, first)
-    return pl.DataFrame(sorted((key, _head(heads, key)) for key in heads), JOINS, orient="row")
-
-
-def _head(heads: dict[int, int], key: int) -> int:
-    """Return the representative of a key's group."""
-    while key in heads:
-        key = heads[key]
-    return key
+    return shared_bands, shingles_by_key
 
 
 ITEM_KEYS = pl.Schema({"item": pl.UInt32(), "key": pl.UInt64(), "earlier_split": pl.Int8()})
@@ -212,16 +217,16 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
         languages: language of each row.
         shares: relative share of each split; a split with 0 gets no new rows.
     """
-    earlier = pl.col("earlier_split")  # lowest and highest differ where two splits are joined
-    numbered = keys.with_columns(component=_components(keys))
-    items = numbered.group_by("item", "component").agg(  # an item has a single component
-        item_lowest=earlier.min(), item_highest=earlier.max(), is_new=earlier.has_nulls()
+    earlier = pl.col("earlier_split")
+    keys = keys.with_columns(component=_components(keys))
+    items = keys.group_by("item", "component").agg(  # a row for each item, which has a single component
+        item_lowest=earlier.min(), item_highest=earlier.max(), has_new_key=earlier.has_nulls()
     )
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
     rows_by_component = items.join(rows, on="item").group_by("component")
-    sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())
-    components = (  # a row for each component
-        numbered.group_by("component")
+    sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())  # first in a tie
+    components = (  # a row for each component with rows; lowest and highest differ if it joins two splits
+        keys.group_by("component")
         .agg(lowest=earlier.min(), highest=earlier.max(), least_key=pl.col("key").min())
         .join(sizes, on="component")
         .sort("least_key")
@@ -230,10 +235,10 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
     has_one_split = pl.col("lowest") == pl.col("highest")
     item_has_one_split = pl.col("item_lowest") == pl.col("item_highest")
     split = (
-        pl.when(pl.col("lowest").is_null()).then("drawn")
+        pl.when(pl.col("lowest").is_null()).then("drawn")  # all its keys are new
         .when(has_one_split).then("lowest")
         # the component joins two splits: rows that were in one of them stay there, and new rows are left out
-        .when(item_has_one_split & ~pl.col("is_new")).then("item_lowest")
+        .when(item_has_one_split & ~pl.col("has_new_key")).then("item_lowest")
         .alias("split")
     )  # fmt: skip
     split_of_items = items.join(components.with_columns(drawn), on="component").select("item", split)
@@ -257,64 +262,64 @@ def _components(keys: pl.DataFrame) -> pl.Series:
 def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     """Return the split of each component: its earlier split, or a split that lacks rows of its language.
 
-    A component that would fill half of another split goes to the largest split. A split with too few
+    A component that would fill over half of another split goes to the largest split. A split with too few
     components returns its new ones to the largest split.
     """
     largest = int(np.argmax(shares))
     targets = _target_rows(components["rows"], shares, largest)
     all_rows = int(components["rows"].sum())
     by_language = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
-    strata: dict[str | None, int] = by_language | {None: all_rows}  # rows by language; None is all languages
+    rows_of: dict[str | None, int] = by_language | {None: all_rows}  # by language; None is all languages
     splits: list[int | None] = components["lowest"].to_list()
-    sizes = list(components.select("rows", "language").iter_rows())
+    new = [index for index, split in enumerate(splits) if split is None]
+    sizes = list(components.select("rows", "language").iter_rows())  # of each component
     rows_in, components_in = Counter[tuple[int, str | None]](), Counter[int]()
 
-    def put(index: int, split: int) -> None:
-        """Assign a component to a split, and count its rows."""
+    def put(index: int, split: int | None) -> None:
+        """Assign a component to a split, if any, and count its rows."""
+        if split is None:
+            return
         rows, language = sizes[index]
         splits[index] = split
         components_in[split] += 1
         rows_in[split, language] += rows
         rows_in[split, None] += rows
 
+    def neediest(index: int, language: str | None, takers: Iterable[int]) -> int | None:
+        """Return the split that lacks the largest part of its rows of a language, if the component fits."""
+        rows, _ = sizes[index]
+        # the target in a language is the target times the share of the language in all rows
+        lacking_rows = {
+            split: targets[split] * rows_of[language] / all_rows - rows_in[split, language]
+            for split in takers
+            if rows * FEWEST_COMPONENTS <= targets[split]  # it fills at most half of the split
+        }
+        split = max(lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=None)
+        # more than twice the lacking rows would miss the target by more than before
+        return split if split is not None and rows <= 2 * lacking_rows[split] else None
+
     for index, split in enumerate(splits):
-        if split is not None:
-            put(index, split)
-    new = [index for index, split in enumerate(splits) if split is None]
+        put(index, split)
     hashes = codes(str(key) for key in components["least_key"].gather(new)).to_list()
     order = [index for _, index in sorted(zip(hashes, new, strict=True))]  # random, but always the same
-    for is_second_round in (False, True):  # the second round is for splits with too few components
-        for index in order:
-            if splits[index] is not None:
-                continue
-            rows, language = sizes[index]
-            stratum = None if is_second_round else language
-            # a component that would fill over half of a split is too large for it
-            takers = [split for split, target in targets.items() if rows * FEWEST_COMPONENTS <= target]
-            if is_second_round:
-                takers = [split for split in takers if components_in[split] < FEWEST_COMPONENTS]
-            # the target in a language is the target times the share of the language in all rows
-            lacking_rows = {
-                split: targets[split] * strata[stratum] / all_rows - rows_in[split, stratum]
-                for split in takers
-            }
-            neediest = max(takers, key=lambda split: lacking_rows[split] / targets[split], default=None)
-            # more than twice the lacking rows would miss the target by more than before
-            if neediest is not None and 2 * lacking_rows[neediest] >= rows:
-                put(index, neediest)
-    too_small = {split for split in targets if components_in[split] < FEWEST_COMPONENTS}
-    is_new = set(new)
-    return [
-        largest if split is None or (index in is_new and split in too_small) else split
-        for index, split in enumerate(splits)
-    ]
+    for index in order:
+        put(index, neediest(index, sizes[index][1], targets))
+    for index in order:  # splits with too few components take a component of any language
+        if splits[index] is None:
+            too_small = [split for split in targets if components_in[split] < FEWEST_COMPONENTS]
+            put(index, neediest(index, None, too_small))
+    too_small = [split for split in targets if components_in[split] < FEWEST_COMPONENTS]
+    for index in new:
+        if splits[index] in too_small:
+            splits[index] = largest
+    return [largest if split is None else split for split in splits]
 
 
 def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dict[int, float]:
-    """Return the number of rows for each split except the largest, given the sizes of all components.
+    """Return the target of rows of each split but the split `largest`, by index of `shares`.
 
-    A target is at least two components of median size. While all targets together are too large, the last
-    split gets no rows.
+    `sizes` are the rows of each component. A target is at least two components of median size. While the
+    targets together exceed the share of rows for these splits, the last target is dropped.
     """
     rows = int(sizes.sum())
     median = float(np.median(sizes.to_numpy())) if len(sizes) else 0.0
@@ -325,7 +330,7 @@ def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dic
     }
     most_held_out = max(MOST_HELD_OUT, 1 - shares[largest] / sum(shares)) * rows
     while sum(targets.values()) > most_held_out + 1e-6:  # a rounding error is not too large
-        targets.popitem()  # of the last split
+        targets.popitem()
     return targets
 
 
@@ -333,7 +338,7 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
     """Return a sentence, with a remedy, for each rule that the splits break.
 
     Args:
-        documents: split, path of a row's main document, and number of rows.
+        documents: a row for each split and main document: split, path (or null) and number of rows.
         splits: names of the splits in the settings.
     """
     counts = dict(documents.group_by("split").agg(pl.col("rows").sum()).iter_rows())
@@ -346,8 +351,8 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
             "release.splits"
         )
     by_rows = documents.sort("rows", "path", descending=[True, False], nulls_last=True)
-    largest = by_rows.unique("split", keep="first").sort("split").select("split", "path", "rows")
-    for name, path, rows in largest.iter_rows():
+    largest_documents = by_rows.unique("split", keep="first").sort("split").select("split", "path", "rows")
+    for name, path, rows in largest_documents.iter_rows():
         if counts[name] < FEWEST_ROWS:
             problems.append(
                 f"{name} has {counts[name]} rows: a share measured on fewer than {FEWEST_ROWS} is uncertain "

@@ -146,8 +146,8 @@ def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{name} cannot be read as a table"
             continue
         if actual != schema:
-            different = sorted({*actual.items()} ^ {*schema.items()}, key=str)  # in name or type
-            yield f"{name}: its columns differ in {', '.join(dict(different)) or 'their order'}"
+            different = {column for column, _ in {*actual.items()} ^ {*schema.items()}}  # in name or type
+            yield f"{name}: its columns differ in {', '.join(sorted(different)) or 'their order'}"
 
 
 class _Texts:
@@ -169,8 +169,8 @@ class _Texts:
     def by_hash(self, hashes: pl.Series) -> dict[str, str | None]:
         """Return the texts of documents by hash; missing documents are omitted."""
         groups = np.unique(self._groups[np.isin(self.keys, splits.document_keys(hashes).to_numpy())])
-        texts = {name: text for number in groups.tolist() for name, text in self._read(number).items()}
-        return {name: texts[name] for name in hashes if name in texts}
+        texts = {sha256: text for number in groups.tolist() for sha256, text in self._read(number).items()}
+        return {sha256: texts[sha256] for sha256 in hashes if sha256 in texts}
 
 
 class _Rows:
@@ -226,31 +226,31 @@ class _Rows:
 
     def _id_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         wrong = rows.filter(rows["row_id"] != row_ids(rows))["pair_id"]
-        yield from (f"row {pair} is not the row of its row_id" for pair in wrong)
+        yield from (f"row {pair_id} is not the row of its row_id" for pair_id in wrong)
 
     def _evidence_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield quotes that differ from their source, and rows that cite missing or wrong documents."""
         texts = self._texts.by_hash(named_documents(rows))
         columns = ("pair_id", "coverage", "documents", "evidence")
-        for pair, coverage, documents, evidence in rows.select(columns).iter_rows():  # pair is its id
+        for pair_id, coverage, documents, evidence in rows.select(columns).iter_rows():
             needs_evidence = coverage != "none"  # an answer proves all its claims, and a refusal makes none
             if needs_evidence != bool(evidence):
-                yield f"row {pair} has claims without evidence"
-            if not documents or any(name not in texts for name in documents):
-                yield f"row {pair} rests on a document that {SOURCES} lacks"
+                yield f"row {pair_id} has claims without evidence"
+            if not documents or any(sha256 not in texts for sha256 in documents):
+                yield f"row {pair_id} rests on a document that {SOURCES} lacks"
             for proof in evidence:
-                name, quote = proof["content_sha256"], proof["quote"]
-                text, start, end = texts.get(name), proof["start"], proof["end"]
-                if name not in documents:
-                    yield f"row {pair} does not name the document of a quote"
+                sha256, quote = proof["content_sha256"], proof["quote"]
+                text, start, end = texts.get(sha256), proof["start"], proof["end"]
+                if sha256 not in documents:
+                    yield f"row {pair_id} does not name the document of a quote"
                 elif self._has_texts and not (text and 0 <= start < end and text[start:end] == quote):
-                    yield f"row {pair}: the quote {quote[:60]!r} is not at its offsets"
+                    yield f"row {pair_id}: the quote {quote[:60]!r} is not at its offsets"
 
     def _message_problems(self, _: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield messages that differ from a rendering of row, texts and system prompts."""
         sources = self._texts.by_hash(named_documents(rows))
-        texts = {name: text for name, text in sources.items() if text is not None}
-        # the message may keep the numbers of passages, such as [1], but not the names of sources
+        texts = {sha256: text for sha256, text in sources.items() if text is not None}
+        # of "It opens [1] [source: a.md]" the message may have "It opens [1]", or "It opens"
         numbered = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{references.SOURCE_MARK.pattern}", "")
         plain = numbered.str.replace_all(rf"[ \t]*{references.NUMBER_MARK.pattern}", "")
         allowed = rows.select(numbered=numbered.str.strip_chars(), plain=plain.str.strip_chars())
@@ -274,12 +274,12 @@ class _Rows:
         for name in {*self._manifest.settings["release"]["formats"]} - {PREFERENCE}:
             path = self._folder / name / f"{split}.jsonl"
             with path.open("rb") as file:
-                is_same = all(
+                has_lines = all(  # in the order of the rows
                     file.read(len(block)) == block
                     for part in row_groups(self._folder / DATA / f"{split}.parquet")
                     for block in trainer_lines(name, part)
                 )
-                if not is_same or file.read(1):
+                if not has_lines or file.read(1):  # further lines follow
                     yield f"{name}/{split}.jsonl has other lines than the rows of {split}"
 
     def _split_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
@@ -287,12 +287,12 @@ class _Rows:
         keys = splits.row_keys(rows)
         wrong = keys.filter(self._split_map.splits_of(keys["key"]).ne_missing(split))
         for index in wrong["row"].unique().sort():
-            pair = rows["pair_id"][index]
-            yield f"row {pair}: its documents, question or answer are not recorded in {split}"
-        documents = named_documents(rows)
-        document_splits = self._split_map.splits_of(splits.document_keys(documents))
-        for name in documents.filter(document_splits.ne_missing(split)):
-            yield f"document {name} is shown in {split} and not recorded there"
+            pair_id = rows["pair_id"][index]
+            yield f"row {pair_id}: its documents, question or answer are not recorded in {split}"
+        hashes = named_documents(rows)
+        document_splits = self._split_map.splits_of(splits.document_keys(hashes))
+        for sha256 in hashes.filter(document_splits.ne_missing(split)):
+            yield f"document {sha256} is shown in {split} and not recorded there"
 
     def _near_problems(self) -> Iterator[str]:
         """Yield near-duplicate documents in different splits, and unsorted keys."""

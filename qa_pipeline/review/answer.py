@@ -52,7 +52,7 @@ class Answer:
         support = support_of(self.claims, is_refusal=self.is_refusal)
         if self.is_refusal:
             return replace(support, level="refused")
-        if self._relevance is None:
+        if self._relevance is None:  # without a judge
             return replace(support, level="unjudged") if support.level == "well_supported" else support
         is_rejected = self.verdict is not None and self.verdict["verdict"] == "rejected"
         return replace(support, level="weak") if is_rejected else support
@@ -67,6 +67,7 @@ class Answer:
 
     @property
     def _relevance(self) -> float | None:
+        """Return the judge's score of relevance, if there is one."""
         relevance: float | None = self.assessment["relevance"] if self.assessment else None
         return relevance
 
@@ -127,20 +128,20 @@ def sources_of(
 
     `upload` is the name of an uploaded file, shown as title and path: all uploads are stored under one name.
     """
-    rows = {row["document_id"]: row for row in documents.iter_rows(named=True)}
-    scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
+    documents_by_id = {row["document_id"]: row for row in documents.iter_rows(named=True)}
+    search_scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
     sources: dict[str, dict[str, Any]] = {}
     for claim in claims:
         quote = claim.evidence
         if quote is None:
             continue
-        document = rows[quote.document_id]
+        document = documents_by_id[quote.document_id]
         source = {
             "number": len(sources) + 1,
             "chunk_id": quote.chunk_id,
             "document_id": quote.document_id,
             "text": chunks[quote.chunk_id]["text"],
-            "score": scores.get(quote.chunk_id, quote.similarity),
+            "score": search_scores.get(quote.chunk_id, quote.similarity),  # it need not be a passage
             "page": quote.page,
             "title": upload or document["title"],
             "path": upload or quote.path,
@@ -163,15 +164,15 @@ def as_markdown(question: str, answer: str, sources: Sequence[Mapping[str, Any]]
 
 
 def as_bibtex(sources: Sequence[Mapping[str, Any]]) -> str:
-    """Return an entry `@misc` for each source."""
-    names = {
+    """Return an entry for each source: `@misc{source1,`, lines such as `  title = {Manual},`, and `}`."""
+    key_of_field = {
         "title": "title", "howpublished": "path", "chapter": "section", "pages": "page", "url": "address",
         "copyright": "licence", "language": "language", "annote": "quote",
     }  # fmt: skip
     entries = []
     for source in sources:
-        values = {name: source[column] for name, column in names.items()}
-        texts = {name: shorten(str(value), None) for name, value in values.items() if value is not None}
-        lines = [f"  {name} = {{{text.translate(_LATEX)}}}," for name, text in texts.items()]
+        values = {field: source[key] for field, key in key_of_field.items()}
+        texts = {field: shorten(str(value), None) for field, value in values.items() if value is not None}
+        lines = [f"  {field} = {{{text.translate(_LATEX)}}}," for field, text in texts.items()]
         entries.append("\n".join([f"@misc{{source{source['number']},", *lines, "}\n"]))
     return "\n".join(entries)

@@ -118,7 +118,7 @@ class Jobs:
         return job
 
     def _run(self) -> None:
-        """Run a step of the job that waits longest, and let it wait again unless it is done."""
+        """Run steps until the process ends, each of the job that waits longest."""
         while True:
             job, values = self._waiting.get()
             try:
@@ -195,12 +195,12 @@ class Upload:
 
 
 def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler:
-    """Return a handler of a form that requires the form token."""
+    """Return a handler that refuses forms with files or without the form token."""
     return uploaded(lambda request, fields, _: handler(request, fields), files=0)
 
 
 def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], files: int = 1) -> Handler:
-    """Return a handler of a form with files that requires the form token."""
+    """Return a handler that refuses forms without the form token, or with more than this many files."""
 
     @functools.wraps(handler)
     async def checked(request: Request) -> Response:
@@ -212,7 +212,7 @@ def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], 
                     "This form was not sent from a page of this session. Load the page again and repeat it."
                 )
                 return message(request, 403, "Not taken", text)
-            upload = Upload("", b"")
+            upload = Upload("", b"")  # if the form has no file
             for value in form.values():
                 if isinstance(value, UploadFile):
                     upload = Upload(value.filename or "", await value.read())

@@ -72,7 +72,7 @@ class Asking:
         return self._read_cached(layout, name, versions)
 
     def _read(self, layout: Layout, batch: str, _versions: tuple[object, ...]) -> _OpenBatch:
-        """Read the tables and the index of a batch."""
+        """Read the tables and the index of a batch; the versions are part of the key of the cache."""
         index, embedder = layout.index(batch), self.resources.embedder
         try:
             documents, chunks, embeddings = (
@@ -123,7 +123,7 @@ def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterato
     retrieved = _RetrievedDocuments(resources, batch, documents, chunks, vectors)
     pair = _draft(retrieved, opened.chunks, question_row)
     yield retrieved.answer(pair)
-    if pair["status"][0] != "drafted" or pair["coverage"][0] == "none":
+    if pair["status"][0] != "drafted" or pair["coverage"][0] == "none":  # a refusal makes no claims
         return
     claims = retrieved.claims(pair)
     verdicts = verify_claims(claims, pair, sources={}, settings=settings.verification)
@@ -133,10 +133,10 @@ def answer_question(asking: Asking, batch: AskedBatch, question: str) -> Iterato
             retrieved.run, claims, pair, tables.DECISIONS.empty(), documents=documents, chunks=chunks
         )
         yield retrieved.answer(pair, claims, verdicts)
-    judged = stages.judge_pairs(
+    assessments = stages.judge_pairs(
         retrieved.run, pairs=pair, claims=claims, claim_verdicts=verdicts, chunks=chunks
     )
-    yield retrieved.answer(pair, claims, verdicts, judged)
+    yield retrieved.answer(pair, claims, verdicts, assessments)
 
 
 def _question_row(opened: _OpenBatch, question: str) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _question_row(opened: _OpenBatch, question: str) -> dict[str, Any]:
         "batch": ASKED,
         "question": question,
         "question_type": "imported",
-        "target_chunk_ids": chunk_ids[:1],
+        "target_chunk_ids": chunk_ids[:1],  # one: it is no question of two hops
         "passage_ids": chunk_ids,
         "passage_scores": [score for _, score in retrieved],
         "language": language,
@@ -161,22 +161,25 @@ def _question_row(opened: _OpenBatch, question: str) -> dict[str, Any]:
     }
 
 
-def _draft(retrieved: "_RetrievedDocuments", chunks: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
+def _draft(
+    retrieved: "_RetrievedDocuments", chunks: pl.DataFrame, question_row: Mapping[str, Any]
+) -> pl.DataFrame:
     """Draft the answer of a question, offline from sentences of its passages if the rules refuse."""
     from qa_pipeline.generation.extractive import ExtractiveModel
 
     settings, rules = retrieved.resources.settings, ExtractiveModel()
     model = retrieved.resources.generator or rules
     pair = draft_answers(
-        tables.QUESTIONS.frame([row]),
+        tables.QUESTIONS.frame([question_row]),
         chunks,
         model,
         settings.generation.model_copy(update={"drafts_per_question": 1}),
         settings.llm,
         **stages.drafting_rules(retrieved.resources),
     )
-    if model.name.startswith(rules.name) and pair["coverage"][0] == "none":
-        return _from_sentence(retrieved, pair, row["passage_ids"])
+    answered_by_rules = model.name.startswith(rules.name)
+    if answered_by_rules and pair["coverage"][0] == "none":
+        return _answer_by_sentence(retrieved, pair, question_row["passage_ids"])
     return pair
 
 
@@ -203,71 +206,72 @@ class _RetrievedDocuments:
         self,
         pair: pl.DataFrame,
         claims: pl.DataFrame | None = None,
-        verdicts: pl.DataFrame | None = None,
-        judged: pl.DataFrame | None = None,
+        claim_verdicts: pl.DataFrame | None = None,
+        assessments: pl.DataFrame | None = None,
     ) -> Answer:
-        """Return the answer of a pair, with the verdict it would get."""
+        """Return the answer of a pair, with the verdict that it gets by these tables."""
+        assessments = tables.ASSESSMENTS.empty() if assessments is None else assessments
         row = next(typed_rows(pair, PairRow))
-        by_id = {chunk["chunk_id"]: chunk for chunk in typed_rows(self.chunks, ChunkRow)}
+        chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(self.chunks, ChunkRow)}
         paths = dict(self.documents.select("document_id", "path").iter_rows())
         views, verdict = [], None
-        if claims is not None and verdicts is not None:
-            views = list(claim_views(claims, verdicts, by_id, paths))
+        if claims is not None and claim_verdicts is not None:
+            views = list(claim_views(claims, claim_verdicts, chunks, paths))
             empty_tables = ("refusals", "round_trips", "canaries", "decisions")  # of a new pair
             verdict = build_verdicts(
                 pairs=pair,
                 claims=claims,
-                claim_verdicts=verdicts,
-                assessments=tables.ASSESSMENTS.empty() if judged is None else judged,
+                claim_verdicts=claim_verdicts,
+                assessments=assessments,
                 **{name: tables.STORED[name].empty() for name in empty_tables},
                 verification=self.resources.settings.verification,
                 judging=self.resources.settings.judging,
             ).row(0, named=True)
         upload = self.batch.title if self.batch.is_upload else None
-        question, answer = self.resources.embedder.encode([row["question"] or "", row["answer"] or ""])
+        texts = [row["question"] or "", row["answer"] or ""]
+        question_vector, answer_vector = self.resources.embedder.encode(texts)
         return Answer(
-            sources=sources_of(views, self.documents, by_id, row, upload=upload),
-            similarity=max(float(question @ answer), 0.0),
+            sources=sources_of(views, self.documents, chunks, row, upload=upload),
+            similarity=max(float(question_vector @ answer_vector), 0.0),
             batch=self.batch,
             pair=row,
-            passages=[by_id[chunk_id] for chunk_id in row["passage_ids"]],
+            passages=[chunks[chunk_id] for chunk_id in row["passage_ids"]],
             documents=self.documents,
             claims=views,
             spans=list(answer_spans(row["answer"] or "", views)),
             verdict=verdict,
-            assessment=judged.row(0, named=True) if judged is not None and judged.height else None,
+            assessment=next(assessments.iter_rows(named=True), None),
         )
 
 
-def _from_sentence(
+def _answer_by_sentence(
     retrieved: _RetrievedDocuments, refused: pl.DataFrame, passage_ids: Sequence[str]
 ) -> pl.DataFrame:
-    """Return the most similar sentence that answers, or the refusal.
+    """Return the pair with the most similar sentence that answers, or the refusal.
 
     A sentence answers if source verification accepts it as the answer and its cosine to the question is at
     least `generation.guard.similarity`.
     """
-    row = next(typed_rows(refused, PairRow))
+    refused_pair = next(typed_rows(refused, PairRow))
     settings, passages_of_batch = retrieved.resources.settings, passages_by_id(retrieved.chunks)
     passages = {chunk_id: passages_of_batch[chunk_id] for chunk_id in passage_ids}
     candidates = list(_sentences(passages))
-    texts = [row["question"] or "", *(sentence.text for _, sentence in candidates)]
+    texts = [refused_pair["question"] or "", *(sentence.text for _, sentence in candidates)]
     vectors = retrieved.resources.embedder.encode(texts)
     similarity = vectors[1:] @ vectors[0]  # of each sentence to the question
     most_similar = np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
     least = settings.generation.guard.similarity
     likely = [candidates[index] for index in most_similar if similarity[index] >= least]
-    documents = dict(retrieved.chunks.select("chunk_id", "document_id").iter_rows())
-    quoting = [_quoting_pair(row, chunk_id, unit, passages, documents) for chunk_id, unit in likely]
-    pairs = tables.PAIRS.frame(quoting)
+    rows = [_quoting_pair(refused_pair, chunk_id, sentence, passages) for chunk_id, sentence in likely]
+    pairs = tables.PAIRS.frame(rows)  # each with a sentence as its answer, the most similar first
     # a person's question is answered as it is; only the sentences are checked
     pairs = mark_flawed(pairs, retrieved.chunks, ignore=("not_standalone", "copied_passage"))
     claims = retrieved.claims(pairs)
     verdicts = verify_claims(claims, pairs, sources={}, settings=settings.verification)
     is_proved = (pl.col("verdict") == "supported").all()  # of all claims of a pair; a flawed pair has none
     by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
-    proved = by_pair.agg(is_proved.alias("is_proved")).filter("is_proved")
-    best = pairs.join(proved, on="pair_id", how="semi", maintain_order="left").head(1)
+    proved_ids = by_pair.agg(is_proved.alias("is_proved")).filter("is_proved")
+    best = pairs.join(proved_ids, on="pair_id", how="semi", maintain_order="left").head(1)
     return best if best.height else refused
 
 
@@ -284,12 +288,13 @@ def _sentences(passages: Mapping[str, Passage]) -> Iterator[tuple[str, Unit]]:
 
 
 def _quoting_pair(
-    row: PairRow, chunk_id: str, sentence: Unit, passages: Mapping[str, Passage], documents: Mapping[str, str]
+    refused: PairRow, chunk_id: str, sentence: Unit, passages: Mapping[str, Passage]
 ) -> PairRow:
-    """Return a pair whose answer is a sentence; `documents` are the document ids by chunk."""
+    """Return a refused pair with a sentence of a passage as its answer."""
+    passage = passages[chunk_id]
     return {
-        **row,
-        "pair_id": hash_parts(ASKED, row["question"] or "", sentence.text)[:32],
+        **refused,
+        "pair_id": hash_parts(ASKED, refused["question"] or "", sentence.text)[:32],
         "answer": sentence.text,
         "coverage": "full",
         "used_chunk_ids": [chunk_id],
@@ -297,9 +302,9 @@ def _quoting_pair(
             {
                 # the mark of the passage by its rank, as the prompt numbers passages
                 "raw": f"[c{list(passages).index(chunk_id) + 1}]",
-                "document_id": documents[chunk_id],
+                "document_id": passage.document_id,
                 "chunk_id": chunk_id,
-                "quote": passages[chunk_id].text[sentence.start : sentence.end],  # with its line breaks
+                "quote": passage.text[sentence.start : sentence.end],  # with its line breaks
                 "number": None,
                 "resolution": "chunk",
             }

@@ -55,7 +55,7 @@ def searchable_batches(layout: Layout) -> list[AskedBatch]:
 
 
 def batch_of(layout: Layout, key: str) -> AskedBatch:
-    """Return the batch or upload of a key, or raise InputError if it cannot be searched."""
+    """Return the batch of a key, `batch:NAME` or `upload:HASH.SUFFIX`; raises InputError if it is missing."""
     kind, _, name = key.partition(":")
     if kind == "batch" and layout.index(name).is_file():
         return AskedBatch(key, name, layout, name)
@@ -82,7 +82,7 @@ def _upload(folder: Path) -> AskedBatch | None:
 
 
 def read_document(resources: Resources, layout: Layout, name: str, content: bytes) -> Iterator[AskedBatch]:
-    """Read an uploaded document and yield its batch, the only value of this job."""
+    """Read an uploaded document and yield its batch, once, as the value of a job."""
     suffix = PurePosixPath(name.lower()).suffix
     if format_of(f"{DOCUMENT}{suffix}") is None:
         raise InputError(
@@ -104,10 +104,9 @@ def read_document(resources: Resources, layout: Layout, name: str, content: byte
         settings = resources.settings.model_copy(update=paths)
         upload_resources = Resources(settings, embedder=resources.embedder, run=resources.run)
         documents = read_batch(StageRun(upload_resources, DOCUMENT))
-        document = documents.row(0, named=True)
-        if document["status"] != "parsed":
-            reason = in_words(document["reason"], document["detail"])
-            raise InputError(f"the document cannot be read: {reason}")
+        status, reason, detail = documents.select("status", "reason", "detail").row(0)
+        if status != "parsed":
+            raise InputError(f"the document cannot be read: {in_words(reason, detail)}")
         chunks = cut_documents(upload_resources, documents)
         if not chunks.height:
             raise InputError("the document has no text to search; is it a scan?")

@@ -143,7 +143,7 @@ def read_decision_file(path: Path) -> ReadFile:
         raise InputError(f"{path} has no column {', '.join(missing)}; create a file with --template")
     lines, problems, blank = {}, {}, 0
     for row in file.rows:
-        values = row.value
+        values = row.value  # a dictionary by column, a Fault, or JSON that is no object
         if not isinstance(values, dict):
             problems[row.number] = values.detail if isinstance(values, Fault) else "expected a JSON object"
             continue
@@ -188,10 +188,10 @@ def _as_written(cell: str) -> str:
 
 
 def template_rows(
-    layout: Layout, batches: Sequence[str], verdicts_of_rows: Collection[str]
+    layout: Layout, batches: Sequence[str], wanted_verdicts: Collection[str]
 ) -> Iterator[dict[str, Any]]:
     """Yield the pairs of batches with these verdicts as rows of the template."""
-    names = ("batch", "pair_id", "question", "answer", "evidence")
+    columns = ("batch", "pair_id", "question", "answer", "evidence")
     for batch in batches:
         if not layout.table(VERDICTS.name, batch).is_file():
             raise InputError(f"batch {batch!r} has no verdicts in {layout.out}")
@@ -200,28 +200,30 @@ def template_rows(
             for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS, CHUNKS)
         )
         # known-answer pairs take no decisions
-        is_selected = pl.col("verdict").is_in(verdicts_of_rows) & pl.col("expected_verdict").is_null()
+        is_selected = pl.col("verdict").is_in(wanted_verdicts) & pl.col("expected_verdict").is_null()
+        # named apart, since pairs have a reason of their own
         reasons = verdicts.filter(is_selected).select("pair_id", verdict_reason="reason")
         pairs, claims = (frame.join(reasons, on="pair_id", how="semi") for frame in (pairs, claims))
         content = content_hashes(pairs, claims)
         evidence = _evidence_texts(claims, chunks, documents)
         rows = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
         for row in rows.join(reasons, on="pair_id").iter_rows(named=True):
-            state = {"content_sha256": content[row["pair_id"]], "reason": row["verdict_reason"]}
-            yield {name: row[name] for name in names} | state
+            texts = {name: row[name] for name in columns}
+            yield texts | {"content_sha256": content[row["pair_id"]], "reason": row["verdict_reason"]}
 
 
 def _evidence_texts(claims: pl.DataFrame, chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return the claims of each pair with their quotes as text: `1. CLAIM: “QUOTE” (PATH, SECTION)`."""
+    """Return the claims of each pair as lines: `1. CLAIM: “QUOTE” (PATH, SECTION, page 3)`."""
     sources = chunks.join(documents.select("document_id", "path"), on="document_id").select(
         evidence_chunk_id="chunk_id",
         source=pl.concat_str("path", pl.lit(", "), pl.col("section_path").list.join(" > ")),
     )
     ordered = claims.sort("position").join(sources, on="evidence_chunk_id", how="left", maintain_order="left")
-    page = pl.format(", page {}", "evidence_page").fill_null("")
+    number = pl.int_range(1, pl.len() + 1).over("pair_id")
+    page = pl.format(", page {}", "evidence_page").fill_null("")  # a format without pages
     quote = pl.format("“{}” ({}{})", "evidence_quote", "source", page).fill_null("none")
-    claim = pl.format("{}. {}: {}", pl.int_range(1, pl.len() + 1).over("pair_id"), "text", quote)
-    return ordered.group_by("pair_id").agg(evidence=claim.str.join("\n"))
+    lines = ordered.select("pair_id", line=pl.format("{}. {}: {}", number, "text", quote))
+    return lines.group_by("pair_id").agg(evidence=pl.col("line").str.join("\n"))
 
 
 def why_in_words(why: str | None) -> str | None:

@@ -28,7 +28,7 @@ from qa_pipeline.review.decision_files import (
     why_in_words,
 )
 from qa_pipeline.review.stored import StoredTables
-from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import DecisionColumns, DecisionRow, PairRow, typed_rows
@@ -84,18 +84,15 @@ class DecisionWithState(DecisionRow):
 
 @dataclass(frozen=True, slots=True)
 class DecidedPair:
-    """The decisions about a pair, with the values that a form needs to take the last decision back.
-
-    `seen` is the number of the last decision, or -1. `standing` has the decisions that count, in order.
-    """
+    """The decisions about a pair, with the values that a form needs to take the last decision back."""
 
     batch: str
     pair_id: str
     question: str
     content_sha256: str
-    seen: int
+    seen: int  # number of the last decision, or -1
     last: DecisionWithState | None
-    standing: list[DecisionWithState]
+    standing: list[DecisionWithState]  # the decisions that count, in order
 
     @property
     def is_taken_back(self) -> bool:
@@ -140,9 +137,10 @@ class _BatchState:
     """The state of a batch that decisions are compared with."""
 
     pairs: dict[str, PairRow]
-    claims: dict[str, str]  # id of the pair by claim
-    content: dict[str, str]  # hash by pair
-    unproved: set[str]  # ids of claims without evidence, and of their pairs
+    pair_of_claim: dict[str, str]
+    content_sha256: dict[str, str]  # by pair; see `content_hashes`
+    unproved_claims: set[str]  # ids of claims without evidence
+    unproved_pairs: set[str]  # ids of pairs with such a claim
     fabricated: set[str]  # ids of pairs that cite a missing source
     standing: dict[tuple[str, str | None], DecisionRow]  # the decisions that count, by pair and claim
     recorded_ids: set[str]
@@ -158,31 +156,29 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
     """
     problems, repeats = dict(file.problems), 0  # problem by number of the line
     taken: dict[str, list[DecisionColumns]] = {}
-    for name, lines in _by_batch(layout, file, problems).items():
-        batch = _read_state(layout, name, {line.pair_id or "" for line in lines.values()})
-        fitting = _fitting_rows(name, lines, batch, problems)
+    for batch_name, lines in _by_batch(layout, file, problems).items():
+        batch = _read_state(layout, batch_name, {line.pair_id or "" for line in lines.values()})
+        fitting = _fitting_rows(batch_name, lines, batch, problems)
         targets = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
         rows: list[DecisionColumns] = []
         for number, row in fitting.items():
+            pair = dict(batch.pairs[row["pair_id"]])
             target = row["pair_id"], row["claim_id"]
             current = batch.standing.get(target)  # the decision that counts
+            is_current = current is not None and current["decision_id"] == row["decision_id"]
             is_recorded = row["decision_id"] in batch.recorded_ids  # a file may be recorded twice
-            still_counts = current is not None and current["decision_id"] == row["decision_id"]
-            problem = _outdated(row, current)
+            is_undo = row["decision"] == REOPENED
             if targets[target] > 1:
-                problem = f"several {file.unit}s decide the same pair or claim; none is recorded"
-            elif is_recorded and (still_counts or row["decision"] == REOPENED):  # undoing again has no effect
+                several = f"several {file.unit}s decide the same pair or claim; none is recorded"
+                problems[number] = about_pair(pair, several)
+            elif is_recorded and (is_current or is_undo):  # recording it again would change nothing
                 repeats += 1
-                continue
-            elif is_recorded and problem is None:
-                problem = "it was recorded before and undone; change decided_at to repeat it"
-            if problem:
-                problems[number] = about_pair(dict(batch.pairs[row["pair_id"]]), problem)
-                continue
-            takes_back = current["decision_id"] if current and row["decision"] == REOPENED else None
-            rows.append({**row, "takes_back": takes_back})
+            elif problem := _outdated(row, current, is_recorded=is_recorded):
+                problems[number] = about_pair(pair, problem)
+            else:
+                rows.append({**row, "takes_back": current["decision_id"] if current and is_undo else None})
         if rows:
-            taken[name] = rows
+            taken[batch_name] = rows
     for name, rows in taken.items():
         add_decisions(layout.decisions(name), rows, seen)
     return Taken(taken, repeats, dict(sorted(problems.items())))
@@ -195,7 +191,7 @@ def _fitting_rows(
     fitting: dict[int, DecisionColumns] = {}
     for number, line in lines.items():
         pair = batch.pairs.get(line.pair_id or "")
-        has_wrong_claim = line.claim_id and batch.claims.get(line.claim_id) != line.pair_id
+        has_wrong_claim = bool(line.claim_id) and batch.pair_of_claim.get(line.claim_id) != line.pair_id
         if pair is None or has_wrong_claim:
             problems[number] = about_pair(line.model_dump(), "its batch has no such pair or claim")
             continue
@@ -231,9 +227,10 @@ def _read_state(layout: Layout, name: str, pair_ids: set[str]) -> _BatchState:
     decisions = typed_rows(standing(recorded), DecisionRow)
     return _BatchState(
         pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
-        claims=dict(claims.select("claim_id", "pair_id").iter_rows()),
-        content=content_hashes(pairs, claims),
-        unproved={*unproved["pair_id"], *unproved["claim_id"]},
+        pair_of_claim=dict(claims.select("claim_id", "pair_id").iter_rows()),
+        content_sha256=content_hashes(pairs, claims),
+        unproved_claims=set(unproved["claim_id"]),
+        unproved_pairs=set(unproved["pair_id"]),
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
         standing={(row["pair_id"], row["claim_id"]): row for row in decisions},
         recorded_ids=set(recorded["decision_id"]),
@@ -256,8 +253,8 @@ def _row(line: DecisionLine, batch: str) -> DecisionColumns:
         "why": line.why,
         "decided_at": line.decided_at,
     }
-    content = "\x1f".join(f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
-    return {**row, "decision_id": hash_text(content)[:32]}
+    known_columns = (f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
+    return {**row, "decision_id": hash_parts(*known_columns)[:32]}
 
 
 def _with_new_texts(line: DecisionLine, pair: PairRow) -> DecisionLine:
@@ -279,34 +276,37 @@ def _changed_text(line: DecisionLine, pair: PairRow) -> str | None:
 def _misfit(row: DecisionColumns, batch: _BatchState) -> str | None:
     """Return the reason why the decision does not fit the present pair."""
     pair = batch.pairs[row["pair_id"]]
-    texts = {
+    new_texts = {
         "an edited answer": row["answer"],
         "an edited question": row["question"],
         "a quote as evidence": row["evidence_quote"],
     }
-    new_texts = [name for name, text in texts.items() if text is not None]
+    given_texts = [name for name, text in new_texts.items() if text is not None]
     if pair["expected_verdict"] is not None:
         return "it is a known-answer pair, which takes no decision"
-    if batch.content[row["pair_id"]] != row["content_sha256"]:
+    if batch.content_sha256[row["pair_id"]] != row["content_sha256"]:
         return "question, answer or evidence have changed since; decide on the present pair"
     if row["decision"] == EDITED:
-        return _cannot_edit(row, pair, has_new_text=bool(new_texts))
-    if new_texts:
-        return f"it has {new_texts[0]} and the decision {row['decision']}; an edit has the decision edited"
+        return _cannot_edit(row, pair, has_new_text=bool(given_texts))
+    if given_texts:
+        return f"it has {given_texts[0]} and the decision {row['decision']}; an edit has the decision edited"
     return _cannot_accept(row, pair, batch) if row["decision"] == "accepted" else None
 
 
 def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _BatchState) -> str | None:
     """Return the reason why a pair or claim cannot be accepted."""
-    is_about_pair = row["claim_id"] is None  # else about a single claim
+    pair_id, claim_id = row["pair_id"], row["claim_id"]
     if pair["status"] != "drafted":
         return f"the pair failed ({pair['reason']}): there is no answer to accept"
-    if (row["claim_id"] or row["pair_id"]) in batch.unproved:  # ids of claims, and of their pairs
+    is_unproved = pair_id in batch.unproved_pairs if claim_id is None else claim_id in batch.unproved_claims
+    if is_unproved:
         return "one of its claims has no evidence in the documents"
-    if is_about_pair and row["pair_id"] in batch.fabricated:
+    if claim_id is not None:  # the other rules are about the whole answer
+        return None
+    if pair_id in batch.fabricated:
         return "it cites a source that does not exist; edit the answer, which drops that citation"
-    is_refusal = pair["coverage"] == "none"  # a refusal makes no claims
-    if is_about_pair and not is_refusal and row["pair_id"] not in batch.claims.values():
+    makes_claims = pair["coverage"] != "none"  # a refusal makes none
+    if makes_claims and pair_id not in batch.pair_of_claim.values():
         return "the answer makes no claim that can be proved"
     return None
 
@@ -324,11 +324,11 @@ def _cannot_edit(row: DecisionColumns, pair: PairRow, *, has_new_text: bool) -> 
     return None
 
 
-def _outdated(row: DecisionColumns, current: DecisionRow | None) -> str | None:
+def _outdated(row: DecisionColumns, current: DecisionRow | None, *, is_recorded: bool) -> str | None:
     """Return the reason why a decision cannot replace the decision that counts."""
-    if current is None:
-        return "there is no decision to take back" if row["decision"] == REOPENED else None
-    if row["decided_at"] and current["decided_at"] and row["decided_at"] < current["decided_at"]:
+    if current is None and row["decision"] == REOPENED:
+        return "there is no decision to take back"
+    if current and row["decided_at"] and current["decided_at"] and row["decided_at"] < current["decided_at"]:
         name = current["who"][:40]
         return f"it was made before the decision that counts ({current['decision']} by {name!r})"
-    return None
+    return "it was recorded before and undone; change decided_at to repeat it" if is_recorded else None

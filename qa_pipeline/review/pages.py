@@ -51,9 +51,9 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: decisions.O
     filters = Filters.from_query(query)
     claim, quote = view.selected(number_in(query, "claim"))
     source, source_problem = _source_of(request, batch, quote)
-    before = None  # the decisions about the pair that was decided last, to offer undo
+    just_decided = None  # the decisions about the pair that was decided last, to offer undo
     if "decided_in" in query and "decided" in query:
-        before = decisions.decided_pair(review.tables, query["decided_in"], query["decided"])
+        just_decided = decisions.decided_pair(review.tables, query["decided_in"], query["decided"])
     return page(
         request,
         "pair.html.j2",
@@ -67,8 +67,8 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: decisions.O
         quote=quote,
         source=source,
         source_problem=source_problem,
-        now=decisions.decided_pair(review.tables, batch, pair_id),
-        before=before if before and before.last else None,
+        decided=decisions.decided_pair(review.tables, batch, pair_id),
+        just_decided=just_decided if just_decided and just_decided.last else None,
         attempt={"fields": fields, "problem": outcome.problem},
         reasons=REJECTIONS,
         claim_labels={claim.claim_id: f"c{claim.number}" for claim in view.claims},
@@ -77,14 +77,13 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: decisions.O
 
 
 def _source_of(request: Request, batch: str, quote: Quote | None) -> tuple[SourceView | None, str | None]:
-    """Return the document around the evidence, or the reason why it cannot be shown."""
+    """Return the document around the evidence, or the reason why it cannot be shown, if there is a quote."""
     if quote is None:
         return None, None
-    review, span = review_of(request), (quote.start, quote.end)
+    review, query = review_of(request), request.query_params
+    span = quote.start, quote.end
     try:
-        source = source_view(
-            review.tables, review.files, batch, quote.document_id, span, request.query_params
-        )
+        source = source_view(review.tables, review.files, batch, quote.document_id, span, query)
     except InputError as error:
         return None, str(error)
     if (source.document["text"] or "")[quote.start : quote.end] != quote.text:
@@ -101,9 +100,9 @@ def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
     if outcome.problem:
         return _pair_page(request, {name: fields.get(name, "") for name in decisions.FIELDS}, outcome)
     filters = Filters.from_query(request.query_params)
-    address = filters.pair_address(batch, pair_id)  # the same page, also after the last pair
-    if not fields.get("of_claim") and fields.get("decision") != "reopened":  # it decides the whole pair
-        address = review.queue.position(filters, batch, pair_id).after or address
+    is_pair_decided = not fields.get("of_claim") and fields.get("decision") != "reopened"
+    following = review.queue.position(filters, batch, pair_id).after if is_pair_decided else None
+    address = following or filters.pair_address(batch, pair_id)  # the same page after the last pair
     undo_query = urlencode({"decided_in": batch, "decided": pair_id})
     return RedirectResponse(f"{address}&{undo_query}", status_code=303)
 
@@ -133,17 +132,14 @@ def show_ask(request: Request) -> Response:
 
 
 def _ask_form(request: Request, fields: Mapping[str, str], problem: str | None = None) -> Response:
-    """Show the forms for questions and documents; after a refusal with its problem and the sent fields.
-
-    The field `place` is the key of a batch.
-    """
+    """Show the forms for questions and documents; after a refusal with its problem and the sent fields."""
     layout = review_of(request).layout
     return page(
         request,
         "ask.html.j2",
         status=422 if problem else 200,
         batches=searchable_batches(layout),
-        chosen=fields.get("place", ""),
+        chosen=fields.get("place", ""),  # the key of a batch
         problem=problem,
         question=fields.get("question", ""),
         out=layout.out,
@@ -213,17 +209,12 @@ async def _news(job: Job, steps: int) -> Job:
     return copy.copy(job)  # the job goes on in its thread
 
 
-def _answer_of(request: Request) -> Answer:
-    """Return the answer of a job, or raise InputError if it is not drafted yet."""
-    value = review_of(request).jobs.get(request.path_params["job_id"]).value
-    if not isinstance(value, Answer) or value.pair["answer"] is None:
-        raise InputError("the answer is not ready yet; reload the page")
-    return value
-
-
 def download(request: Request) -> Response:
     """Send an answer with its bibliography."""
-    answer, suffix = _answer_of(request), request.path_params["suffix"]
+    suffix = request.path_params["suffix"]
+    answer = review_of(request).jobs.get(request.path_params["job_id"]).value
+    if not isinstance(answer, Answer) or answer.pair["answer"] is None:
+        raise InputError("the answer is not ready yet; reload the page")
     headers = {"Content-Disposition": f'attachment; filename="answer.{suffix}"'}
     if suffix == "md":
         text = as_markdown(answer.pair["question"] or "", answer.pair["answer"] or "", answer.sources)
@@ -260,7 +251,7 @@ async def send_answer(request: Request) -> Response:
     seen = _seen_steps(request)
     job = await _news(job, _ALL_STEPS if seen is None else seen)
     answer = job.value if isinstance(job.value, Answer) else None
-    state: dict[str, Any] = {
+    without_answer: dict[str, Any] = {
         "question": job.title,
         "draft": None,
         "confidence": 0.0,
@@ -268,9 +259,9 @@ async def send_answer(request: Request) -> Response:
         "sources": [],
         "steps": job.steps,
         "is_done": job.is_done,
-        "problem": job.problem or (answer and answer.problem),
+        "problem": job.problem or (answer.problem if answer else None),
     }
-    return JSONResponse(state | (answer.document() if answer else {}))
+    return JSONResponse(without_answer | (answer.document() if answer else {}))
 
 
 ROUTES = (

@@ -98,7 +98,7 @@ AnswerSpan = tuple[str, ClaimView | None]
 class Support:
     """Count the supported claims of an answer, and grade it."""
 
-    level: str
+    level: str  # as `support_of` returns it, or refused or unjudged in an `Answer`
     supported: int
     claims: int
     is_refusal: bool = False
@@ -145,7 +145,7 @@ class PairView:
 
 
 def support_of(claims: Sequence[ClaimView], *, is_refusal: bool = False) -> Support:
-    """Grade the support of an answer; below `partial` it is `weak` if a claim is denied, or `undecided`."""
+    """Grade an answer by its share of supported claims; a low share is `weak` only if a claim is denied."""
     supported = sum(claim.is_supported for claim in claims)
     share = supported / len(claims) if claims else 0.0
     if not claims:
@@ -162,7 +162,7 @@ def support_of(claims: Sequence[ClaimView], *, is_refusal: bool = False) -> Supp
 
 
 def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
-    """Gather a pair from the tables of its batch."""
+    """Return the contents of a pair's page; raises InputError if the batch lacks the pair."""
     is_pair = pl.col("pair_id") == pair_id
     pairs = tables.frame(PAIRS, batch).filter(is_pair)
     if not pairs.height:
@@ -186,7 +186,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     # the list of claims already shows the detail of a claim's reason
     detail = None if verdict["reason"] in verdicts["reason"] else verdict["detail"]
     passages = [chunks[chunk_id] for chunk_id in pair["passage_ids"] if chunk_id in chunks]
-    scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
+    scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))  # null if imported
     return PairView(
         pair=pair,
         content_sha256=content_hashes(pairs, claims)[pair_id],
@@ -229,16 +229,19 @@ def claim_views(
     verdict_by_id = {row["claim_id"]: row for row in verdicts.iter_rows(named=True)}
     for number, claim in enumerate(claims.iter_rows(named=True), start=1):
         row = verdict_by_id.get(claim["claim_id"], {})
-        verdict, reason, detail = row.get("verdict", "undecided"), row.get("reason"), row.get("detail")
+        verdict, reason = row.get("verdict", "undecided"), row.get("reason")
         step = row.get("decided_by", "no_step")
-        if verdict != "failed" and (claim["denied"] or claim["unproved"]):
-            detail = None  # the differences contain it
+        # such as ['number_mismatch: "five" became "six"'], and ['"five" became "six"', '"at" left out']
+        denied, unproved = claim["denied"] or [], claim["unproved"] or []
+        # the detail of a failed call is its error; that of a verdict repeats a difference
+        repeats_difference = verdict != "failed" and (denied or unproved)
+        detail = None if repeats_difference else row.get("detail")
         differences = []
         if verdict != SUPPORTED:
-            denials = [denial.partition(": ") for denial in claim["denied"] or ()]  # "REASON: TEXT"
+            codes_and_texts = [denial.partition(": ") for denial in denied]
             # the page already shows the words of the reason of the verdict
-            denied = [text if code == reason else in_words(code, text) for code, _, text in denials]
-            differences = list(map(_cut, dict.fromkeys([*denied, *(claim["unproved"] or ())])))
+            denials = [text if code == reason else in_words(code, text) for code, _, text in codes_and_texts]
+            differences = list(map(_cut, dict.fromkeys([*denials, *unproved])))  # each text once
         scores = {name: claim[name] for name in ("entailment", "contradiction")}
         yield ClaimView(
             number=number,
@@ -278,7 +281,7 @@ def _evidence(claim: Mapping[str, Any], chunks: Mapping[str, ChunkRow], paths: M
 def _closest(
     refusal: Mapping[str, Any], chunks: Mapping[str, ChunkRow], paths: Mapping[str, str]
 ) -> Quote | None:
-    """Return the chunk that is closest to an answer for a refusal."""
+    """Return the chunk that comes closest to answering the question of a row of refusals."""
     chunk = chunks.get(refusal["best_chunk_id"])
     if chunk is None:
         return None
@@ -299,7 +302,7 @@ def answer_spans(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerSpa
     """Split an answer where claims begin and end. A claim inside another is not split off."""
     position = 0
     for claim in sorted(claims, key=lambda claim: (claim.start, claim.end)):
-        if claim.start < position or claim.start >= len(answer):  # inside another, or after the cut
+        if claim.start < position or claim.start >= len(answer):  # in another, or beyond a cut answer
             continue
         if claim.start > position:
             yield answer[position : claim.start], None

@@ -14,7 +14,7 @@ from qa_pipeline.curation.decisions import APPLIED, decision_states, read_decisi
 from qa_pipeline.curation.ledger import in_words
 from qa_pipeline.errors import TableError
 from qa_pipeline.storage.files import Version, version_of
-from qa_pipeline.storage.hashes import hash_parts
+from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CLAIMS, DOCUMENTS, PAIRS, VERDICTS
@@ -109,12 +109,9 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The position of a pair in a list, and the addresses of its neighbours.
+    """The position of a pair in a list, and the addresses of its neighbours."""
 
-    `number` counts from 1, or is None if the pair is not in the list.
-    """
-
-    number: int | None
+    number: int | None  # from 1; None if the pair is not in the list
     total: int
     page: int
     before: str | None
@@ -192,9 +189,9 @@ class Queue:
         pairs, decisions = {}, {}
         for batch in batches:
             files = [layout.table(table.name, batch) for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS)]
-            pairs[batch] = self._current(self._pairs, batch, files, read_pairs)
+            pairs[batch] = self._read_if_changed(self._pairs, batch, files, read_pairs)
             files.append(layout.decisions(batch))
-            decisions[batch] = self._current(self._decisions, batch, files, _read_decisions)
+            decisions[batch] = self._read_if_changed(self._decisions, batch, files, _read_decisions)
         if pairs != self._pairs:  # tables of a batch have changed
             self._sorted = _in_order(
                 pl.concat([PAIR_COLUMNS.to_frame(), *(batch_rows.rows for batch_rows in pairs.values())])
@@ -207,14 +204,14 @@ class Queue:
         columns = self._sorted.select(key).join(decided, on=key, how="left", maintain_order="left")
         self._rows = self._sorted.with_columns(columns["decision"], columns["who"])
 
-    def _current(
+    def _read_if_changed(
         self,
         remembered: Mapping[str, _BatchRows],
         batch: str,
         files: Sequence[Path],
         read: Callable[[Layout, str], tuple[pl.DataFrame, str | None]],
     ) -> _BatchRows:
-        """Return the rows of a batch, read again if one of its files has changed."""
+        """Return the rows of a batch and their problem, read again if one of its files has changed."""
         versions = tuple(map(version_of, files))
         earlier = remembered.get(batch)
         if earlier is not None and earlier.versions == versions:
@@ -253,12 +250,11 @@ def read_pairs(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
     # a pair is as certain as its least certain claim
     certainty = (pl.col("similarity").fill_null(0.0) - _LEAST_CERTAIN).abs().min()
     certainties = claims.group_by("pair_id").agg(certainty=certainty)
-    # random, and the same for a pair every time
-    lots = [int(hash_parts("0", pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
+    lots = [draw_number("0", pair_id) for pair_id in verdicts["pair_id"]]  # "0" is a seed
     rows = verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()))
     for frame in (pairs, certainties, documents):
         rows = rows.join(frame, on="pair_id", how="left", maintain_order="left")
-    turn = pl.col("certainty").fill_null(1.0).rank("ordinal").over("verdict", "reason")
+    turn = pl.col("certainty").fill_null(1.0).rank("ordinal").over("verdict", "reason")  # 1.0: no claims
     rows = rows.with_columns(pl.col("documents").fill_null([]), turn=turn)
     return rows.select(PAIR_COLUMNS.names()).cast(PAIR_COLUMNS), None
 
@@ -329,6 +325,7 @@ def _facets(rows: pl.DataFrame, filters: Filters) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "value": chosen,
+                # such as ("needs_review", "needs review", 12)
                 "choices": sorted(choices, key=lambda choice: choice[1].casefold()),
                 "more": max(0, counted.height - MOST_CHOICES),
             }

@@ -59,7 +59,7 @@ def build_app(
     host: str = "127.0.0.1",
     resources: Resources | None = None,
 ) -> Starlette:
-    """Build the app."""
+    """Build the app of an output folder; `resources` replaces the models of the settings."""
     settings = settings or Settings()
     files = PageFiles(layout, settings.documents)
 
@@ -145,7 +145,8 @@ class Guard:
                 ]
             await send(event)
 
-        await (self._refusal(Request(scope)) or self._app)(scope, receive, send_guarded)
+        responder: ASGIApp = self._refusal(Request(scope)) or self._app
+        await responder(scope, receive, send_guarded)
 
     def _refusal(self, request: Request) -> Response | None:
         """Return the response to a request with a foreign host, a bad form or no signed-in user."""
@@ -157,8 +158,7 @@ class Guard:
             )
             return message(request, 400, "Another server's name", text)
         is_form = request.method not in ("GET", "HEAD")
-        refusal = self._refusal_of_form(request, host) if is_form else None
-        if refusal is not None:
+        if is_form and (refusal := self._refusal_of_form(request, host)):
             return refusal
         path = request.url.path
         is_public = path == "/enter" or path.startswith("/static/")
@@ -229,7 +229,7 @@ def enter(request: Request) -> Response:
     if not review.access.accepts(token):
         return _signed_out(request, 403)
     response = RedirectResponse("/", status_code=303)
-    is_local = _name_of(request.headers["host"]) in LOOPBACK
+    is_local = _name_of(request.headers["host"]) in LOOPBACK  # not through a proxy, so without TLS
     response.set_cookie(
         cookie_name(request),
         review.access.cookie,

@@ -1,6 +1,7 @@
 """Documents on the screen: their text in parts, pages of PDF files as pictures, and their facts."""
 
 import hashlib
+import math
 import os
 import re
 from bisect import bisect_right
@@ -47,11 +48,15 @@ class PageFiles:
         self._pool = ParsingPool(os.environ, command)
         self._lock = Lock()
 
-    def check(self, document: DocumentRow, number: int) -> None:
-        """Check that the file of a document is unchanged and has this page, or raise InputError."""
-        _span_of(document, number)
+    def address(self, document: DocumentRow, number: int, evidence: Span | None) -> str:
+        """Return the address of a page's picture; raises InputError if the file changed or lacks the page."""
+        _span_of(document, number)  # raises an error if the page is missing
         with self._lock:
-            self._content(document)
+            self._content(document)  # raises an error if the file has changed
+        batch, document_id = (quote(name, safe="") for name in (document["batch"], document["document_id"]))
+        path = f"/page/{batch}/{document_id}/{number}.png"
+        span = {"start": evidence[0], "end": evidence[1]} if evidence else {}
+        return f"{path}?{urlencode({'of': document['content_sha256'] or '', **span})}"
 
     def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
         """Return a page as PNG, with a span of its text highlighted."""
@@ -92,8 +97,8 @@ class PageFiles:
         origin = self._layout.origin(document["batch"])
         if not origin.is_file():
             raise InputError(f"the origin of {document['path']} is not recorded; run the batch again")
-        files = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
-        for file in files.list():
+        batch = open_corpus(origin.read_text(encoding="utf-8")).batch(document["batch"])
+        for file in batch.list():
             if file.failure is not None or file.path != document["path"]:
                 continue
             try:
@@ -102,7 +107,7 @@ class PageFiles:
                 raise InputError(f"{document['path']}: {failure.detail}") from failure
             if hashlib.sha256(content).hexdigest() == document["content_sha256"]:
                 return content
-        raise InputError(f"{document['path']} has changed or is gone; run batch {files.name} again")
+        raise InputError(f"{document['path']} has changed or is gone; run batch {batch.name} again")
 
 
 def _png(reply: bytes) -> bytes:
@@ -155,12 +160,9 @@ def source_view(
     evidence: Span | None,
     query: Mapping[str, str],
 ) -> SourceView:
-    """Return a document as its address selects it, with the evidence marked.
+    """Return a document with its evidence marked; raises InputError if the document or the span is missing.
 
     `query` has a `part`, a `page` or `view=text`; by default the document opens at the evidence.
-
-    Raises:
-        InputError: the document or the span is missing.
     """
     document = find_document(tables, batch, document_id)
     text = document["text"] or ""
@@ -169,26 +171,22 @@ def source_view(
             f"{document['path']} has no characters {evidence[0]:,} to {evidence[1]:,}; it may have changed "
             "since the claim"
         )
-    first, last = evidence or (0, 0)
+    evidence_start, evidence_end = evidence or (0, 0)
     pages = document["pages"] if document["format"] == "pdf" else []
-    numbers = [page["number"] for page in pages]
-    number, picture, problem = None, None, None  # of the page on the screen
+    page_number, picture, problem = None, None, None  # of a page that is shown as a picture
     if pages and query.get("view") != "text":
         # index of the last page that starts at or before the evidence, or -1 if all start after it
-        page_of_evidence = bisect_right([page["start"] for page in pages], first) - 1
-        number = number_in(query, "page") or numbers[max(page_of_evidence, 0)]
+        page_of_evidence = bisect_right([page["start"] for page in pages], evidence_start) - 1
+        page_number = number_in(query, "page") or pages[max(page_of_evidence, 0)]["number"]
         try:
-            files.check(document, number)
+            picture = files.address(document, page_number, evidence)
         except InputError as error:
-            number, problem = None, str(error)
-        else:
-            path = f"/page/{quote(batch, safe='')}/{quote(document_id, safe='')}/{number}.png"
-            span = {"start": first, "end": last} if evidence else {}
-            picture = f"{path}?{urlencode({'of': document['content_sha256'] or '', **span})}"
-    starts = list(range(0, max(1, len(text)), LONGEST_PART))
-    part = min(number_in(query, "part") or bisect_right(starts, first), len(starts))  # from 1
-    start, end = starts[part - 1], [*starts, len(text)][part]  # a part ends at the start of the next
-    marked_start, marked_end = (min(max(offset, start), end) for offset in (first, last))  # in this part
+            page_number, problem = None, str(error)
+    parts = max(1, math.ceil(len(text) / LONGEST_PART))
+    part = min(number_in(query, "part") or evidence_start // LONGEST_PART + 1, parts)
+    start, end = (part - 1) * LONGEST_PART, part * LONGEST_PART
+    # the evidence within this part
+    marked_start, marked_end = (min(max(offset, start), end) for offset in (evidence_start, evidence_end))
     spans = [
         (text[start:marked_start], False),
         (text[marked_start:marked_end], True),
@@ -197,10 +195,10 @@ def source_view(
     return SourceView(
         document=document,
         part=part,
-        parts=len(starts),
+        parts=parts,
         spans=[(words, is_evidence) for words, is_evidence in spans if words],
-        page=number,
-        pages=numbers,
+        page=page_number,
+        pages=[page["number"] for page in pages],
         picture=picture,
         has_evidence=evidence is not None,
         problem=problem,

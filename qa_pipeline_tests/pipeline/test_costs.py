@@ -80,4 +80,4 @@ def test_replies_of_the_fake_server_are_counted_and_said_to_be_fake() -> None:
     calls = [call(0, replied_model="gemini/fake-m"), call(1, replied_model="openai/fakery-m"), call(2)]
     summary = summary_of(*calls)
     assert summary.fake_calls == 1
-    assert "1 of 3" in summary.message()[0]
+    assert "1 of 3" in summary.notes()[0]

@@ -83,7 +83,7 @@ def _verified(
     settings = resources.settings.verification
     similarity = settings.policy == "similarity_only"
     vectors = embed_chunks(chunks, resources.embedder) if similarity else EMBEDDINGS.empty()
-    claims = stages.score_claims(resources, pairs, documents, chunks, vectors, similarity=similarity)
+    claims = stages.score_claims(resources, pairs, documents, chunks, vectors, with_similarity=similarity)
     verdicts = verify_claims(claims, pairs, {}, settings)
     print(f"{language}: {len(canaries)} canaries in {time.perf_counter() - begun:.0f} s", file=sys.stderr)
     return verified_rows(canaries, language, claims, verdicts)
