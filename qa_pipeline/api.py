@@ -23,6 +23,7 @@ from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.factory import Function, FunctionModel
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.settings.llm import HOSTED
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import row_files, tables
 from qa_pipeline.storage.parquet import read_earlier
@@ -59,8 +60,6 @@ def language_model(model: AnyModel | None) -> LanguageModel | None:
         return model  # type: ignore[return-value]
     if callable(model):
         return FunctionModel(model)
-    from qa_pipeline.settings.llm import HOSTED
-
     provider, _, name = model.partition("/") if isinstance(model, str) else ("", "", "")
     if provider not in HOSTED or not name:
         raise InputError(
@@ -188,18 +187,19 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
     resources = _resources()
     settings = resources.settings.verification
     pairs = verification.statement_pairs([statement])
-    verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())  # for a refusal
-    refusal_outcome = None
     if is_refusal(statement.text):
         pairs = pairs.with_columns(coverage=pl.lit("none"))
+        # a refusal has no claims
+        verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())
         rows = [
             {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
             for index, text in enumerate(statement.passages)
         ]
         chunks = pl.DataFrame(rows, schema_overrides={"section_path": tables.STRINGS})
         refusals = judge_refusals(pairs, chunks, load_embedder(resources.settings.embedding))
-        refusal_outcome = refusals["outcome"].item()
+        refusal_outcome: str | None = refusals["outcome"].item()
     else:
+        refusal_outcome = None
         models = verification.VerificationModels(settings, verifier=model, llm=resources.settings.llm)
         verified = verification.verify([statement], models)
     grounded = ground_pairs(

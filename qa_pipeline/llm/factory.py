@@ -46,7 +46,7 @@ class CachedModel:
             StorageError: the store, or the stored reply, cannot be read.
         """
         request_id = (self.name, request.key)
-        # wait for an equal request in flight; if there is none, this call asks, and lands its own flight
+        # `join` returns an equal request in flight, or starts a flight of this request, which `land` ends
         while (flight := self._store.join(request_id)) is not None:
             # shielded, since a cancelled waiter must not cancel the shared future
             outcome = await asyncio.shield(asyncio.wrap_future(flight))
