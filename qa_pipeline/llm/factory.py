@@ -42,8 +42,7 @@ class CachedModel:
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Return the stored reply, or ask and store.
 
-        Raises:
-            StorageError: the store, or the stored reply, cannot be read.
+        Raises a StorageError if the store, or the stored reply, cannot be read.
         """
         request_id = (self.name, request.key)
         # `join` returns an equal request in flight, or starts a flight of this request, which `land` ends
