@@ -286,8 +286,8 @@ def evaluate(
     names: Iterable[str] = registry.METRICS if metrics == "all" else metrics or registry.SUMMARY
     chosen = registry.chosen_metrics([*names])
     decider = language_model(model)
-    read = _read_rows(data)
-    rows = read.items
+    labelled = _read_rows(data)
+    rows = labelled.items
     with TemporaryDirectory() as work:
         folder = Path(work)
         resources = Resources(running.with_claims_split_by(load_settings(out=folder)))
@@ -296,12 +296,12 @@ def evaluate(
         model_name = None if decider is None else decider.name
         settings = {"model": model_name, "undecided": undecided, "split_claims": "rules"}
         about = report.About(
-            report.dataset_name(rows, name), report_folder.dataset_sha256(rows), read.left_out, settings
+            report.dataset_name(rows, name), report_folder.dataset_sha256(rows), labelled.left_out, settings
         )
         document = report_folder.write_report(folder, chosen, counts, about)
         scores = pl.read_parquet(folder / "rows.parquet")
         statements = pl.read_parquet(folder / "statements.parquet")
-    return Report(document, scores, statements, about.left_out)
+    return Report(document, scores, statements, labelled.left_out)
 
 
 def _read_rows(data: Any) -> labelled_files.Labelled:

@@ -82,12 +82,12 @@ class CachedModel:
             await self._store.note(self.name, request, error.calls)  # they may have been charged
             raise
         value = reply.value.model_dump_json()
-        own = Outcome(
+        outcome = Outcome(
             REPLIED, reply.raw, value, replied_model=reply.model, repair=reply.repair, usage=reply.usage
         )
-        stored = await self._store.put(self.name, request, own, reply.calls)
+        stored = await self._store.put(self.name, request, outcome, reply.calls)
         # if another process was faster, its reply counts, so that a rerun gives the same result
-        return (reply if stored == own else self._stored_reply(request, stored)), stored
+        return (reply if stored == outcome else self._stored_reply(request, stored)), stored
 
     def _stored_reply(self, request: Request[ReplyT], outcome: Outcome) -> Reply[ReplyT]:
         """Return the reply of a stored outcome, or raise its failure."""
