@@ -23,6 +23,7 @@ from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.factory import Function, FunctionModel
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.settings.llm import HOSTED
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import row_files, tables
 from qa_pipeline.storage.parquet import read_earlier
@@ -59,8 +60,6 @@ def language_model(model: AnyModel | None) -> LanguageModel | None:
         return model  # type: ignore[return-value]
     if callable(model):
         return FunctionModel(model)
-    from qa_pipeline.settings.llm import HOSTED
-
     provider, _, name = model.partition("/") if isinstance(model, str) else ("", "", "")
     if provider not in HOSTED or not name:
         raise InputError(
@@ -188,18 +187,19 @@ def _verified(statement: verification.Statement, model: LanguageModel | None) ->
     resources = _resources()
     settings = resources.settings.verification
     pairs = verification.statement_pairs([statement])
-    verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())  # for a refusal
-    refusal_outcome = None
     if is_refusal(statement.text):
         pairs = pairs.with_columns(coverage=pl.lit("none"))
+        # a refusal has no claims
+        verified = verification.Verified(tables.CLAIMS.empty(), tables.CLAIM_VERDICTS.empty())
         rows = [
             {"chunk_id": str(index), "section_path": [], "text": text, "language": statement.language}
             for index, text in enumerate(statement.passages)
         ]
         chunks = pl.DataFrame(rows, schema_overrides={"section_path": tables.STRINGS})
         refusals = judge_refusals(pairs, chunks, load_embedder(resources.settings.embedding))
-        refusal_outcome = refusals["outcome"].item()
+        refusal_outcome: str | None = refusals["outcome"].item()
     else:
+        refusal_outcome = None
         models = verification.VerificationModels(settings, verifier=model, llm=resources.settings.llm)
         verified = verification.verify([statement], models)
     grounded = ground_pairs(
@@ -286,8 +286,8 @@ def evaluate(
     names: Iterable[str] = registry.METRICS if metrics == "all" else metrics or registry.SUMMARY
     chosen = registry.chosen_metrics([*names])
     decider = language_model(model)
-    read = _read_rows(data)
-    rows = read.items
+    labelled = _read_rows(data)
+    rows = labelled.items
     with TemporaryDirectory() as work:
         folder = Path(work)
         resources = Resources(running.with_claims_split_by(load_settings(out=folder)))
@@ -296,12 +296,12 @@ def evaluate(
         model_name = None if decider is None else decider.name
         settings = {"model": model_name, "undecided": undecided, "split_claims": "rules"}
         about = report.About(
-            report.dataset_name(rows, name), report_folder.dataset_sha256(rows), read.left_out, settings
+            report.dataset_name(rows, name), report_folder.dataset_sha256(rows), labelled.left_out, settings
         )
         document = report_folder.write_report(folder, chosen, counts, about)
         scores = pl.read_parquet(folder / "rows.parquet")
         statements = pl.read_parquet(folder / "statements.parquet")
-    return Report(document, scores, statements, about.left_out)
+    return Report(document, scores, statements, labelled.left_out)
 
 
 def _read_rows(data: Any) -> labelled_files.Labelled:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import dagster as dg
 
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
-from qa_pipeline.defs.assets import BATCH_ASSETS, corpus, release, training_examples
+from qa_pipeline.defs.assets import BATCH_ASSETS, release, training_examples
+from qa_pipeline.defs.assets import corpus as corpus_asset
 from qa_pipeline.defs.steps import ENDED, PARTITION, PARTITIONS_NAME, ResourcesParam, document_batches
 from qa_pipeline.documents.corpus.corpora import Corpus, open_corpus
 from qa_pipeline.errors import CorpusError
@@ -69,6 +70,7 @@ def corpus_sensor(
     withdrawn = withdrawn_batches(layout)
     vanished = {name for name, tombstone in withdrawn.items() if tombstone.reason == "batch_gone"}
 
+    # report the versions that are the same as in the last tick, and request their runs
     reports = last_reports(instance)
     changed = {
         batch: version
@@ -84,11 +86,12 @@ def corpus_sensor(
         # the id of the previous report makes restored content run again
         run_key = f"{batch}:{version}:{reports[batch].report_id}"
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
-    # a version of its own, so that a folder that comes back counts as changed
+    # `VANISHED` differs from every hash, so a folder that comes back counts as changed
     for batch in sorted(vanished - present):
         if reports[batch].version not in ("", VANISHED):  # "" was never reported
             events += report(batch, VANISHED)
 
+    # add the partitions of new batches, and remove those of missing batches
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
     new = sorted(set(batches.names) - registered)
     removed = _removable(instance, layout, registered - present, vanished)
@@ -131,11 +134,11 @@ class LastReport(NamedTuple):
 def last_reports(instance: dg.DagsterInstance) -> defaultdict[str, LastReport]:
     """Return the last report of each batch."""
     latest = instance.get_latest_storage_id_by_partition(
-        corpus.key, dg.DagsterEventType.ASSET_MATERIALIZATION
+        corpus_asset.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
     reports: defaultdict[str, LastReport] = defaultdict(LastReport)
     for ids in _chunked(list(latest.values())):
-        wanted = dg.AssetRecordsFilter(corpus.key, storage_ids=ids)
+        wanted = dg.AssetRecordsFilter(corpus_asset.key, storage_ids=ids)
         for record in instance.fetch_materializations(wanted, limit=len(ids)).records:
             if record.asset_materialization is not None:
                 version = (record.asset_materialization.tags or {}).get(DATA_VERSION, "")
@@ -149,7 +152,7 @@ def report(batch: str, version: str) -> list[dg.AssetObservation | dg.AssetMater
     Both are needed: Dagster 1.13 reads inputs of runs from materializations, staleness from observations.
     """
     kinds = (dg.AssetObservation, dg.AssetMaterialization)
-    return [kind(corpus.key, partition=batch, tags={DATA_VERSION: version}) for kind in kinds]
+    return [kind(corpus_asset.key, partition=batch, tags={DATA_VERSION: version}) for kind in kinds]
 
 
 def _chunked(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -205,7 +208,6 @@ publish_job = dg.define_asset_job(
     selection=[release],
     description="Publishes the accepted rows of all batches whose gates hold, and verifies the release.",
 )
-
 nightly_release = dg.ScheduleDefinition(name="nightly_release", job=publish_job, cron_schedule="0 5 * * *")
 
 

@@ -53,14 +53,13 @@ def run_batches(
     job = definitions.resolve_job_def(build_batch.name)
     outcomes = []
     for batch in batches:
-        # taken before the run, so that changes during it count; runs over a file of pairs are not recorded
+        # before the run, so that changes during it cause another; runs over a file of pairs are not recorded
         try:
             fingerprint = None if resources.pairs_file else batch_fingerprint(resources, batch)
         except QAPipelineError as error:
             outcomes.append(BatchOutcome(batch, "failed", str(error)))
             continue
-        result = _execute(job, instance, resources, batch)
-        outcome = _outcome(result, resources, batch)
+        outcome = _outcome(_execute(job, instance, resources, batch), resources, batch)
         outcomes.append(outcome)
         if fingerprint is not None:
             note_finished(resources.layout, outcome, fingerprint)
@@ -100,8 +99,7 @@ def _execute(
             thread.join(LOOK_SECONDS)
     except KeyboardInterrupt:
         resources.stopping.set()
-        ours = dg.RunsFilter(tags={STARTED_BY: resources.run}, statuses=UNENDED)
-        for run in instance.get_runs(ours):
+        for run in instance.get_runs(dg.RunsFilter(tags={STARTED_BY: resources.run}, statuses=UNENDED)):
             instance.report_run_failed(run, "The command was stopped by a signal.")
         raise
     return finished.result()

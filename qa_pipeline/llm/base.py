@@ -33,7 +33,7 @@ class TransientModelError(ModelError):
 
     Args:
         message: the cause.
-        limited: True if the server reports too many requests, not a fault of its own.
+        is_rate_limit: True if the server reports too many requests, not a fault of its own.
         wait_seconds: seconds the server asks to wait; 0 if unstated.
         maybe_charged: True if the request may have been charged, as after a lost connection.
         is_away: True if the server seems to be at fault, not the request. It refuses connections, loads its
@@ -47,14 +47,14 @@ class TransientModelError(ModelError):
         self,
         message: str,
         *,
-        limited: bool = False,
+        is_rate_limit: bool = False,
         wait_seconds: float = 0.0,
         maybe_charged: bool = False,
         is_away: bool = False,
         is_final: bool = False,
     ) -> None:
         super().__init__(message)
-        self.limited = limited
+        self.is_rate_limit = is_rate_limit
         self.wait_seconds = wait_seconds
         self.maybe_charged = maybe_charged
         self.is_away = is_away

@@ -42,11 +42,10 @@ class CachedModel:
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Return the stored reply, or ask and store.
 
-        Raises:
-            StorageError: the store, or the stored reply, cannot be read.
+        Raises a StorageError if the store, or the stored reply, cannot be read.
         """
         request_id = (self.name, request.key)
-        # wait for an equal request in flight; if there is none, this call asks, and lands its own flight
+        # `join` returns an equal request in flight, or starts a flight of this request, which `land` ends
         while (flight := self._store.join(request_id)) is not None:
             # shielded, since a cancelled waiter must not cancel the shared future
             outcome = await asyncio.shield(asyncio.wrap_future(flight))
@@ -83,12 +82,12 @@ class CachedModel:
             await self._store.note(self.name, request, error.calls)  # they may have been charged
             raise
         value = reply.value.model_dump_json()
-        own = Outcome(
+        outcome = Outcome(
             REPLIED, reply.raw, value, replied_model=reply.model, repair=reply.repair, usage=reply.usage
         )
-        stored = await self._store.put(self.name, request, own, reply.calls)
+        stored = await self._store.put(self.name, request, outcome, reply.calls)
         # if another process was faster, its reply counts, so that a rerun gives the same result
-        return (reply if stored == own else self._stored_reply(request, stored)), stored
+        return (reply if stored == outcome else self._stored_reply(request, stored)), stored
 
     def _stored_reply(self, request: Request[ReplyT], outcome: Outcome) -> Reply[ReplyT]:
         """Return the reply of a stored outcome, or raise its failure."""

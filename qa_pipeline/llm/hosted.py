@@ -157,7 +157,7 @@ class HostedModel:
             charge(error.reason, error.model, error.usage)
             raise
         except TransientModelError as error:
-            if error.limited:
+            if error.is_rate_limit:
                 self._throttle.pause(min(error.wait_seconds, LONGEST_WAIT))
             if error.maybe_charged:
                 charge(error.reason, None, Usage())
@@ -223,7 +223,7 @@ class HostedModel:
             )
         if asking.failing_since is None:
             asking.failing_since = now
-        if error.limited:  # a rate limit is no fault, so seconds count instead of tries
+        if error.is_rate_limit:  # a rate limit is no fault, so seconds count instead of tries
             is_given_up = now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS
         else:
             is_given_up = self._count_fault(asking, error, now, server_failing_since)

@@ -221,7 +221,7 @@ def server_error(
     if status == 429 or is_crowded or status in _TRANSIENT_STATUSES:
         return TransientModelError(
             f"the server is not available ({summary})",
-            limited=status == 429 or is_crowded,
+            is_rate_limit=status == 429 or is_crowded,
             wait_seconds=wait_seconds,
             maybe_charged=status in _WORKED_ON,
             is_away=status in _AWAY,

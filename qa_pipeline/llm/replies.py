@@ -53,7 +53,7 @@ def _with_backslashes(string: str) -> str:
     )
 
 
-LONGEST_MENDED = 200_000
+LONGEST_REPAIRED = 200_000
 """Characters. Longer replies are not repaired, because the time grows with the damage."""
 _MOST_BREACHES = 3  # enough for a correction; the message goes back to the model
 _UNSUPPORTED = frozenset({"$defs", "$ref", "minLength", "maxLength", "pattern", "default"})
@@ -158,7 +158,8 @@ def _objects(text: str) -> list[str]:
 def _repaired(text: str) -> str | None:
     """Return the JSON as repaired by json_repair, if all words are kept and the text was not truncated."""
     start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start or len(text) > LONGEST_MENDED:  # without an object, or too long
+    has_object = 0 <= start < end
+    if not has_object or len(text) > LONGEST_REPAIRED:
         return None
     if any(mark in text[end + 1 :] for mark in '"{['):  # truncated after it: {"a": {"b": 1}, "c": "d
         return None

@@ -186,7 +186,7 @@ def _store(connection: sa.Connection, jobs: Sequence[_Job], now: float) -> None:
 def _look_up(
     connection: sa.Connection, jobs: Sequence[_Job]
 ) -> tuple[dict[RequestId, Outcome], set[ReplyDocument]]:
-    """Return the stored outcomes, and the documents of jobs with an outcome that are not stored yet."""
+    """Return the stored outcomes, and the documents that their requests show but that are not stored."""
     keys = list({job.request.key for job in jobs})
     outcomes: dict[RequestId, Outcome] = {}
     for row in connection.execute(_FIND_REPLIES, {"keys": keys}).mappings():

@@ -201,7 +201,7 @@ def local_folder(value: object) -> object:
 def output_folder(value: object) -> Path:
     """Return a folder for results, on disk or in an object store; refuse other addresses."""
     if not isinstance(value, str):
-        is_in_store = store_of(cast("Path", value)) is not None  # from `stored_path`, of another class
+        is_in_store = store_of(cast("Path", value)) is not None  # by `stored_path`, not a `Path`
         if not isinstance(value, Path) and not is_in_store:
             raise ValueError("name a folder or an address")
         return cast("Path", local_folder(value))

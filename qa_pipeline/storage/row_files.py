@@ -234,11 +234,11 @@ def _csv_rows(records: Iterator[tuple[int, list[str]]], header: Sequence[str]) -
     width = len(header)
     for number, cells in records:
         values = [cell if cell.strip() else None for cell in cells]
-        value: Any = dict(zip(header, values + [None] * (width - len(values)), strict=False))
+        row: Any = dict(zip(header, values + [None] * (width - len(values)), strict=False))
         if any(values[width:]):
             detail = f"{len(cells)} cells under a header of {width}; quote cells that hold the delimiter"
-            value = Fault("broken_line", detail)
-        yield FileRow(number, value, json.dumps(cells, ensure_ascii=False).encode())
+            row = Fault("broken_line", detail)
+        yield FileRow(number, row, json.dumps(cells, ensure_ascii=False).encode())
 
 
 def _parquet_rows(path: Path, content: bytes, limits: Limits) -> Iterator[FileRow]:

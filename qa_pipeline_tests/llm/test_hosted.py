@@ -29,7 +29,7 @@ from qa_pipeline_tests.llm.requests import ACCEPT, claim
 
 JSON = ACCEPT.model_dump_json()
 USAGE = Usage(10, 5)
-BUSY = TransientModelError("busy", limited=True)
+BUSY = TransientModelError("busy", is_rate_limit=True)
 DOWN = TransientModelError("down")
 LOST = TransientModelError("lost", maybe_charged=True)
 AWAY = TransientModelError("loading", is_away=True)
@@ -157,7 +157,12 @@ def test_a_fault_that_passes_is_tried_again(plays: Any, settings: dict[str, Any]
         # of the first failure nobody knows yet whose fault it is
         ([AWAY] * 9, {"max_tries": 3, "others_are_answered": True}, TransientModelError, 4),
         ([TransientModelError("slow", is_final=True), JSON], {}, TransientModelError, 1),
-        ([TransientModelError("day", limited=True, wait_seconds=121), JSON], {}, PermanentModelError, 1),
+        (
+            [TransientModelError("day", is_rate_limit=True, wait_seconds=121), JSON],
+            {},
+            PermanentModelError,
+            1,
+        ),
         ([KeyRejectedError("revoked"), JSON], {}, KeyRejectedError, 1),
     ],
 )

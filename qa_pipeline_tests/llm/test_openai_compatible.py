@@ -192,7 +192,7 @@ def test_a_refusal_of_so_many_calls_is_told_from_a_server_that_is_away(
 ) -> None:
     error = error_of(ChatServer, fault)
     assert isinstance(error, TransientModelError)
-    assert error.limited == is_limited
+    assert error.is_rate_limit == is_limited
 
 
 def test_an_account_without_credit_ends_the_run_and_is_not_waited_for() -> None:

@@ -59,7 +59,7 @@ def test_a_passing_fault_says_whether_it_may_be_charged_and_who_is_at_fault(
 ) -> None:
     error = error_of(server, speaks.fails(fault, "Oh no.") if isinstance(fault, int) else fault)
     assert isinstance(error, TransientModelError)
-    assert (error.limited, error.maybe_charged, error.is_away) == (False, charged, is_away)
+    assert (error.is_rate_limit, error.maybe_charged, error.is_away) == (False, charged, is_away)
 
 
 @both
@@ -68,7 +68,7 @@ def test_a_refusal_for_being_asked_too_much_says_how_long_to_wait(server: type[S
     for play in (speaks.limits_rate(7), in_header):
         error = error_of(server, play)
         assert isinstance(error, TransientModelError)
-        assert (error.limited, error.wait_seconds) == (True, 7)
+        assert (error.is_rate_limit, error.wait_seconds) == (True, 7)
 
 
 @pytest.mark.parametrize(
