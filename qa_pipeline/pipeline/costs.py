@@ -105,7 +105,7 @@ def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
 
 SHARE_KEPT, REWRITTEN = 0.75, 0.1
 """Shares of planned questions that are kept, and that are rewritten once."""
-IN_DOUBT, BORDERLINE, JUDGED = 0.15, 0.7, 0.7
+REDRAFTED, VERIFIED, JUDGED = 0.15, 0.7, 0.7
 """Calls per answer: to redraft an answer that came with its question, to verify and to judge."""
 SPLIT = {"auto": 0.3, "model": 1.0, "rules": 0.0}
 """Calls per answer to split it into claims, by verification.split_claims."""
@@ -217,7 +217,7 @@ def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Rol
     """Return the expected calls of each role for new questions and for pairs to verify."""
     generation, verification = settings.generation, settings.verification
     # the first draft is written with its question if the model is asked for both at once
-    first_draft = IN_DOUBT if answered_at_once(generation, settings.llm) else 1
+    first_draft = REDRAFTED if answered_at_once(generation, settings.llm) else 1
     judged = JUDGED * pairs
     two_hop = judged * generation.hop_share
     round_trips = judged if verification.round_trip else two_hop
@@ -229,7 +229,7 @@ def _call_counts(settings: Settings, questions: float, pairs: float) -> dict[Rol
         "guard": questions,
         "answer": questions * (generation.drafts_per_question - 1 + first_draft),
         "split": SPLIT[verification.split_claims] * pairs,
-        "verify": BORDERLINE * pairs + model_canaries,
+        "verify": VERIFIED * pairs + model_canaries,
         "solve": round_trips + 2 * two_hop,  # two-hop pairs also with each passage alone
         "compare": round_trips,
         "judge": judged + judge_canaries,

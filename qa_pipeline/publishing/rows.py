@@ -82,10 +82,7 @@ def candidate_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         .with_columns(
             # null without passages: a column that is always null is omitted
             pl.when(pl.col("passages").list.len() > 0).then("passages"),
-            *(
-                pl.col("provenance").struct.field(name)
-                for name in ("origin", "generator", "judge", "licences")
-            ),
+            pl.col("provenance").struct.field("origin", "generator", "judge", "licences"),
             pl.col("documents", "decided_by").fill_null([]),
         )
     )
@@ -199,6 +196,7 @@ def _cited_documents(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame])
               maintain_order="left")
         .select("pair_id", "content_sha256", "path")
     )  # fmt: skip
+    # a refusal has no quotes
     return pl.concat([cited, retrieved.join(cited, on="pair_id", how="anti", maintain_order="left")])
 
 

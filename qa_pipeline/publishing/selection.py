@@ -220,8 +220,6 @@ def _extend_key_splits(
 ) -> pl.DataFrame:
     """Add the splits of the keys of rows to the splits of earlier releases, sorted by key.
 
-    A document without rows gets the split of its near duplicates.
-
     Args:
         earlier: a KEY_SPLITS frame.
         keys: the keys of rows and near duplicates, an ITEM_KEYS frame.
@@ -233,6 +231,7 @@ def _extend_key_splits(
     group = pl.col("other_key")
     # a row for each document of a group of near duplicates; the head, whose key names the group, is in it
     members = pl.concat([joins, joins.select(group.alias("key"), group)]).unique()
+    # a document without rows gets the split of any other document of its group
     group_splits = members.join(row_key_splits, on="key").unique("other_key").select("other_key", "split")
     member_key_splits = members.join(group_splits, on="other_key").select("key", "split")
     # the first split of a key counts: that of an earlier release, then that of a row

@@ -74,11 +74,8 @@ class Answer:
     @property
     def unsupported_spans(self) -> list[dict[str, str]]:
         """Return the unsupported sentences with their reasons."""
-        return [
-            {"text": claim.text, "reason": claim.explanation}
-            for claim in self.claims
-            if not claim.is_supported
-        ]
+        unsupported = (claim for claim in self.claims if not claim.is_supported)
+        return [{"text": claim.text, "reason": claim.explanation} for claim in unsupported]
 
     def source_of(self, claim: ClaimView) -> dict[str, Any] | None:
         """Return the source of a claim."""

@@ -201,6 +201,7 @@ def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler
 
 def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], files: int = 1) -> Handler:
     """Return a handler that refuses forms without the form token, or with more than this many files."""
+    refusal = "This form was not sent from a page of this session. Load the page again and repeat it."
 
     @functools.wraps(handler)
     async def checked(request: Request) -> Response:
@@ -208,10 +209,7 @@ def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], 
             fields = {name: value for name, value in form.items() if isinstance(value, str)}
             sent_token, token = fields.get("form_token", "").encode(), form_token(request).encode()
             if not hmac.compare_digest(sent_token, token):
-                text = (
-                    "This form was not sent from a page of this session. Load the page again and repeat it."
-                )
-                return message(request, 403, "Not taken", text)
+                return message(request, 403, "Not taken", refusal)
             upload = Upload("", b"")  # if the form has no file
             for value in form.values():
                 if isinstance(value, UploadFile):

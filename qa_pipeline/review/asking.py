@@ -253,26 +253,32 @@ def _answer_by_sentence(
     least `generation.guard.similarity`.
     """
     refused_pair = next(typed_rows(refused, PairRow))
-    settings, passages_of_batch = retrieved.resources.settings, passages_by_id(retrieved.chunks)
-    passages = {chunk_id: passages_of_batch[chunk_id] for chunk_id in passage_ids}
-    candidates = list(_sentences(passages))
-    texts = [refused_pair["question"] or "", *(sentence.text for _, sentence in candidates)]
-    vectors = retrieved.resources.embedder.encode(texts)
-    similarity = vectors[1:] @ vectors[0]  # of each sentence to the question
-    most_similar = np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
-    least = settings.generation.guard.similarity
-    likely = [candidates[index] for index in most_similar if similarity[index] >= least]
+    passages_of_documents = passages_by_id(retrieved.chunks)
+    passages = {chunk_id: passages_of_documents[chunk_id] for chunk_id in passage_ids}
+    likely = _likely_sentences(retrieved.resources, refused_pair["question"] or "", passages)
     rows = [_quoting_pair(refused_pair, chunk_id, sentence, passages) for chunk_id, sentence in likely]
     pairs = tables.PAIRS.frame(rows)  # each with a sentence as its answer, the most similar first
     # a person's question is answered as it is; only the sentences are checked
     pairs = mark_flawed(pairs, retrieved.chunks, ignore=("not_standalone", "copied_passage"))
     claims = retrieved.claims(pairs)
-    verdicts = verify_claims(claims, pairs, sources={}, settings=settings.verification)
+    verdicts = verify_claims(claims, pairs, sources={}, settings=retrieved.resources.settings.verification)
     is_proved = (pl.col("verdict") == "supported").all()  # of all claims of a pair; a flawed pair has none
     by_pair = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id").group_by("pair_id")
     proved_ids = by_pair.agg(is_proved.alias("is_proved")).filter("is_proved")
     best = pairs.join(proved_ids, on="pair_id", how="semi", maintain_order="left").head(1)
     return best if best.height else refused
+
+
+def _likely_sentences(
+    resources: Resources, question: str, passages: Mapping[str, Passage]
+) -> list[tuple[str, Unit]]:
+    """Return the sentences most similar to a question, the best first, with the ids of their chunks."""
+    candidates = list(_sentences(passages))
+    vectors = resources.embedder.encode([question, *(sentence.text for _, sentence in candidates)])
+    similarity = vectors[1:] @ vectors[0]  # of each sentence to the question
+    most_similar = np.argsort(-similarity, kind="stable")[:_MOST_TRIED].tolist()
+    least = resources.settings.generation.guard.similarity
+    return [candidates[index] for index in most_similar if similarity[index] >= least]
 
 
 def _sentences(passages: Mapping[str, Passage]) -> Iterator[tuple[str, Unit]]:

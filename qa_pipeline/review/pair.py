@@ -231,18 +231,9 @@ def claim_views(
         row = verdict_by_id.get(claim["claim_id"], {})
         verdict, reason = row.get("verdict", "undecided"), row.get("reason")
         step = row.get("decided_by", "no_step")
-        # such as ['number_mismatch: "five" became "six"'], and ['"five" became "six"', '"at" left out']
-        denied, unproved = claim["denied"] or [], claim["unproved"] or []
-        # the detail of a failed call is its error; that of a verdict repeats a difference
-        repeats_difference = verdict != "failed" and (denied or unproved)
-        detail = None if repeats_difference else row.get("detail")
-        differences = []
-        if verdict != SUPPORTED:
-            codes_and_texts = [denial.partition(": ") for denial in denied]
-            # the page already shows the words of the reason of the verdict
-            denials = [text if code == reason else in_words(code, text) for code, _, text in codes_and_texts]
-            differences = list(map(_cut, dict.fromkeys([*denials, *unproved])))  # each text once
-        scores = {name: claim[name] for name in ("entailment", "contradiction")}
+        differences = _differences(claim, reason)
+        # the detail of a failed call is its error; that of a verdict only repeats a difference
+        detail = None if differences and verdict != "failed" else row.get("detail")
         yield ClaimView(
             number=number,
             claim_id=claim["claim_id"],
@@ -252,10 +243,19 @@ def claim_views(
             verdict=verdict,
             decided_by=STEPS.get(step, step),
             reason=in_words(reason, detail) if reason else detail,
-            differences=differences,
-            scores={name: score for name, score in scores.items() if score is not None},
+            differences=[] if verdict == SUPPORTED else differences,
+            scores={name: claim[name] for name in ("entailment", "contradiction") if claim[name] is not None},
             evidence=_evidence(claim, chunks, paths) if claim["evidence_document_id"] else None,
         )
+
+
+def _differences(claim: Mapping[str, Any], reason: str | None) -> list[str]:
+    """Return each difference of a claim from its evidence once; `reason` is the code of its verdict."""
+    # denied is such as ['number_mismatch: "five" became "six"'], and unproved such as ['"at" left out']
+    coded = [denial.partition(": ") for denial in claim["denied"] or []]
+    # the page already shows the words of the reason
+    denials = [text if code == reason else in_words(code, text) for code, _, text in coded]
+    return list(map(_cut, dict.fromkeys([*denials, *(claim["unproved"] or [])])))
 
 
 def _cut(text: str) -> str:

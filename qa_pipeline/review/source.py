@@ -76,8 +76,7 @@ class PageFiles:
         if isinstance(outcome, DocumentFailure):
             problem = outcome.detail
             if outcome.reason == "timed_out":
-                seconds = f"{self._limits.parse_seconds:g}"
-                problem = f"page {number} takes longer than {seconds} seconds to draw"
+                problem = f"page {number} takes longer than {self._limits.parse_seconds:g} seconds to draw"
             raise InputError(f"{document['path']}: {problem}") from outcome
         return outcome
 
