@@ -209,7 +209,7 @@ def find_documents(layout: Layout, name: str, database: Database | None) -> Docu
     stored_ids: set[str] = set()  # of all versions that the store of replies knows
     if database is not None:
         for known_name in {name, *matched_paths}:
-            stored_ids.update(document_id for document_id, _batch, _path in documents_named(database, known_name))
+            stored_ids |= {document_id for document_id, _, _ in documents_named(database, known_name)}
     if matches.is_empty() and not stored_ids:
         raise InputError(f"no document is called {name!r}; name one that qa-pipeline run has read")
     has_same_content = pl.col("content_sha256").is_in(matches["content_sha256"].implode())

@@ -231,8 +231,8 @@ def _extend_key_splits(
     group = pl.col("other_key")
     # a row for each document of a group of near duplicates; the head, whose key names the group, is in it
     members = pl.concat([joins, joins.select(group.alias("key"), group)]).unique()
-    # a document without rows gets the split of any other document of its group
-    group_splits = members.join(row_key_splits, on="key").unique("other_key").select("other_key", "split")
+    # a document without rows gets a split of its group; earlier releases may have put the group into several
+    group_splits = members.join(row_key_splits, on="key").group_by("other_key").agg(pl.col("split").min())
     member_key_splits = members.join(group_splits, on="other_key").select("key", "split")
     # the first split of a key counts: that of an earlier release, then that of a row
     key_splits = pl.concat([earlier.select(KEY_SPLITS.names()), row_key_splits, member_key_splits])

@@ -191,7 +191,7 @@ def _fitting_rows(
     fitting: dict[int, DecisionColumns] = {}
     for number, line in lines.items():
         pair = batch.pairs.get(line.pair_id or "")
-        has_wrong_claim = bool(line.claim_id) and batch.pair_of_claim.get(line.claim_id) != line.pair_id
+        has_wrong_claim = bool(line.claim_id) and batch.pair_of_claim.get(line.claim_id or "") != line.pair_id
         if pair is None or has_wrong_claim:
             problems[number] = about_pair(line.model_dump(), "its batch has no such pair or claim")
             continue

@@ -148,7 +148,7 @@ def test_a_server_that_restarts_while_calls_are_in_flight_loses_none_of_them() -
 def test_an_error_of_the_store_reaches_whoever_asks_and_the_store_goes_on(
     store: ReplyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(work: Callable[..., Any], *, reads: bool = False) -> None:
+    def fail(work: Callable[..., Any], *, read_only: bool = False) -> None:
         raise StorageError("the disk is full")
 
     model = CachedModel(ScriptedModel(lambda _: ACCEPT), store)
