@@ -271,7 +271,7 @@ class _Rows:
 
     def _format_problems(self, split: str) -> Iterator[str]:
         """Yield trainer files whose lines differ from the rows."""
-        for name in {*self._manifest.settings["release"]["formats"]} - {PREFERENCE}:
+        for name in sorted({*self._manifest.settings["release"]["formats"]} - {PREFERENCE}):
             path = self._folder / name / f"{split}.jsonl"
             with path.open("rb") as file:
                 has_lines = all(  # in the order of the rows
