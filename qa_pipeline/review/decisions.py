@@ -52,7 +52,7 @@ def decide(layout: Layout, batch: str, pair_id: str, form: Mapping[str, str], wh
     try:
         line = _line(batch, pair_id, form, who)
         seen = form.get("seen", "")
-        last_seen = int(seen) if seen.isdecimal() else -1  # -1: the person saw no decision
+        last_seen = int(seen[:9]) if seen.isdecimal() else -1  # -1: the person saw no decision
         taken = take_decisions(layout, ReadFile({1: line}, {}), last_seen)  # as a file of a single line
     except DecidedMeanwhileError as error:
         return Outcome(str(error), 409)

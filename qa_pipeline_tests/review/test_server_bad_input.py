@@ -75,6 +75,14 @@ def test_a_form_that_is_sent_twice_decides_once(workspace: Workspace, client: Te
     assert read_decisions(Layout(workspace.out).decisions("b")).height == 1
 
 
+def test_a_form_whose_last_decision_has_thousands_of_digits_is_refused(client: TestClient) -> None:
+    link = first_pair(client)
+    page = client.get(link).text
+    form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
+    reply = client.post(f"{link}/decision", data={**form, "decision": "rejected", "seen": "9" * 5000})
+    assert reply.status_code < 500
+
+
 def test_a_pair_whose_document_has_other_words_now_is_shown_and_says_so(
     workspace: Workspace, client: TestClient
 ) -> None:
