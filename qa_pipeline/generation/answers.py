@@ -148,10 +148,9 @@ def _relevances(
     """
     relevance_of: dict[int, Relevance] = {}  # by index of the row
     for index, selection in enumerate(selections or ()):
-        if isinstance(selection, ModelError):
-            relevance_of[index] = Relevance("validation", passes=False, error=selection)
-        elif not selection:
-            relevance_of[index] = Relevance("validation", passes=False)
+        error = selection if isinstance(selection, ModelError) else None
+        if error or not selection:
+            relevance_of[index] = Relevance("validation", passes=False, error=error)
     rest = [index for index in range(len(rows)) if index not in relevance_of]
     if guard is not None:
         decided = guard([rows[index] for index in rest], [requests[index].passages for index in rest])
@@ -286,7 +285,7 @@ def _citation(
         "document_id": None if chunk_id is None else passages[chunk_id].document_id,
         "chunk_id": chunk_id,
         "quote": quote,
-        "number": None,
+        "number": None,  # only imported answers number their sources
         "resolution": "unknown_passage" if chunk_id is None else "chunk",
     }
 

@@ -92,8 +92,8 @@ def context_similarity(
     vectors = encoder.encode([*questions, *(text for texts in beginnings for text in texts)])
     question_vectors, passage_vectors = vectors[: len(questions)], iter(vectors[len(questions) :])
     similarities: list[float | None] = []
-    for question, texts in zip(question_vectors, beginnings, strict=True):
-        cosines = [next(passage_vectors) @ question for _ in texts]
+    for vector, texts in zip(question_vectors, beginnings, strict=True):
+        cosines = [next(passage_vectors) @ vector for _ in texts]  # products of vectors of unit length
         similarities.append(round(float(np.mean(cosines)), 6) if cosines else None)
     return similarities
 
