@@ -213,7 +213,7 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
         "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
         "anything": r".{15,}\.",
         "number": r"\d.*\.",
-        # "in May 1998"
+        # "in May 1998", "on 5 May 1998", "by May 5, 1998"
         "date": rf"(?:{date_lead} )+(?:\d{{1,2}}\.? )?(?:{month} )?(?:\d{{1,2}}, )?(?:1[5-9]|20)\d\d\b",
     }
     return [(statement, re.compile(statement.says.format_map(parts))) for statement in words.statements]
@@ -222,7 +222,9 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
 def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> str | None:
     """Return the subject of a sentence in the form for a question, or None if the question would be unclear.
 
-    "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?".
+    "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?". The pattern of
+    the statement ends with {thing} for a definition, and with {anything} if it explains even an unknown subject.
+    Other statements are dates and amounts.
     """
     grammar, written = reading.grammar, match["subject"]
     words = folded(written)
@@ -230,11 +232,11 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
     noun = words[1:] if has_article else words
     if not _is_noun_phrase(noun, reading):
         return None
-    defines = statement.says.endswith("{thing}")  # as "The Pump is a device …" for "What is the Pump?"
+    defines = statement.says.endswith("{thing}")
     names = reading.names_in(written)
     is_name = noun[0] in names or reading.writes_as_name(written.split()[1 if has_article else 0])
     is_known = is_name or reading.is_headed(" ".join(noun))
-    if statement.says.endswith("{anything}"):  # "By a valve is meant …" explains even an unknown subject
+    if statement.says.endswith("{anything}"):  # "By a valve is meant …"
         is_clear = True
     elif words[0] in grammar.indefinite:
         # a class of two words, such as "a check valve", or of a compound that is written as a single word

@@ -63,7 +63,7 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     is_other_section = pl.col("section_start") != pl.col("section_start_right")
     fewer_mentions = pl.min_horizontal("mention_count", "mention_count_right")
     most_shared = 1 + MOST_SHARED * fewer_mentions  # one is always allowed
-    pairs = (
+    shared_mentions = (
         mentions.join(mentions, on=["key", "language"])  # a row for each mention that two chunks share
         .filter(pl.col("node") < pl.col("node_right"), is_across | is_other_section)
         .with_columns(shared=pl.len().over("node", "node_right").cast(pl.Int32()))
@@ -72,7 +72,7 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     is_right_stronger = pl.col("weight_right") >= pl.col("weight")
     # a row for each pair of chunks, with the strongest mention that they share
     edges = (
-        pairs.with_columns(
+        shared_mentions.with_columns(
             scope=pl.when(is_across).then(pl.lit("across")).otherwise(pl.lit("within")),
             weight=pl.max_horizontal("weight", "weight_right"),
             kind=pl.when(is_right_stronger).then("kind_right").otherwise("kind"),

@@ -259,11 +259,7 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 
 def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
-    """Read a pairs file, including entries that cannot be used.
-
-    Raises:
-        InputError: the file as a whole cannot be read, or is empty.
-    """
+    """Read a pairs file, with unusable entries too; raises an InputError if it is unreadable or empty."""
     raw = parse_pairs(None, path, limits)
     if not raw:
         raise InputError(f"{path} has no pairs; name a file with at least one pair")

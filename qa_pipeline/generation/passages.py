@@ -145,12 +145,13 @@ class Reading:
         for before, word in zip(["", *written], written, strict=False):  # each word after its neighbour
             if word not in candidates or not word[:1].isupper():
                 continue
+            is_capital_chosen = is_sentence and before != ""  # the first word of a line is capitalised anyway
             if self.grammar.nouns_capitalised:
-                is_compound, follows_noun = "-" in word.strip("-"), before[:1].isupper()
-                if is_compound or (follows_noun and before.lower() not in self.grammar.definite):
+                follows_noun = before[:1].isupper() and before.lower() not in self.grammar.definite
+                is_compound = "-" in word.strip("-")
+                if follows_noun or is_compound:
                     names |= ({before, word} if follows_noun else {word}) & candidates
-            # the first word of a line is capitalised anyway
-            elif (is_sentence and before != "") or self.writes_as_name(word):
+            elif is_capital_chosen or self.writes_as_name(word):
                 names.add(word)
         return {word.lower() for word in names}
 

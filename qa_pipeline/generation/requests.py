@@ -102,7 +102,7 @@ def plan_requests(
     batch: str,
     links: pl.DataFrame | None = None,
 ) -> list[QuestionsRequest]:
-    """Return a request per planned chunk or pair of chunks, best first. Chunks of `existing` rows are skipped."""
+    """Return a request per planned chunk or pair of chunks, best first, without chunks of `existing` rows."""
     chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
     links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
     planned_before = [(row["target_chunk_ids"][0], row["planned_type"]) for row in existing]
