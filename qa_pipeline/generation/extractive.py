@@ -223,8 +223,8 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
     """Return the subject of a sentence in the form for a question, or None if the question would be unclear.
 
     "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?". The pattern of
-    the statement ends with {thing} for a definition, and with {anything} if it explains even an unknown subject.
-    Other statements are dates and amounts.
+    a definition ends with {thing}, and with {anything} if it explains even an unknown subject. Other statements
+    are dates and amounts.
     """
     grammar, written = reading.grammar, match["subject"]
     words = folded(written)
