@@ -69,8 +69,7 @@ def draft_answers(
     A pair of `previous` is kept if its passages, prompt, model and guard decision are unchanged. Failed
     drafts are asked again. `select` chooses the usable passages.
 
-    Raises:
-        PermanentModelError: the model cannot answer further requests.
+    Raises a PermanentModelError if the model cannot answer further requests.
     """
     passages = passages_by_id(chunks)
     rows = list(typed_rows(questions.filter(pl.col("status") == "kept"), KeptQuestionRow))

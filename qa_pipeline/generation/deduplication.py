@@ -47,9 +47,10 @@ def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
     # pairs without terms are compared by these keys instead
     keys = {f"{name}_key": normalised(pl.col(name)) for name in ("question", "answer")}
     lowest_id = pl.col("pair_id").min()
-    candidates = stated.with_columns(**keys).with_columns(exact_group=lowest_id.over(*keys))
+    keyed = stated.with_columns(**keys)
+    candidates = keyed.with_columns(exact_group=lowest_id.over("question_key", "answer_key"))
     distinct = candidates.filter(pl.col("pair_id") == pl.col("exact_group"))  # a row per exact group
-    rows = distinct.select("question", "answer", "language", *keys).iter_rows()
+    rows = distinct.select("question", "answer", "language", "question_key", "answer_key").iter_rows()
     terms = pl.Series([_terms_of_pair(*row) for row in rows], dtype=pl.String())
     # terms are stems of a language, so equal terms of two languages show nothing
     near = distinct.select("exact_group", near_group=lowest_id.over("language", terms.alias("terms")))

@@ -41,8 +41,7 @@ class ExtractiveModel:
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Fill the reply model from the request's passages.
 
-        Raises:
-            PermanentModelError: the request asks for verification or judgement.
+        Raises a PermanentModelError if the request asks for verification or judgement.
         """
         payload: dict[str, Any]
         if request.role == "questions":
@@ -223,8 +222,8 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
     """Return the subject of a sentence in the form for a question, or None if the question would be unclear.
 
     "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?". The pattern of
-    a definition ends with {thing}, and with {anything} if it explains even an unknown subject. Other statements
-    are dates and amounts.
+    a definition ends with {thing}, or with {anything} if it explains even an unknown subject. Other
+    statements are dates and amounts.
     """
     grammar, written = reading.grammar, match["subject"]
     words = folded(written)

@@ -224,8 +224,6 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     marks = [raw for raw in line.citations if isinstance(raw, str) and NUMBER_MARK.fullmatch(raw)]  # "[2]"
     citations = [_citation(raw) for raw in line.citations if raw not in marks]
     numbers = dict.fromkeys(number for text in (*marks, answer) for number in marked_numbers(text))
-    if not numbers:
-        return citations
     entries = citations or _entries(line.sources)
     by_number = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
     missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
@@ -269,8 +267,7 @@ def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
 def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
     """Read the files of existing pairs next to the documents of a batch.
 
-    Raises:
-        InputError: a file cannot be read. Links that lead out of the batch are not followed.
+    Raises an InputError if a file cannot be read. Links that lead out of the batch are not followed.
     """
     pairs = []
     for file in filter(None, map(files.find, PAIRS_FILES)):
@@ -285,10 +282,8 @@ def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
 def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS) -> list[RawPair]:
     """Read the rows of a pairs file with this content, or of the file `name`, as raw pairs.
 
-    `name` determines the format and appears in messages.
-
-    Raises:
-        InputError: the file as a whole cannot be read.
+    `name` determines the format and appears in messages. Raises an InputError if the file as a whole cannot
+    be read.
     """
     path = Path(name)
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)

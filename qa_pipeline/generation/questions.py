@@ -57,13 +57,12 @@ def write_questions(
     Chunks whose earlier reply was unusable are asked again. Without `links` questions of several hops are not
     asked. Every planned question has a row, written or not.
 
-    Raises:
-        PermanentModelError: the model cannot answer further requests.
+    Raises a PermanentModelError if the model cannot answer further requests.
     """
     if settings.max_chunks is not None:  # drawn chunks get the questions of a first run over all chunks
         previous = None
-    valid = still_valid(previous, chunks, settings, llm, makers(model.name))
-    requests = plan_requests(chunks, valid, settings, llm, batch=batch, links=links)
+    earlier = still_valid(previous, chunks, settings, llm, makers(model.name))
+    requests = plan_requests(chunks, earlier, settings, llm, batch=batch, links=links)
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
     planned = [
         row
@@ -72,15 +71,15 @@ def write_questions(
     ]
     _make_standalone(planned, requests, model, llm)
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
-    to_search = [row for row in valid if not order.keys() >= set(row["passage_ids"])] + planned
+    to_search = [row for row in earlier if not order.keys() >= set(row["passage_ids"])] + planned
     _retrieve_passages(to_search, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
-    asked_ids = {row["target_chunk_ids"][0] for row in valid + planned}
+    asked_ids = {row["target_chunk_ids"][0] for row in earlier + planned}
     new = planned + _skipped_rows(chunks, asked_ids, settings, llm, batch, model.name)
     for row in new:
         # 1 was the round of asking; ids must not change, since people's decisions refer to them
         parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
         row["question_id"] = hash_parts(*parts, row["prompt_hash"], row["model"])[:32]
-    rows = sorted(valid + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
+    rows = sorted(earlier + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
     _decide(rows, must_find_chunks=settings.require_round_trip)
     return QUESTIONS.frame(rows)
 

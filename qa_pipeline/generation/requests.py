@@ -269,15 +269,8 @@ def plan_questions(
         PLAN, best first. `partner_id` is the second chunk of a two-hop question, in rotation over the links.
         Chunks beyond the limit and two-hop questions without a link have no row.
     """
-    chunks = chunks.select("chunk_id", *SECTION, "text")
-    for scope in HOP_SCOPES.values():  # new columns "within" and "across": lists of linked chunks
-        partners = (
-            links.filter(pl.col("scope") == scope)
-            .group_by("chunk_id", maintain_order=True)
-            .agg(pl.col("other_chunk_id").alias(scope))
-        )
-        chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
-    slots = _ordered(chunks, settings.questions_per_chunk)
+    linked = _with_partners(chunks.select("chunk_id", *SECTION, "text"), links)
+    slots = _ordered(linked, settings.questions_per_chunk)
     if settings.max_questions is not None:
         slots = slots.head(max(0, settings.max_questions - taken.height))
     counts = dict(taken.group_by("planned_type").len().iter_rows())
@@ -292,6 +285,18 @@ def plan_questions(
         planned = planned.with_columns(partner_id=pl.when(is_kind).then(partner).otherwise("partner_id"))
     is_hop = pl.col("planned_type").is_in(list(HOP_SCOPES))
     return planned.filter(~is_hop | pl.col("partner_id").is_not_null()).select(PLAN.names()).cast(PLAN)
+
+
+def _with_partners(chunks: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns "within" and "across": the list of the linked chunks of this scope, null if empty."""
+    for scope in HOP_SCOPES.values():
+        partners = (
+            links.filter(pl.col("scope") == scope)
+            .group_by("chunk_id", maintain_order=True)
+            .agg(pl.col("other_chunk_id").alias(scope))
+        )
+        chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
+    return chunks
 
 
 def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
