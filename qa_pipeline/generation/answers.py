@@ -222,7 +222,7 @@ def _refreshed(pair: PairRow, question: KeptQuestionRow, passages: Mapping[str, 
     number_of = {chunk_id: number for number, chunk_id in enumerate(passage_ids, start=1)}
     citations = [
         citation
-        if citation["chunk_id"] is None
+        if citation["chunk_id"] is None  # it is unresolved
         else _citation(citation["quote"], number_of[citation["chunk_id"]], passage_ids, passages)
         for citation in pair["citations"]
     ]

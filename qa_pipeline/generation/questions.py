@@ -71,6 +71,7 @@ def write_questions(
     ]
     _make_standalone(planned, requests, model, llm)
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
+    # an earlier question is searched for again if a retrieved chunk is gone
     to_search = [row for row in earlier if not order.keys() >= set(row["passage_ids"])] + planned
     _retrieve_passages(to_search, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
     asked_ids = {row["target_chunk_ids"][0] for row in earlier + planned}
@@ -152,9 +153,9 @@ def _drafts(
     if not (reply.question.strip() and 1 <= reply.sentence <= len(sentences)):
         return []
     _, answer = sentences[reply.sentence - 1]  # numbered from 1
-    kind, quotes = request.types[0], [answer]
+    kind = request.types[0]
     draft = records.DraftPair(
-        question=reply.question, question_type=kind, answer=answer, quotes=quotes, coverage="full"
+        question=reply.question, question_type=kind, answer=answer, quotes=[answer], coverage="full"
     )
     return [draft]
 
