@@ -84,13 +84,13 @@ def draft_answers(
         for row, request, relevance in zip(rows, requests, relevances, strict=True)
         for number in range(1, 1 + (settings.drafts_per_question if relevance.passes else 1))
     ]
-    made = [_made_without_call(draft, earlier, passages, settings, model.name) for draft in drafts]
-    # a draft without a pair needs a call
-    to_ask = [draft.request for draft, pair in zip(drafts, made, strict=True) if pair is None]
+    # None for a draft that needs a call
+    ready = [_made_without_call(draft, earlier, passages, settings, model.name) for draft in drafts]
+    to_ask = [draft.request for draft, pair in zip(drafts, ready, strict=True) if pair is None]
     replies = iter(complete_all(model, to_ask, workers=llm.workers, notify=notify))
     pairs = [
         _with_guard(pair or _pair(draft, settings, next(replies), model.name, passages), draft)
-        for draft, pair in zip(drafts, made, strict=True)
+        for draft, pair in zip(drafts, ready, strict=True)
     ]
     return PAIRS.frame(pairs)
 

@@ -6,6 +6,7 @@ A question that it stops becomes a refusal without an answer call. The refusal i
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -92,7 +93,8 @@ def context_similarity(
     question_vectors, passage_vectors = vectors[: len(questions)], iter(vectors[len(questions) :])
     similarities: list[float | None] = []
     for vector, texts in zip(question_vectors, beginnings, strict=True):
-        cosines = [next(passage_vectors) @ vector for _ in texts]  # products of vectors of unit length
+        # the product of vectors of unit length is their cosine
+        cosines = [passage_vector @ vector for passage_vector in islice(passage_vectors, len(texts))]
         similarities.append(round(float(np.mean(cosines)), 6) if cosines else None)
     return similarities
 
@@ -125,7 +127,7 @@ def select_passages(
     for row in rows:
         accepted: list[int] = []
         error: ModelError | None = None
-        for index, reply in enumerate(next(replies) for _ in row["passage_ids"]):
+        for index, reply in enumerate(islice(replies, len(row["passage_ids"]))):
             if isinstance(reply, ModelError):
                 error = error or reply
             elif reply.value.decision == "accept":

@@ -172,7 +172,7 @@ def _read_fields(fields: dict[str, Any]) -> dict[str, Any] | Fault:
 
 
 def _turn(line: PairLine) -> tuple[str, str, str] | Fault:
-    """Return question, answer and system message of a chat, or its fault if it has not a single turn."""
+    """Return question, answer and system message of a chat, or its fault if it is not a single turn."""
     if line.question or line.answer:
         return Fault("two_layouts", "it has question or answer as well as messages; leave one out")
     turns = [message for message in line.messages or () if message.role in ("user", "assistant")]

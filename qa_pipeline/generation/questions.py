@@ -251,7 +251,7 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
         row["difficulty"] = "easy" if is_easy else "medium" if is_medium else "hard"
         with_targets = _with_all_hops(passages, targets)
         row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
-        row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null for a hop
+        row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null: a missing hop
 
 
 def _without_title(question: str, title: str) -> str:
