@@ -159,7 +159,7 @@ def overrule_claims(
     is_about_claim, is_accepted = pl.col("claim_id").is_not_null(), pl.col("decision") == "accepted"
     # a row per claim with evidence; select first, since filtering the whole claims table would copy it
     with_evidence = claims.select("claim_id", "pair_id", "evidence_quote").drop_nulls("evidence_quote")
-    about_claims = in_force.filter(is_about_claim).join(claims.select("claim_id"), on="claim_id", how="semi")
+    about_claims = in_force.filter(is_about_claim)
     accepted_pairs = in_force.filter(~is_about_claim, is_accepted).drop("claim_id")
     about_pairs = accepted_pairs.join(with_evidence, on="pair_id")  # a row for each claim
     has_evidence = pl.col("claim_id").is_in(with_evidence["claim_id"].to_list())

@@ -34,23 +34,23 @@ def unclear_words(question: str, language: str) -> str | None:
 
 
 def _unresolved(question: str, language: str) -> Token | None:
-    """Return the first pronoun that refers to something outside the question, if any.
+    """Return the first pronoun that refers to something outside the question, such as "it" in "Is it safe?".
 
     A subject before it, such as "pump" in "Does the pump stop if it is full?", explains a pronoun.
     """
     words, vocabulary = tokenize(question, language), lexicon(language)
-    pronouns = vocabulary.pronouns  # demonstratives: such as "this"; leaning: such as "it"
+    pronouns = vocabulary.pronouns  # demonstratives: such as "this"; referring: such as "it"
     for index, word in enumerate(words):
         if word.content and word.folded not in vocabulary.question_words:
-            return None  # a subject
+            return None  # a subject, which explains all pronouns after it
         if word.folded in pronouns.demonstratives:
             return word
         ahead = words[index + 1 : index + 1 + _AHEAD]
-        around = (*words[max(0, index - 1) : index], *ahead)
+        nearby = (*words[max(0, index - 1) : index], *ahead)  # with the word before it
         is_polite = index > 0 and question[word.start].isupper()  # the German "Sie"
         is_article = word.folded in vocabulary.determiners and bool(ahead) and ahead[0].content  # "den bilen"
-        is_impersonal = any(other.folded in pronouns.impersonal for other in around)  # "is it possible"
-        if word.folded in pronouns.leaning and not (is_polite or is_article or is_impersonal):
+        is_impersonal = any(other.folded in pronouns.impersonal for other in nearby)  # "is it possible"
+        if word.folded in pronouns.referring and not (is_polite or is_article or is_impersonal):
             return word
     return None
 
@@ -65,6 +65,7 @@ def phrases(kind: Literal["backreferences", "boilerplate"], language: str | None
 
 
 Flaw = tuple[RowFlaw, str]
+"""The reason code of a flaw, and the words that show it."""
 MOST_CHARACTERS: dict[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
 _COPIED_SHARE = 0.8  # share of a passage that an answer must repeat verbatim to count as a copy
 _COPIED_CHARACTERS = 500  # minimum characters of a copy
@@ -97,12 +98,12 @@ def mark_flawed(
     for row in typed_rows(drafted, StyledPairRow):
         used = [passages[i] for i in dict.fromkeys(row["used_chunk_ids"]) if i in passages]
         flaws_of_draft = _flaws_of_draft(row, used) if row["origin"] == "generated" else iter(())
-        flaws = (flaw for flaw in chain(flaws_of_draft, _flaws_of_any(row)) if flaw[0] not in ignore)
-        flaw_of[row["pair_id"]] = next(flaws, None)
+        flaws = chain(flaws_of_draft, _flaws_of_any(row))
+        flaw_of[row["pair_id"]] = next(((code, words) for code, words in flaws if code not in ignore), None)
     rows = [(pair_id, *(flaw or (None, None))) for pair_id, flaw in flaw_of.items()]
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
-    flawed = pl.DataFrame(rows, schema=schema, orient="row")
-    joined = pairs.join(flawed, on="pair_id", how="left", maintain_order="left")
+    checked = pl.DataFrame(rows, schema=schema, orient="row")
+    joined = pairs.join(checked, on="pair_id", how="left", maintain_order="left")
     is_checked = pl.col("pair_id").is_in(list(flaw_of))
     status = pl.when(pl.col("flaw").is_null()).then(pl.lit("drafted")).otherwise(pl.lit(FLAWED))
     return joined.with_columns(

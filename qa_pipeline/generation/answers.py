@@ -69,8 +69,7 @@ def draft_answers(
     A pair of `previous` is kept if its passages, prompt, model and guard decision are unchanged. Failed
     drafts are asked again. `select` chooses the usable passages.
 
-    Raises:
-        PermanentModelError: the model cannot answer further requests.
+    Raises a PermanentModelError if the model cannot answer further requests.
     """
     passages = passages_by_id(chunks)
     rows = list(typed_rows(questions.filter(pl.col("status") == "kept"), KeptQuestionRow))
@@ -85,13 +84,13 @@ def draft_answers(
         for row, request, relevance in zip(rows, requests, relevances, strict=True)
         for number in range(1, 1 + (settings.drafts_per_question if relevance.passes else 1))
     ]
-    made = [_made_without_call(draft, earlier, passages, settings, model.name) for draft in drafts]
-    # a draft without a pair needs a call
-    to_ask = [draft.request for draft, pair in zip(drafts, made, strict=True) if pair is None]
+    # None for a draft that needs a call
+    ready = [_made_without_call(draft, earlier, passages, settings, model.name) for draft in drafts]
+    to_ask = [draft.request for draft, pair in zip(drafts, ready, strict=True) if pair is None]
     replies = iter(complete_all(model, to_ask, workers=llm.workers, notify=notify))
     pairs = [
         _with_guard(pair or _pair(draft, settings, next(replies), model.name, passages), draft)
-        for draft, pair in zip(drafts, made, strict=True)
+        for draft, pair in zip(drafts, ready, strict=True)
     ]
     return PAIRS.frame(pairs)
 
@@ -148,10 +147,9 @@ def _relevances(
     """
     relevance_of: dict[int, Relevance] = {}  # by index of the row
     for index, selection in enumerate(selections or ()):
-        if isinstance(selection, ModelError):
-            relevance_of[index] = Relevance("validation", passes=False, error=selection)
-        elif not selection:
-            relevance_of[index] = Relevance("validation", passes=False)
+        error = selection if isinstance(selection, ModelError) else None
+        if error or not selection:
+            relevance_of[index] = Relevance("validation", passes=False, error=error)
     rest = [index for index in range(len(rows)) if index not in relevance_of]
     if guard is not None:
         decided = guard([rows[index] for index in rest], [requests[index].passages for index in rest])
@@ -224,7 +222,7 @@ def _refreshed(pair: PairRow, question: KeptQuestionRow, passages: Mapping[str, 
     number_of = {chunk_id: number for number, chunk_id in enumerate(passage_ids, start=1)}
     citations = [
         citation
-        if citation["chunk_id"] is None
+        if citation["chunk_id"] is None  # it is unresolved
         else _citation(citation["quote"], number_of[citation["chunk_id"]], passage_ids, passages)
         for citation in pair["citations"]
     ]
@@ -286,7 +284,7 @@ def _citation(
         "document_id": None if chunk_id is None else passages[chunk_id].document_id,
         "chunk_id": chunk_id,
         "quote": quote,
-        "number": None,
+        "number": None,  # only imported answers number their sources
         "resolution": "unknown_passage" if chunk_id is None else "chunk",
     }
 

@@ -44,12 +44,14 @@ def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
     stated = pairs.filter(
         pl.col("question").is_not_null(), pl.col("answer").is_not_null(), pl.col("expected_verdict").is_null()
     )
-    # pairs without terms are compared by these keys instead
-    keys = {f"{name}_key": normalised(pl.col(name)) for name in ("question", "answer")}
+    # pairs of an exact group have equal keys; texts without terms are compared by their key too
+    keyed = stated.with_columns(
+        question_key=normalised(pl.col("question")), answer_key=normalised(pl.col("answer"))
+    )
     lowest_id = pl.col("pair_id").min()
-    candidates = stated.with_columns(**keys).with_columns(exact_group=lowest_id.over(*keys))
+    candidates = keyed.with_columns(exact_group=lowest_id.over("question_key", "answer_key"))
     distinct = candidates.filter(pl.col("pair_id") == pl.col("exact_group"))  # a row per exact group
-    rows = distinct.select("question", "answer", "language", *keys).iter_rows()
+    rows = distinct.select("question", "answer", "language", "question_key", "answer_key").iter_rows()
     terms = pl.Series([_terms_of_pair(*row) for row in rows], dtype=pl.String())
     # terms are stems of a language, so equal terms of two languages show nothing
     near = distinct.select("exact_group", near_group=lowest_id.over("language", terms.alias("terms")))

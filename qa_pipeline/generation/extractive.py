@@ -41,8 +41,7 @@ class ExtractiveModel:
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
         """Fill the reply model from the request's passages.
 
-        Raises:
-            PermanentModelError: the request asks for verification or judgement.
+        Raises a PermanentModelError if the request asks for verification or judgement.
         """
         payload: dict[str, Any]
         if request.role == "questions":
@@ -151,12 +150,13 @@ def _asking_headings(reading: Reading) -> Iterator[tuple[str, int, int]]:
 def _is_standalone(question: str, reading: Reading) -> bool:
     """Return True if a heading is a single question about a named subject, without addressing the reader."""
     grammar, words = reading.grammar, folded(question)
-    if not question.endswith("?") or question.count("?") > 1 or len(words) < 3:
+    is_single_question = question.endswith("?") and question.count("?") == 1
+    if not is_single_question or len(words) < 3:
         return False
     opens_question = words[0] in grammar.question_openers | grammar.finite_verbs
-    has_pronoun = not (grammar.speakers | grammar.pronouns.leaning).isdisjoint(words)  # "you", "it"
-    is_clear = reading.is_named(question) and not reading.needs_context(question) and not has_pronoun
-    return opens_question and is_clear
+    has_pronoun = not (grammar.speakers | grammar.pronouns.referring).isdisjoint(words)  # "you", "it"
+    needs_context = reading.needs_context(question) or has_pronoun
+    return opens_question and reading.is_named(question) and not needs_context
 
 
 def _answer_below(units: Sequence[Unit], reading: Reading) -> tuple[int, int] | None:
@@ -169,8 +169,9 @@ def _answer_below(units: Sequence[Unit], reading: Reading) -> tuple[int, int] | 
         sentences = sentences_of(paragraph, reading.passage)
         leading = list(takewhile(lambda sentence: not has(sentence.text, reading.words.pointing), sentences))
         is_whole = paragraph.text[-1] in _FINAL_MARKS
-        if not is_whole or not leading or paragraph.end - start > MAX_ANSWER:
-            break
+        is_too_long = paragraph.end - start > MAX_ANSWER
+        if not is_whole or not leading or is_too_long:
+            break  # the answer ends with the paragraph before
         end = leading[-1].end
         if len(leading) < len(sentences):  # the next sentence refers elsewhere
             break
@@ -190,8 +191,7 @@ def _statements(reading: Reading) -> Iterator[tuple[str, int, int]]:
             match = pattern.fullmatch(sentence.text)
             if match is None or reading.needs_context(match[0]):
                 continue
-            subject = _subject(match, statement, reading)
-            if subject:
+            if subject := _subject(match, statement, reading):
                 question = statement.question.format_map({**match.groupdict(), "subject": subject})
                 yield question, sentence.start, sentence.end
                 break
@@ -212,7 +212,7 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
         "thing": rf"{any_of(grammar.indefinite)} {not_weak}(?=.{{25}})(?=.*{any_of(words.purposes)}).*\.",
         "anything": r".{15,}\.",
         "number": r"\d.*\.",
-        # "in May 1998"
+        # "in May 1998", "on 5 May 1998", "by May 5, 1998"
         "date": rf"(?:{date_lead} )+(?:\d{{1,2}}\.? )?(?:{month} )?(?:\d{{1,2}}, )?(?:1[5-9]|20)\d\d\b",
     }
     return [(statement, re.compile(statement.says.format_map(parts))) for statement in words.statements]
@@ -221,7 +221,9 @@ def _patterns(language: str) -> list[tuple[Statement, re.Pattern[str]]]:
 def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> str | None:
     """Return the subject of a sentence in the form for a question, or None if the question would be unclear.
 
-    "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?".
+    "The Pump" of "The Pump is a device that …" becomes "the Pump", as in "What is the Pump?". The pattern of
+    a definition ends with {thing}, or with {anything} if it explains even an unknown subject. Other
+    statements are dates and amounts.
     """
     grammar, written = reading.grammar, match["subject"]
     words = folded(written)
@@ -229,11 +231,11 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
     noun = words[1:] if has_article else words
     if not _is_noun_phrase(noun, reading):
         return None
-    defines = statement.says.endswith("{thing}")  # the question is "What is …?"
+    defines = statement.says.endswith("{thing}")
     names = reading.names_in(written)
     is_name = noun[0] in names or reading.writes_as_name(written.split()[1 if has_article else 0])
     is_known = is_name or reading.is_headed(" ".join(noun))
-    if statement.says.endswith("{anything}"):  # "By a valve is meant …" explains even an unknown subject
+    if statement.says.endswith("{anything}"):  # "By a valve is meant …"
         is_clear = True
     elif words[0] in grammar.indefinite:
         # a class of two words, such as "a check valve", or of a compound that is written as a single word

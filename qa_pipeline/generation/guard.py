@@ -6,6 +6,7 @@ A question that it stops becomes a refusal without an answer call. The refusal i
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -51,9 +52,8 @@ def guard_questions(
 ) -> list[Relevance]:
     """Decide for each question if its passages may answer it. A question without passages never passes.
 
-    Raises:
-        SettingsError: the mode needs a model, and it is missing.
-        PermanentModelError: the model cannot answer further requests.
+    Raises a SettingsError without a model that the mode needs, and a PermanentModelError if the model cannot
+    answer further requests.
     """
     if settings.asks_a_model and model is None:
         raise SettingsError(
@@ -61,14 +61,14 @@ def guard_questions(
             "name a provider, or choose prompt, embedding or hybrid"
         )
     relevances = [Relevance("prompt", passes=bool(row_passages)) for row_passages in passages]
-    if settings.threshold is not None:
+    if settings.threshold is not None:  # the mode measures similarity
         similarities = context_similarity([row["question"] for row in rows], passages, encoder)
         by = "hybrid" if settings.mode == "hybrid" else "embedding"
         relevances = [
             Relevance(by, value, passes=value is not None and value >= settings.threshold)
             for value in similarities
         ]
-    if settings.asks_a_model and model is not None:
+    if settings.asks_a_model and model is not None:  # it decides on the questions that pass so far
         indices = [index for index, relevance in enumerate(relevances) if relevance.passes]
         requests = [guard_request(rows[index], passages[index], llm) for index in indices]
         replies = complete_all(model, requests, workers=llm.workers)
@@ -92,8 +92,9 @@ def context_similarity(
     vectors = encoder.encode([*questions, *(text for texts in beginnings for text in texts)])
     question_vectors, passage_vectors = vectors[: len(questions)], iter(vectors[len(questions) :])
     similarities: list[float | None] = []
-    for question, texts in zip(question_vectors, beginnings, strict=True):
-        cosines = [next(passage_vectors) @ question for _ in texts]
+    for vector, texts in zip(question_vectors, beginnings, strict=True):
+        # the product of vectors of unit length is their cosine
+        cosines = [passage_vector @ vector for passage_vector in islice(passage_vectors, len(texts))]
         similarities.append(round(float(np.mean(cosines)), 6) if cosines else None)
     return similarities
 
@@ -112,11 +113,8 @@ def select_passages(
 ) -> list[list[int] | ModelError]:
     """Return the indexes of each question's accepted passages, best first, up to a limit.
 
-    A question has an error instead if the model failed for any of its passages.
-
-    Raises:
-        SettingsError: the model is missing.
-        PermanentModelError: the model cannot answer further requests.
+    A question has an error instead if the model failed for any of its passages. Raises a SettingsError
+    without a model, and a PermanentModelError if it cannot answer further requests.
     """
     if model is None:
         raise SettingsError(
@@ -129,7 +127,7 @@ def select_passages(
     for row in rows:
         accepted: list[int] = []
         error: ModelError | None = None
-        for index, reply in enumerate(next(replies) for _ in row["passage_ids"]):
+        for index, reply in enumerate(islice(replies, len(row["passage_ids"]))):
             if isinstance(reply, ModelError):
                 error = error or reply
             elif reply.value.decision == "accept":

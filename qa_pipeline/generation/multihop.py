@@ -63,7 +63,7 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     is_other_section = pl.col("section_start") != pl.col("section_start_right")
     fewer_mentions = pl.min_horizontal("mention_count", "mention_count_right")
     most_shared = 1 + MOST_SHARED * fewer_mentions  # one is always allowed
-    pairs = (
+    shared_mentions = (
         mentions.join(mentions, on=["key", "language"])  # a row for each mention that two chunks share
         .filter(pl.col("node") < pl.col("node_right"), is_across | is_other_section)
         .with_columns(shared=pl.len().over("node", "node_right").cast(pl.Int32()))
@@ -72,7 +72,7 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     is_right_stronger = pl.col("weight_right") >= pl.col("weight")
     # a row for each pair of chunks, with the strongest mention that they share
     edges = (
-        pairs.with_columns(
+        shared_mentions.with_columns(
             scope=pl.when(is_across).then(pl.lit("across")).otherwise(pl.lit("within")),
             weight=pl.max_horizontal("weight", "weight_right"),
             kind=pl.when(is_right_stronger).then("kind_right").otherwise("kind"),
@@ -101,7 +101,7 @@ def _shared_mentions(chunks: pl.DataFrame) -> pl.DataFrame:
         .with_columns(spread=pl.len().over("key"))
         .filter(pl.col("spread").is_between(2, MOST_CHUNKS))
         .with_columns(
-            weight=kind_weight * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),
+            weight=kind_weight * (np.log(max(nodes.height, 2)) - pl.col("spread").log()),  # never log(0)
             mention_count=pl.len().over("node"),
         )
     )
@@ -135,7 +135,7 @@ def _headings(title: str, path: Sequence[str], language: str) -> dict[str, str]:
 
 
 def _written_names(text: str, language: str) -> Iterator[tuple[str, str]]:
-    """Yield key and wording of the names in a text; "Ada Lovelace" is a single name."""
+    """Yield key and wording of the names in a text; "Ada Lovelace" is a single name, and "A4" too short."""
     groups: list[list[Name]] = []
     for name in find_names(text, language):
         if groups and text[groups[-1][-1].end : name.start] == " ":
@@ -204,10 +204,10 @@ def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
             capitalised.append(match)
     for index, match in enumerate(capitalised):
         word = match[0]
-        is_acronym = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
-        before = text[max(0, match.start() - 4) : match.start()]  # as far as a start of a sentence shows
+        is_acronym = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)  # DNS, B2
+        before = text[max(0, match.start() - 4) : match.start()]  # enough to see a full stop and a quote
         opens_sentence = _SENTENCE_START.search(before) is not None
-        neighbours = pairwise(capitalised[max(0, index - 1) : index + 2])
+        neighbours = pairwise(capitalised[max(0, index - 1) : index + 2])  # with the word before and after
         is_in_group = any(text[left.end() : right.start()] == " " for left, right in neighbours)
         if is_acronym or (not opens_sentence and (is_in_group or not vocabulary.nouns_capitalised)):
             yield match.span()

@@ -142,8 +142,8 @@ def read_entry(entry: object, unread: RawPair) -> RawPair:
     except UnicodeEncodeError:
         return replace(unread, reason="broken_line", detail="contains half a character (a lone surrogate)")
     further = {str(name): value for name, value in entry.items() if name not in _PAIR_FIELDS}
-    content = _read_fields({name: value for name, value in entry.items() if value is not None})
-    columns = asdict(content) if isinstance(content, Fault) else content
+    read = _read_fields({name: value for name, value in entry.items() if value is not None})
+    columns = asdict(read) if isinstance(read, Fault) else read  # of a fault: reason and detail
     if system := columns.pop("system", ""):
         further["system"] = system
     pair_id = None if entry.get("id") is None else _text_of(entry["id"])
@@ -172,7 +172,7 @@ def _read_fields(fields: dict[str, Any]) -> dict[str, Any] | Fault:
 
 
 def _turn(line: PairLine) -> tuple[str, str, str] | Fault:
-    """Return question, answer and system message of a chat, or its fault if it has not a single turn."""
+    """Return question, answer and system message of a chat, or its fault if it is not a single turn."""
     if line.question or line.answer:
         return Fault("two_layouts", "it has question or answer as well as messages; leave one out")
     turns = [message for message in line.messages or () if message.role in ("user", "assistant")]
@@ -218,13 +218,12 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     """Return the citations of a line: the sources it names, and the targets of its numbers.
 
     [2] or [c2] is the second entry of `citations` if this field names sources, else of `sources`. A number
-    without an entry is a citation without a source.
+    without an entry is a citation without a source. "See [2]." with the citations a.md and b.md cites both,
+    and b.md has the number 2. With the same sources it cites only b.md.
     """
     marks = [raw for raw in line.citations if isinstance(raw, str) and NUMBER_MARK.fullmatch(raw)]  # "[2]"
     citations = [_citation(raw) for raw in line.citations if raw not in marks]
     numbers = dict.fromkeys(number for text in (*marks, answer) for number in marked_numbers(text))
-    if not numbers:
-        return citations
     entries = citations or _entries(line.sources)
     by_number = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
     missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
@@ -258,11 +257,7 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 
 def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
-    """Read a pairs file, including entries that cannot be used.
-
-    Raises:
-        InputError: the file as a whole cannot be read, or is empty.
-    """
+    """Read a pairs file, with unusable entries too; raises an InputError if it is unreadable or empty."""
     raw = parse_pairs(None, path, limits)
     if not raw:
         raise InputError(f"{path} has no pairs; name a file with at least one pair")
@@ -272,16 +267,14 @@ def read_pairs(path: Path, limits: Limits = LIMITS) -> list[RawPair]:
 def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
     """Read the files of existing pairs next to the documents of a batch.
 
-    Raises:
-        InputError: a file cannot be read. Links that lead out of the batch are not followed.
+    Raises an InputError if a file cannot be read. Links that lead out of the batch are not followed.
     """
     pairs = []
     for file in filter(None, map(files.find, PAIRS_FILES)):
         try:
             content = read_bytes(file, LIMITS.max_bytes, "the limit of files of pairs")
         except DocumentFailure as failure:
-            message = f"{file.path} cannot be read ({failure.reason}): {failure.detail}"
-            raise InputError(message) from failure
+            raise InputError(f"{file.path} cannot be read ({failure.reason}): {failure.detail}") from failure
         pairs += parse_pairs(content, file.path)
     return pairs
 
@@ -289,16 +282,14 @@ def read_pairs_beside(files: BatchFiles) -> list[RawPair]:
 def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS) -> list[RawPair]:
     """Read the rows of a pairs file with this content, or of the file `name`, as raw pairs.
 
-    `name` determines the format and appears in messages.
-
-    Raises:
-        InputError: the file as a whole cannot be read.
+    `name` determines the format and appears in messages. Raises an InputError if the file as a whole cannot
+    be read.
     """
     path = Path(name)
     file = open_rows(path, limits, SUFFIXES, content=content, known_columns=COLUMNS)
     is_parquet = path.suffix.lower() == ".parquet"
-    has_columns = unit_of(path.name) == "row" and file.columns  # of CSV or Parquet, the same for all rows
-    fault = fault_of_names(file.columns) if has_columns else None
+    columns = file.columns if unit_of(path.name) == "row" else ()  # of CSV or Parquet, for all rows
+    fault = fault_of_names(columns) if columns else None
     if fault is not None:
         location = str(path) if is_parquet else f"{path} row 1"
         raise InputError(f"{location}: {fault.detail}; rename or add columns")
@@ -310,7 +301,7 @@ def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS
         if is_parquet:  # its rows have no bytes of their own
             row_bytes = repr(sorted(entry.items())).encode("utf-8", "surrogatepass")
             if len(row_bytes) > limits.max_line_bytes:
-                entry = too_long(limits)
+                entry = too_long(limits)  # `read_entry` records the fault
         unread = RawPair(stored_name, row.number, hashlib.sha256(row_bytes).hexdigest())
         pairs.append(read_entry(entry, unread))
     return pairs

@@ -156,11 +156,10 @@ def _drafted(pair: RawPair, sources: BatchSources) -> PairColumns:
     answer = pair.answer or ""
     marked = [RawCitation(reference, reference) for reference in mark_references(answer)]
     cited = {citation: sources.resolve(citation) for citation in _distinct([*pair.citations, *marked])}
-    language = sources.language_of(pair, cited.values())
     chunk_ids = list(dict.fromkeys(chunk_id for target in cited.values() for chunk_id in target.chunk_ids))
     is_searched = not cited and not is_refusal(answer)
     return {
-        "language": language,
+        "language": sources.language_of(pair, cited.values()),
         "passage_ids": chunk_ids,
         "used_chunk_ids": chunk_ids,
         "citations": [
@@ -292,18 +291,19 @@ def _edited_entry(
 ) -> RawPair:
     """Return an edited pair as an entry of a pairs file, with the citations that apply to its new text."""
     answer = edit["answer"] or pair["answer"]
-    cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
+    resolved = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = []
-    for citation in cited:
+    for citation in resolved:
         # a section is named as written, since its document alone would cite too much
         source = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
         reference = citation["chunk_id"] or source
         citations.append(RawCitation(citation["raw"] or "", reference, number=citation["number"]))
-    if not citations:  # then the passages of the answer are cited
+    if not citations:  # then the passages of the old answer are cited
         citations = [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
     if edit["evidence_quote"] is not None:
         citations.append(_evidence(edit["evidence_quote"], edit["evidence_document_id"], documents, chunks))
-    missing = set(marked_numbers(answer)) - {citation["number"] for citation in cited}
+    # numbers in the new answer that the old citations do not explain
+    missing = set(marked_numbers(answer)) - {citation["number"] for citation in resolved}
     return RawPair(
         file=f"person:{edit['who']}",
         line=edit["sequence"],
@@ -318,7 +318,7 @@ def _edited_entry(
 def _evidence(
     quote: str, document_id: str | None, documents: pl.DataFrame, chunks: pl.DataFrame
 ) -> RawCitation:
-    """Cite the evidence that a person gave by the chunk of their document, else by the whole document."""
+    """Cite evidence by its chunk in the given document, else by that document; without one, by the quote."""
     if document_id is None:
         return RawCitation(quote, quote=quote)
     of_document = chunks.filter(pl.col("document_id") == document_id)

@@ -42,7 +42,7 @@ class Words(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     statements: tuple[Statement, ...]
-    leaning: frozenset[str]
+    dependent: frozenset[str]
     pointing: frozenset[str]
     purposes: tuple[str, ...]
     weak: frozenset[str]
@@ -119,7 +119,7 @@ class Reading:
 
     def needs_context(self, text: str) -> bool:
         """Return True if a text has a word that only makes sense in its context."""
-        return has(text, self.words.leaning | self.words.pointing)
+        return has(text, self.words.dependent | self.words.pointing)
 
     def writes_as_name(self, word: str) -> bool:
         """Return True if the passage has a word capitalised inside a sentence, and never in lower case."""
@@ -145,12 +145,13 @@ class Reading:
         for before, word in zip(["", *written], written, strict=False):  # each word after its neighbour
             if word not in candidates or not word[:1].isupper():
                 continue
+            is_capital_chosen = is_sentence and before != ""  # the first word of a line is capitalised anyway
             if self.grammar.nouns_capitalised:
-                is_compound, follows_noun = "-" in word.strip("-"), before[:1].isupper()
-                if is_compound or (follows_noun and before.lower() not in self.grammar.definite):
-                    names |= {before, word} & candidates if follows_noun else {word}
-            # the first word of a line is capitalised anyway
-            elif (is_sentence and before != "") or self.writes_as_name(word):
+                follows_noun = before[:1].isupper() and before.lower() not in self.grammar.definite
+                is_compound = "-" in word.strip("-")
+                if follows_noun or is_compound:
+                    names |= ({before, word} if follows_noun else {word}) & candidates
+            elif is_capital_chosen or self.writes_as_name(word):
                 names.add(word)
         return {word.lower() for word in names}
 

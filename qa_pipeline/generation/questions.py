@@ -57,13 +57,12 @@ def write_questions(
     Chunks whose earlier reply was unusable are asked again. Without `links` questions of several hops are not
     asked. Every planned question has a row, written or not.
 
-    Raises:
-        PermanentModelError: the model cannot answer further requests.
+    Raises a PermanentModelError if the model cannot answer further requests.
     """
-    if settings.max_chunks is not None:  # drawn chunks get the questions of a whole run that begins anew
+    if settings.max_chunks is not None:  # drawn chunks get the questions of a first run over all chunks
         previous = None
-    valid = still_valid(previous, chunks, settings, llm, makers(model.name))
-    requests = plan_requests(chunks, valid, settings, llm, batch=batch, links=links)
+    earlier = still_valid(previous, chunks, settings, llm, makers(model.name))
+    requests = plan_requests(chunks, earlier, settings, llm, batch=batch, links=links)
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
     planned = [
         row
@@ -71,17 +70,17 @@ def write_questions(
         for row in _planned_rows(request, reply, model.name)
     ]
     _make_standalone(planned, requests, model, llm)
-    ids = set(chunks["chunk_id"])
-    to_search = [row for row in valid if not ids.issuperset(row["passage_ids"])] + planned
+    order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
+    # an earlier question is searched for again if a retrieved chunk is gone
+    to_search = [row for row in earlier if not order.keys() >= set(row["passage_ids"])] + planned
     _retrieve_passages(to_search, dict(chunks.select("chunk_id", "title").iter_rows()), retrieve)
-    asked_ids = {row["target_chunk_ids"][0] for row in valid + planned}
+    asked_ids = {row["target_chunk_ids"][0] for row in earlier + planned}
     new = planned + _skipped_rows(chunks, asked_ids, settings, llm, batch, model.name)
     for row in new:
         # 1 was the round of asking; ids must not change, since people's decisions refer to them
         parts = [row["batch"], *row["target_chunk_ids"], row["question"], 1, row["place"]]
         row["question_id"] = hash_parts(*parts, row["prompt_hash"], row["model"])[:32]
-    order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
-    rows = sorted(valid + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
+    rows = sorted(earlier + new, key=lambda row: (order[row["target_chunk_ids"][0]], row["place"] or 0))
     _decide(rows, must_find_chunks=settings.require_round_trip)
     return QUESTIONS.frame(rows)
 
@@ -109,8 +108,8 @@ def still_valid(
         for row in rows
         if row["status"] == "failed"
         or not languages.keys() >= set(row["target_chunk_ids"])  # a chunk is gone
-        or row["target_chunk_ids"][0] in left_out
-        or row["prompt_hash"] != hashes[languages[row["target_chunk_ids"][0]]]
+        or row["target_chunk_ids"][0] in left_out  # the chunk is skipped now
+        or row["prompt_hash"] != hashes[languages[row["target_chunk_ids"][0]]]  # the prompt has changed
     }
     return [row for row in rows if tuple(row["target_chunk_ids"]) not in changed]
 
@@ -145,15 +144,15 @@ def _drafts(
     request: QuestionsRequest, reply: records.QuestionsReply | records.QuotedReply
 ) -> list[records.DraftQuestion]:
     """Return the questions of a reply, up to the limit, whose type suits the number of passages shown."""
-    if isinstance(reply, records.QuestionsReply):
+    if isinstance(reply, records.QuestionsReply):  # otherwise a question with the number of its sentence
         drafts = reply.questions[: request.limit]
         if len(request.passages) > 1 and request.types:
             return [draft for draft in drafts if draft.question_type in request.types]
         return [draft for draft in drafts if draft.question_type not in records.HOP_SCOPES]
-    sentences = quotable(request.passages)  # the reply has the number of the sentence that answers
+    sentences = quotable(request.passages)
     if not (reply.question.strip() and 1 <= reply.sentence <= len(sentences)):
         return []
-    answer = sentences[reply.sentence - 1][1]
+    _, answer = sentences[reply.sentence - 1]  # numbered from 1
     kind = request.types[0]
     draft = records.DraftPair(
         question=reply.question, question_type=kind, answer=answer, quotes=[answer], coverage="full"
@@ -252,7 +251,7 @@ def _retrieve_passages(rows: Sequence[QuestionRow], titles: Mapping[str, str], r
         row["difficulty"] = "easy" if is_easy else "medium" if is_medium else "hard"
         with_targets = _with_all_hops(passages, targets)
         row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
-        row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null for a hop
+        row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null: a missing hop
 
 
 def _without_title(question: str, title: str) -> str:
@@ -265,12 +264,12 @@ def _with_all_hops(
 ) -> Sequence[tuple[str, float | None]]:
     """Put missing chunks of a multi-hop question last, if the search finds only some of them.
 
-    Such a question names the start of the path, and may not mention the chunks that it leads to.
+    Such a question may mention only one of its chunks, which leads to the others.
     """
     retrieved_ids = [chunk_id for chunk_id, _ in passages]
     missing = [target for target in targets if target not in retrieved_ids]
-    finds_some = 0 < len(missing) < len(targets)
-    if not finds_some:
+    finds_only_some = 0 < len(missing) < len(targets)
+    if not finds_only_some:
         return passages
     others = [chunk_id for chunk_id in retrieved_ids if chunk_id not in targets]
     replaced = others[-len(missing) :]  # the worst results make room

@@ -95,19 +95,19 @@ def _without_doubts(chunks: pl.DataFrame) -> pl.DataFrame:
 
 def plan_requests(
     chunks: pl.DataFrame,
-    valid: Sequence[QuestionRow],
+    existing: Sequence[QuestionRow],
     settings: GenerationSettings,
     llm: LLMSettings,
     *,
     batch: str,
     links: pl.DataFrame | None = None,
 ) -> list[QuestionsRequest]:
-    """Return a request per planned chunk or pair of chunks, best first. `valid` are the existing rows."""
+    """Return a request per planned chunk or pair of chunks, best first, without chunks of `existing` rows."""
     chunks, left_out = _without_doubts(chunks), list(passed_over(chunks))
     links = LINKS.to_frame() if links is None else links.filter(~pl.col("other_chunk_id").is_in(left_out))
-    existing = [(row["target_chunk_ids"][0], row["planned_type"]) for row in valid]
+    planned_before = [(row["target_chunk_ids"][0], row["planned_type"]) for row in existing]
     schema = dict.fromkeys(("chunk_id", "planned_type"), pl.String())
-    taken = pl.DataFrame(existing, schema, orient="row")
+    taken = pl.DataFrame(planned_before, schema, orient="row")
     to_ask = chunks.filter(~pl.col("chunk_id").is_in([*left_out, *taken["chunk_id"]]))
     plan = plan_questions(to_ask, settings, taken, links)
     if settings.max_chunks is not None:  # after the plan, so that drawn chunks get the same questions
@@ -269,15 +269,8 @@ def plan_questions(
         PLAN, best first. `partner_id` is the second chunk of a two-hop question, in rotation over the links.
         Chunks beyond the limit and two-hop questions without a link have no row.
     """
-    chunks = chunks.select("chunk_id", *SECTION, "text")
-    for scope in HOP_SCOPES.values():
-        partners = (
-            links.filter(pl.col("scope") == scope)
-            .group_by("chunk_id", maintain_order=True)
-            .agg(pl.col("other_chunk_id").alias(scope))  # the list of linked chunks
-        )
-        chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
-    slots = _ordered(chunks, settings.questions_per_chunk)
+    linked = _with_partners(chunks.select("chunk_id", *SECTION, "text"), links)
+    slots = _ordered(linked, settings.questions_per_chunk)
     if settings.max_questions is not None:
         slots = slots.head(max(0, settings.max_questions - taken.height))
     counts = dict(taken.group_by("planned_type").len().iter_rows())
@@ -292,6 +285,18 @@ def plan_questions(
         planned = planned.with_columns(partner_id=pl.when(is_kind).then(partner).otherwise("partner_id"))
     is_hop = pl.col("planned_type").is_in(list(HOP_SCOPES))
     return planned.filter(~is_hop | pl.col("partner_id").is_not_null()).select(PLAN.names()).cast(PLAN)
+
+
+def _with_partners(chunks: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns "within" and "across": the list of the linked chunks of this scope, null if empty."""
+    for scope in HOP_SCOPES.values():
+        partners = (
+            links.filter(pl.col("scope") == scope)
+            .group_by("chunk_id", maintain_order=True)
+            .agg(pl.col("other_chunk_id").alias(scope))
+        )
+        chunks = chunks.join(partners, on="chunk_id", how="left", maintain_order="left")
+    return chunks
 
 
 def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
@@ -322,9 +327,9 @@ def deal_types(
         fitting = [kind for kind in scarce_first if offered[kind]] or scarce_first  # else any type
         # repeat a type in a chunk only if all other types are used up
         new = [kind for kind in fitting if kind not in used[chunk_id]]
-        below_quota = (kind for kind in (*new, *fitting) if open_slots[kind] > 0)
+        below_quota = [kind for kind in (*new, *fitting) if open_slots[kind] > 0]
         least_exceeded = max(new or fitting, key=lambda kind: open_slots[kind] / weights[kind])
-        kind = next(below_quota, least_exceeded)
+        kind = below_quota[0] if below_quota else least_exceeded
         used[chunk_id].add(kind)
         open_slots[kind] -= 1
         dealt.append(kind)
@@ -333,10 +338,10 @@ def deal_types(
 
 def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) -> list[int]:
     """Return the number of slots of each type, so that existing and new questions together match the mix."""
-    total = slots + sum(taken)
-    missing = np.maximum(weights / weights.sum() * total - np.array(taken), 0.0)  # of the mix
+    wanted = weights / weights.sum() * (slots + sum(taken))  # questions of each type, existing ones included
+    missing = np.maximum(wanted - np.array(taken), 0.0)
     exact = missing / missing.sum() * slots
-    floors = np.floor(exact).astype(int)
-    rest = np.argsort(floors - exact, kind="stable")[: slots - floors.sum()]  # largest remainders first
-    floors[rest] += 1
-    return [int(quota) for quota in floors]
+    quotas = np.floor(exact).astype(int)
+    largest_remainders = np.argsort(quotas - exact, kind="stable")[: slots - quotas.sum()]
+    quotas[largest_remainders] += 1
+    return [int(quota) for quota in quotas]

@@ -66,6 +66,12 @@ class RoundTrip:
         """Record that the model could not be asked."""
         self.columns |= {"status": "failed", "reason": error.reason, "detail": str(error)}
 
+    def settle(self) -> None:
+        """Set each comparison: True if any answer agrees, else None if any is unsure, else False."""
+        for name, agreements in self.agreements.items():
+            is_unsure = None in agreements
+            self.columns[name] = True in agreements or (None if is_unsure else False)
+
 
 def make_round_trips(
     pairs: pl.DataFrame,
@@ -84,8 +90,7 @@ def make_round_trips(
     `accept_grounding` is the share of claims that must be supported. With `only_hops` the model is only asked
     about questions of several hops.
 
-    Raises:
-        PermanentModelError: the model cannot answer further requests.
+    Raises a PermanentModelError if the model cannot answer further requests.
     """
     generated = pairs.filter(pl.col("origin") == "generated", pl.col("coverage") != "none")
     passed = grounded_pairs(generated, claims, claim_verdicts, accept_grounding=accept_grounding)
@@ -94,8 +99,8 @@ def make_round_trips(
         for pair in _with_quotes(passed, claims, claim_verdicts)
     ]
     for trip in trips:
-        is_proved_by_one_chunk = len(set(trip.pair["evidence_chunk_id"])) == 1
-        trip.columns["fewer_chunks_answer"] = True if trip.is_hop and is_proved_by_one_chunk else None
+        needs_one_chunk = trip.is_hop and len(set(trip.pair["evidence_chunk_id"])) == 1
+        trip.columns["fewer_chunks_answer"] = needs_one_chunk or None  # None: not known yet
         trip.columns["model"] = None if model is None else model.name
     if model is not None:
         to_ask = [trip for trip in trips if trip.is_hop or not only_hops]
@@ -104,10 +109,7 @@ def make_round_trips(
         _compare(to_ask, model, llm)
         for trip in to_ask:
             if trip.columns["status"] == "checked":
-                # a pair has an agreement for each answer, None if unsure; a single True is enough
-                for name, agreements in trip.agreements.items():
-                    disagreement = None if None in agreements else False
-                    trip.columns[name] = True if True in agreements else disagreement
+                trip.settle()
     return ROUND_TRIPS.frame([trip.columns for trip in trips])
 
 

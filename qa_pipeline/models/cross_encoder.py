@@ -110,7 +110,8 @@ class EntailmentModel(ModelFolder):
         from qa_pipeline.models.torch_blocks import RowBlocks
 
         model = self._model
-        tokens = model.tokenizer(*zip(*pairs, strict=True), truncation=True, max_length=self.most_tokens)
+        passages, claims = zip(*pairs, strict=True)
+        tokens = model.tokenizer(passages, claims, truncation=True, max_length=self.most_tokens)
         lengths = np.array([len(token_ids) for token_ids in tokens["input_ids"]])
         logits = np.zeros((len(pairs), len(self.labels)), dtype=np.float32)
         for rows in batches_of_one_length(lengths, batch_size=lambda length: _BATCH_TOKENS // length):

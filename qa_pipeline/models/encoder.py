@@ -81,13 +81,10 @@ BATCH_SIZE = 32
 
 @dataclass(frozen=True, eq=False)
 class SentenceEncoder(FileTokenCounter):
-    """A sentence-transformers model; its weights load at the first text.
-
-    `precision` is the arithmetic of torch, with its device.
-    """
+    """A sentence-transformers model; its weights load at the first text."""
 
     files: ModelFiles
-    precision: str
+    precision: str  # the arithmetic of torch and its device, such as "cuda float32"
 
     @property
     def model(self) -> str:

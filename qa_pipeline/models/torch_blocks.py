@@ -33,6 +33,7 @@ class RowBlocks(TorchFunctionMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
+        """Call a function of torch, and split the rows of linear layers and GELU into blocks."""
         if args and (func is linear or func is gelu):
             rows, *rest = args
             return in_blocks(func, rows, *rest, **(kwargs or {}))

@@ -95,6 +95,7 @@ class VectorCache:
                 ) from error
 
     def _open(self) -> sqlite3.Connection:
+        """Connect to the file, and create it with its folder and table if they are missing."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")

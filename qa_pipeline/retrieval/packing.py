@@ -152,7 +152,7 @@ def _pack(segments: Sequence[_Segment], room: int) -> Iterator[Span]:
     while first < len(segments):
         end = len(segments)
         remaining = tokens_before[end] - tokens_before[first]
-        if remaining > room and first + 1 < len(segments):
+        if remaining > room:  # otherwise the rest is a single span
             aim = remaining / ceil(remaining / room)  # tokens of a span if all were equal
             end = _best_end(segments, tokens_before, first, most=room, aim=aim)
         yield segments[first].start, segments[end - 1].end

@@ -28,7 +28,7 @@ class _Table(BaseModel):
 class Pronouns(_Table):
     """Pronouns, which refer to other text."""
 
-    leaning: Words
+    referring: Words
     demonstratives: Words
     impersonal: Words
 
