@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 import polars as pl
 
-from qa_pipeline.curation.duplicates import ALTERNATIVE, DUPLICATE, NEAR_DUPLICATE
+from qa_pipeline.curation.duplicates import ALTERNATIVE, DUPLICATE, NEAR_DUPLICATE, SAME_WORDING
 from qa_pipeline.curation.gate import Gate, GateSpec, law
 from qa_pipeline.records import RowFlaw
 from qa_pipeline.settings.verification import QualitySettings
@@ -43,7 +43,7 @@ _IS_FALSE = pl.col("expected") == "rejected"
 _BY_LOCAL_STEPS = (pl.col("asks") == "verifier") & ~_BY_MODEL
 _IS_SINGLE_SENTENCE = ~pl.col("mechanism").str.ends_with(JOINED)
 NOT_WRONG = (
-    *(DUPLICATE, NEAR_DUPLICATE, ALTERNATIVE, *get_args(RowFlaw)),
+    *(DUPLICATE, NEAR_DUPLICATE, ALTERNATIVE, SAME_WORDING, *get_args(RowFlaw)),
     *("superseded_by_edit", "low_question_quality"),
 )
 """Reasons for rejecting rows that are not proved wrong: they repeat other rows or teach too little."""
