@@ -225,7 +225,7 @@ def _load_prompt(language: str, name: PromptName, profile: Profile = "standard")
 
 
 def _load_own(path: Path, language: str, name: PromptName) -> Prompt:
-    """Read a prompt of the user."""
+    """Read a prompt of the user and check its placeholders."""
     try:
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -18,7 +18,6 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS
 
 UNDETERMINED = "und"
 """ISO 639-2 code for a text in an unknown language, such as a table of numbers."""
-
 _LANGUAGES = tuple(dict.fromkeys((
     *LANGUAGES, "da", "no", "fi", "fr", "es", "it", "nl", "pl", "pt", "cs", "hu", "ro", "tr", "ru", "uk",
     "el", "ar", "he", "zh", "ja", "ko",
