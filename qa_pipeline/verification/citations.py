@@ -57,7 +57,7 @@ def cite_claims(
     )
     cited = []
     for claim in claims:
-        claim_resolutions, chunk_ids = resolutions, pair_chunk_ids
+        claim_resolutions, chunk_ids = resolutions, pair_chunk_ids  # of a claim without marks
         by_mark = [_resolve_mark(reference, pair, sources, by_number) for reference in claim.references]
         if marked := list(chain.from_iterable(by_mark)):
             claim_resolutions = [*marked, *(resolution for _, resolution in quoted)]

@@ -275,9 +275,7 @@ def fill_entailment(
     if model is None or not claims.height:
         return claims
     # headings name the topic of a passage
-    texts = {
-        passage.chunk_id: index_text(passage.section_path, passage.text) for passage in passages.values()
-    }
+    texts = {chunk.chunk_id: index_text(chunk.section_path, chunk.text) for chunk in passages.values()}
     with_question = claims.join(
         pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
     )

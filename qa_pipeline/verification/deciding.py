@@ -136,9 +136,8 @@ def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
     detail = pl.format("entailment {}", pl.col("entailment").round(3))
     contradiction_detail = pl.format("contradiction {}", pl.col("contradiction").round(3))
     band = thresholds.band
-    accept_from, reject_to, contradict_from = (
-        pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict)
-    )
+    limits = (pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict))
+    accept_from, reject_to, contradict_from = limits
     return [
         (
             scores["contradict"] >= contradict_from,
