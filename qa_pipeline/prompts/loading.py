@@ -94,8 +94,8 @@ class Prompt:
             if isinstance(value, Delimited)
         }
         # hash only the first texts, so that prompts about the same passages have the same prefix
-        first = next((name for name in _PLACEHOLDER.findall(self.template) if name in untrusted), "")
-        nonce = _nonce([*chain.from_iterable(untrusted.values())], hashed=untrusted.get(first, []))
+        first_name = next((name for name in _PLACEHOLDER.findall(self.template) if name in untrusted), "")
+        nonce = _nonce([*chain.from_iterable(untrusted.values())], hashed=untrusted.get(first_name, []))
         rendered = {
             name: value.between(nonce) if isinstance(value, Delimited) else value
             for name, value in values.items()

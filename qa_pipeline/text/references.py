@@ -301,7 +301,7 @@ def _fold_with_offsets(text: str, folds_spelling: bool) -> tuple[str, list[int]]
 
     With `folds_spelling`, "**Docu-\nment**" becomes "document", with the offsets 2 to 5 and 8 to 11.
     """
-    form: list[str] = []
+    folded: list[str] = []
     offsets: list[int] = []
     # end of each hyphen with its line break, by its start
     hyphens = {match.start(): match.end() for match in _HYPHENATED.finditer(text)} if folds_spelling else {}
@@ -309,19 +309,19 @@ def _fold_with_offsets(text: str, folds_spelling: bool) -> tuple[str, list[int]]
     for offset, character in enumerate(text):
         if offset < skipped_to:
             continue
-        if offset in hyphens and form and form[-1].isalpha():
+        if offset in hyphens and folded and folded[-1].isalpha():
             skipped_to = hyphens[offset]
         elif character.isspace():
-            if form and form[-1] != " ":
-                form.append(" ")
+            if folded and folded[-1] != " ":
+                folded.append(" ")
                 offsets.append(offset)
         elif not folds_spelling or character not in _DROPPED:
             letters = character
             if folds_spelling:
                 letters = fold_signs(fold_marks(character)).casefold()  # may be several letters, as for ß
-            form += letters
+            folded += letters
             offsets += [offset] * len(letters)
-    return "".join(form), offsets
+    return "".join(folded), offsets
 
 
 def _find(quote: str, text: str) -> int:

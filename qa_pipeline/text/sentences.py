@@ -82,9 +82,8 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
         # closing quotation marks and brackets, citations and emoji after a stop belong to its sentence
         closers = _CLOSERS.match(text, stop.end(), end)
         sentence_end = _after_trailers(text, closers.end() if closers else stop.end(), end)
-        if sentence_end >= end or not text[sentence_end].isspace():
-            continue
-        if _ends_sentence(text, sentence_start, stop, sentence_end, end, vocabulary):
+        precedes_space = sentence_end < end and text[sentence_end].isspace()
+        if precedes_space and _ends_sentence(text, sentence_start, stop, sentence_end, end, vocabulary):
             cuts.append(sentence_end)
     return cuts
 

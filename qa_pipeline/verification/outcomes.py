@@ -117,7 +117,7 @@ def _draft_fault() -> pl.Expr:
 
 def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each pair with claims: counts by verdict, and its worst and first undecided claim."""
-    verdict, detail = pl.col("verdict"), pl.coalesce("detail", "text")
+    verdict, detail = pl.col("verdict"), pl.coalesce("detail", "text")  # by default the claim itself
     rank = verdict.cast(pl.Enum(_WORST_FIRST)).to_physical()  # 0 for the worst
     is_worst, is_open = rank == rank.min(), verdict == "undecided"
     open_reason = pl.coalesce("reason", pl.lit("undecided_without_model"))

@@ -71,7 +71,7 @@ def _pronoun_doubts(unit: Reading, around: Surroundings, context: Context) -> It
     """Yield a reason if the unit opens with a pronoun and its antecedent is not in the answer."""
     vocabulary = lexicon(unit.language).proof
     if not unit.opens_with(vocabulary.pronouns) or unit.opens_with(vocabulary.impersonal):
-        return
+        return  # "It is possible …" refers to nothing
     # "This option" is clear if a heading or the lead-in names an option; "this" is one of the articles
     precedes_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
     if precedes_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:

@@ -67,7 +67,7 @@ def question_mismatches(unit: Reading, context: Context) -> Iterator[str]:
     question = context.question
     topics = question_words(question)
     if not question.tokens:
-        return
+        return  # a claim without a question
     if not topics:
         yield "the question names nothing"
         return

@@ -80,8 +80,9 @@ class _Batch:
         by_words = self._index.best_chunks(question.stems, _MOST_CHUNKS)
         likeliest_ids = list(dict.fromkeys([*by_words, *by_vector]))
         # words are compared only if nearly all text is in the language of the question
-        share = self._lengths[question.language] / max(self._lengths.total(), 1)
-        is_comparable = share >= _LEAST_IN_LANGUAGE and in_other_language(text, question.language) is None
+        share_in_language = self._lengths[question.language] / max(self._lengths.total(), 1)
+        is_main_language = share_in_language >= _LEAST_IN_LANGUAGE
+        is_comparable = is_main_language and in_other_language(text, question.language) is None
         word_share = max(by_words.values(), default=0.0) if is_comparable and question.stem_set else None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest_ids), None),
