@@ -18,7 +18,7 @@ from markupsafe import Markup
 LONGEST_CELL = 100
 STYLE = "text/page.css"
 """Style of all pages: colours, light, dark and print modes, tables and pictures."""
-_MARKUP = re.compile(r"([\\|`*_\[\]<>#~@])")
+_MARKUP = re.compile(r"([\\|`*_\[\]<>#~@])")  # signs that are escaped by a backslash
 _NUMBER = re.compile(r"–|too few|[\d.,]+(%| MB)?( \(.*\))?")  # "1,234", "5%" or "12 MB (…)"
 
 

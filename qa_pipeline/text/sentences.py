@@ -12,7 +12,7 @@ from qa_pipeline.text.lexicon.languages import SMALL, Conventions, Lexicon, any_
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(r"#{1,6}[ \t]")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]")  # "- ", "2. "
 NUMBERED_ITEM = re.compile(
     r"^[ \t]*[-*] (?:\(?(?:\d{1,9}(?:\.\d{1,4}){0,8}|[a-zåäö]{1,2}|[ivxlcdm]{2,12})[.)]|[A-Z]{1,12}\))"
     r"(?:[ \t]+|$)",
@@ -42,7 +42,7 @@ _ORDINAL = re.compile(r"\d{1,2}:?[^\W\d_]{1,2}")  # "23rd", "3:e"
 _YEAR = re.compile(r"\.?,? \d")  # after a month: " 1930", "., 1930"
 _TOKEN_LIMIT = 24  # characters of a token before a full stop, such as an abbreviation
 _TRAILER_LIMIT = 12  # citations, note marks and emoji after a stop
-_LEADING = "([{\"'”’“‘»«›‹„‚*_`/"
+_LEADING = "([{\"'”’“‘»«›‹„‚*_`/"  # signs before a token
 
 
 def split_sentences(text: str, language: str) -> list[tuple[int, int]]:

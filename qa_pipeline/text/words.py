@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")  # "don't"
 
 
 class Token(NamedTuple):

@@ -112,6 +112,7 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
 
 
 SideName = Literal["accept", "reject", "contradict"]
+"""A side of a band: a score from (or for rejection up to) its threshold decides a claim."""
 CONTRADICTION_GUARD = 0.5
 """Contradiction score from which entailment neither accepts nor rejects. No contradiction threshold is below
 it, so that each threshold can be fitted separately."""
@@ -218,7 +219,7 @@ def _with_replies(decided: pl.DataFrame, replies: pl.DataFrame) -> pl.DataFrame:
         (decision == "accept", _outcome("supported", "llm", None, detail)),
         (decision == "reject", _outcome("unsupported", "llm", "llm_rejected", detail)),
         (decision == "unsure", _outcome("unsupported", "llm", "llm_unsure", detail)),
-        (problem.is_not_null(), _outcome("failed", "llm", problem, detail)),  # the model failed
+        (problem.is_not_null(), _outcome("failed", "llm", problem, detail)),  # without a decision
     ]
     with_outcome = joined.with_columns(
         pl.when(is_open).then(pl.col("model", "prompt_hash", "llm_quotes")),

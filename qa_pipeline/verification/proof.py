@@ -26,7 +26,7 @@ from qa_pipeline.verification.quotation import (
 )
 from qa_pipeline.verification.sources import SourceIndex, Unit
 
-_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")  # "- ", "2. "
 _TERM = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _FARTHEST_ITEM = 100
@@ -132,7 +132,7 @@ def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> It
     for text in around.lead_ins:
         lead_in = read(text, unit.language)
         if is_sentence and not lead_in.contains_any(qualifiers):
-            continue  # a complete sentence changes its meaning only below such words
+            continue  # a lead-in without a qualifier does not change a complete sentence
         adds_word = not lead_in.stem_set <= known_stems or adds_scope_word(lead_in, known_tokens)
         adds_negation = lead_in.negations and not has_known_negation
         if adds_word or adds_negation:

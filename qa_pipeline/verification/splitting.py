@@ -20,7 +20,7 @@ from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references, without_marks
 from qa_pipeline.text.sentences import sentence_spans
 
-_LABEL = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*|#{1,6}\s+)+")
+_LABEL = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*|#{1,6}\s+)+")  # "- [x] ", "2. "
 _FRAGMENT_TERMS = 1
 """A claim of at most this many content words is a statement only together with its question."""
 MOST_CLAIMS = 500
@@ -122,7 +122,7 @@ def is_fragment(text: str, terms: int) -> bool:
     return terms <= _FRAGMENT_TERMS or not is_complete
 
 
-_JOINT = re.compile(r"[;,]\s|\s[|–—]\s")
+_JOINT = re.compile(r"[;,]\s|\s[|–—]\s")  # signs that may join two statements
 _MOST_CHARACTERS = 12_000
 """Maximum characters of an answer in a request. Longer answers are split by the rules only."""
 _SHORTEST_JOINED = 8  # minimum words of a sentence that may contain two statements
