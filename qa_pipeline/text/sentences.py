@@ -161,7 +161,7 @@ def _abbreviation_ends(
         forms.add(f"{before}{token}".lower())
     is_numbering = not forms.isdisjoint(conventions.before_number)  # a word such as "Nr" or "Sec"
     follows_title = is_numbering and before[:-1].lower() in conventions.never_final  # "Hon. Sec."
-    if forms & conventions.never_final or follows_title:
+    if forms & conventions.never_final or follows_title:  # "Dr. Lee"
         return False
     is_short_name = token[:1].isupper() and len(token) < 5
     if is_short_name and _NUMBERING.match(text, next_start):  # "Reg. No. 44"
