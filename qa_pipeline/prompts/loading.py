@@ -94,8 +94,8 @@ class Prompt:
             if isinstance(value, Delimited)
         }
         # hash only the first texts, so that prompts about the same passages have the same prefix
-        first = next((name for name in _PLACEHOLDER.findall(self.template) if name in untrusted), "")
-        nonce = _nonce([*chain.from_iterable(untrusted.values())], hashed=untrusted.get(first, []))
+        first_name = next((name for name in _PLACEHOLDER.findall(self.template) if name in untrusted), "")
+        nonce = _nonce([*chain.from_iterable(untrusted.values())], hashed=untrusted.get(first_name, []))
         rendered = {
             name: value.between(nonce) if isinstance(value, Delimited) else value
             for name, value in values.items()
@@ -225,7 +225,7 @@ def _load_prompt(language: str, name: PromptName, profile: Profile = "standard")
 
 
 def _load_own(path: Path, language: str, name: PromptName) -> Prompt:
-    """Read a prompt of the user."""
+    """Read a prompt of the user and check its placeholders."""
     try:
         text = path.read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -13,7 +13,7 @@ from math import ceil
 import polars as pl
 from tokenizers import Encoding, Tokenizer
 
-from qa_pipeline.text.sentences import blocks, joined_lines, line_spans, sentence_cuts
+from qa_pipeline.text.sentences import blocks, line_spans, paragraphs_and_items, sentence_cuts
 
 Span = tuple[int, int]
 
@@ -85,7 +85,7 @@ def _block_spans(text: str, start: int, end: int, language: str, *, is_code: boo
         spans = [_stripped(text, low, high, is_code=True) for low, high in lines]
     else:
         spans = []
-        for low, high, is_single_sentence in joined_lines(text, start, end):
+        for low, high, is_single_sentence in paragraphs_and_items(text, start, end):
             cuts = [] if is_single_sentence else sentence_cuts(text, low, high, language)
             borders = [low, *cuts, high]
             spans += [_stripped(text, *sentence, is_code=False) for sentence in pairwise(borders)]

@@ -21,9 +21,10 @@ from qa_pipeline.text.words import blank, clean, fold
 def _load_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return a pattern of forged replies and delimiters, and a pattern of orders in words."""
     table = tomllib.loads(files("qa_pipeline.text").joinpath("injections.toml").read_text("utf-8"))
-    # an order is a list of word groups that follow each other in a sentence, such as "ignore", "all", "rules"
+    # an order is a list of alternatives that follow each other, such as "ignore|forget", "all|any", "rules"
     orders = [[f"(?<!\\w)(?:{words})(?!\\w)" for words in order] for order in table["orders"].values()]
-    pattern = "|".join(r"[^.!?\n]{0,80}?".join(order) for order in orders)
+    between = r"[^.!?\n]{0,80}?"  # other words of the sentence
+    pattern = "|".join(between.join(order) for order in orders)
     for name, words in table["words"].items():
         pattern = pattern.replace(f"{{{name}}}", words)  # {claim} becomes "claims?|answers?"
     return re.compile("|".join(table["forged"])), re.compile(pattern)
@@ -34,7 +35,6 @@ GAP = "[…]"
 """The text that replaces an injection in prompts."""
 INJECTION_IN_SOURCE = "injection_in_source"
 """Reason code of decisions left to a person because a passage contains an injection."""
-
 _TAGS = {code: code - 0xE0000 for code in range(0xE0020, 0xE007F)}  # ASCII by invisible character
 _RIGHT_TO_LEFT = "\u202e"  # shows the text after it backwards
 _HIDDEN = re.compile("[\U000e0020-\U000e007e]{3,}")  # at least three tag characters
@@ -49,11 +49,11 @@ def find_injections(text: str, language: str) -> list[tuple[int, int]]:
     if not is_injection(text):
         return []
     sentences = split_sentences(text, language)
-    forged = [span for span in sentences if _matches(text[slice(*span)], _FORGED)]
-    ordering = [
+    with_forgery = [span for span in sentences if _matches(text[slice(*span)], _FORGED)]
+    with_order = [
         span for span in sentences if _matches(text[slice(*span)], _ORDERS) or _HIDDEN.search(text, *span)
     ]
-    spans = _united([*ordering, *_united(forged, gap=_LONGEST_DELIMITED)])
+    spans = _united([*with_order, *_united(with_forgery, gap=_LONGEST_DELIMITED)])
     # an injection found only across sentences covers the whole text
     return spans or [(0, len(text))]
 
@@ -70,11 +70,8 @@ def redact_injections(passage: Passage) -> Passage:
 
 def hold_injections(passages: Iterable[Passage]) -> bool:
     """Return True if any of the passages contains an injection."""
-    return any(
-        is_injection(text)
-        for passage in passages
-        for text in (passage.title, *passage.section_path, passage.text)
-    )
+    texts = (text for passage in passages for text in (passage.title, *passage.section_path, passage.text))
+    return any(map(is_injection, texts))
 
 
 def blank_injections(text: str, language: str) -> str:

@@ -18,7 +18,6 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS
 
 UNDETERMINED = "und"
 """ISO 639-2 code for a text in an unknown language, such as a table of numbers."""
-
 _LANGUAGES = tuple(dict.fromkeys((
     *LANGUAGES, "da", "no", "fi", "fr", "es", "it", "nl", "pl", "pt", "cs", "hu", "ro", "tr", "ru", "uk",
     "el", "ar", "he", "zh", "ja", "ko",
@@ -72,8 +71,8 @@ def languages_of(text: str, declared: str | None = None, title: str | None = Non
         main = _by_words(f"{title or ''}\n{text}")
     lengths: Counter[str] = Counter()  # characters by language
     for segment, (language, certainty) in zip(segments, identified, strict=True):
-        is_other = language != main and certainty >= _CERTAIN and _letter_count(segment) >= _FEWEST_LETTERS
-        lengths[language if is_other else main] += len(segment)
+        is_certain = certainty >= _CERTAIN and _letter_count(segment) >= _FEWEST_LETTERS
+        lengths[language if is_certain else main] += len(segment)
     total = lengths.total()
     if not total:
         return [LanguageShare(main, 1.0)]

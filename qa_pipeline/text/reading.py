@@ -18,7 +18,7 @@ _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*\n]{1,500}?)(?<=[^\s*]
 _LABEL = re.compile(
     r"(?:[-*+•>] (?:\d{1,3}(?:\.\d{1,3})*[.)] )?)?(?:\[[ xX]\] |\(\w{1,4}\) |(?:\d{1,3}|[A-Za-z])\) )?"
 )
-"""A number before a full stop is a label only after a list mark, since "3. April" is a date."""
+"""A label as "- 2. ", "[x] " or "b) ". A number with a full stop needs a list mark: "3. April" is a date."""
 _EDGES = "\"'(),;:!?…[]{}.*"
 _NUMBER = re.compile(r"([+-]?)(\d+(?:[.,]\d+)*)([^\W\d_]{1,3}|[%‰°][CF]?|[€$£])?")  # -1,234.5kg
 _SPACED_GROUPS = re.compile(r"(?<=\d) (?=\d{3}(?!\d))")  # the space in "10 000"
@@ -43,10 +43,10 @@ class Reading:
 
     @cached_property
     def folded(self) -> str:
-        """Return the form for comparing a claim with its source, letter by letter.
+        """Return the form that is compared letter by letter: "it is on" for "- However, *it* is on.".
 
-        It folds Unicode form, quotation marks, dashes, spaces, emphasis, links and note marks. List labels,
-        an opening connective, the capital of the first word and the final stop are dropped too.
+        Unicode form, quotation marks, dashes, spaces, emphasis, links and note marks are folded. List labels,
+        an opening connective, the first capital, spaces before punctuation and the final stop are dropped.
         """
         text = _without_markup(self.written)
         text = text[_LABEL.match(text).end() :]  # type: ignore[union-attr]  # matches the empty string
@@ -125,7 +125,8 @@ def number_value(token: str, language: str) -> str | None:
         return None
     grouping, decimal = (".", ",") if lexicon(language).decimal_comma else (",", ".")
     sign, digits = match[1].replace("+", ""), match[2]
-    if re.fullmatch(rf"\d{{1,3}}(?:{re.escape(grouping)}\d{{3}})+(?:{re.escape(decimal)}\d+)?", digits):
+    grouped = rf"\d{{1,3}}(?:{re.escape(grouping)}\d{{3}})+(?:{re.escape(decimal)}\d+)?"  # "1,234,567.5"
+    if re.fullmatch(grouped, digits):
         digits = digits.replace(grouping, "")
     return sign + digits.replace(",", ".")
 
@@ -145,13 +146,11 @@ def _figures(text: str, language: str) -> Iterator[str]:
             yield str(months[folded])  # "3 May 2024" has the figures of "2024-05-03"
             continue
         parts = _PARTS.split(_COUNTED.sub(r"\1", word))  # "2024-05-03" has three, "5-person" only "5"
-        values = [number_value(part, language) for part in parts]
-        numbers = [value for value in values if value is not None]
+        numbers = [number for part in parts if (number := number_value(part, language)) is not None]
         if len(numbers) == len(parts):  # a number, range or date
+            is_date = len(parts) == 3  # its "05" is the figure 5
             # 1 is left out, since another text may write it as the article "one"
-            stated = [number for number in numbers if number != "1"]
-            is_date = len(parts) == 3
-            yield from (number.lstrip("0") for number in stated) if is_date else stated
+            yield from (number.lstrip("0") if is_date else number for number in numbers if number != "1")
         elif is_identifier(word) and not word.isalpha():
             yield word
 

@@ -21,18 +21,14 @@ from qa_pipeline.text.words import fold_marks, fold_signs
 _SOURCE = any_of_all("sources")
 SOURCE_MARK = re.compile(rf"\[\s*{_SOURCE}\s*:\s*([^\[\]\n]{{1,1000}})\]", re.IGNORECASE)
 """A citation inside an answer. The group is the reference."""
-
 NUMBER_MARK = re.compile(r"\[\s*\^?[cC]?\d{1,3}(?:\s*[,;–-]\s*[cC]?\d{1,3})*\s*\]")
 """A numbered citation such as [3], [c3] or [1, 2]. The row of the pair maps numbers to sources."""
-
 FOUND_BY_SEARCH = "found_by_search"
 """Reason of an imported pair without citations, and of its claims. Passages are retrieved for them."""
-
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PREFIX = re.compile(rf"^\s*\[?\s*(?:{_SOURCE}\s*:)?\s*(.*?)\s*\]?\s*$", re.IGNORECASE | re.DOTALL)
 """A reference. The group is "guide.md#Setup" in "[source: guide.md#Setup]"."""
-
 RESOLVED = ("chunk", "section", "section_not_found", "document")
 """Kinds of references that name a document, section or chunk of the batch."""
 
@@ -174,16 +170,18 @@ class Sources:
         return Resolution("chunk", document_id, (chunk_id,))
 
     def _existing(self, document_ids: Iterable[str]) -> list[str]:
-        """Return the distinct documents of the batch."""
+        """Return the distinct ids of known documents. A duplicate without its original is unknown."""
         return [name for name in dict.fromkeys(document_ids) if name in self._documents]
 
     def _by_any_path(self, path: str) -> list[str]:
         """Return the documents of a normalised path; leading folders may be missing or too many."""
-        for index in (self._by_path, self._by_stem) if path else ():  # a tail of a document's path
-            document_ids = self._existing(index.get(path, ()))
+        if not path:
+            return []
+        for ids_by_tail in (self._by_path, self._by_stem):  # `path` is a tail of a document's path
+            document_ids = self._existing(ids_by_tail.get(path, ()))
             if document_ids:
                 return self._with_path(path, document_ids) or document_ids  # a complete path is preferred
-        for tail in _tails(path)[1:]:  # or a document's path is a tail of the reference
+        for tail in _tails(path)[1:]:  # or a document's path is a tail of `path`
             document_ids = self._with_path(tail, self._documents)
             if document_ids:
                 return document_ids
@@ -235,7 +233,8 @@ def _matching_sections(paths: Iterable[list[str]], section: str) -> list[list[st
     whole path is compared by letters and digits only. All equal headings count.
     """
     headed = [path for path in paths if path]
-    section_slug, earlier = _slug(section), Counter[str]()  # number of earlier headings by slug
+    section_slug = _slug(section)
+    earlier = Counter[str]()  # number of earlier headings by slug
     for path in headed:
         slug = _slug(path[-1])
         if earlier[slug] and f"{slug}-{earlier[slug]}" == section_slug:  # `usage-1`
@@ -302,7 +301,7 @@ def _fold_with_offsets(text: str, folds_spelling: bool) -> tuple[str, list[int]]
 
     With `folds_spelling`, "**Docu-\nment**" becomes "document", with the offsets 2 to 5 and 8 to 11.
     """
-    form: list[str] = []
+    folded: list[str] = []
     offsets: list[int] = []
     # end of each hyphen with its line break, by its start
     hyphens = {match.start(): match.end() for match in _HYPHENATED.finditer(text)} if folds_spelling else {}
@@ -310,19 +309,19 @@ def _fold_with_offsets(text: str, folds_spelling: bool) -> tuple[str, list[int]]
     for offset, character in enumerate(text):
         if offset < skipped_to:
             continue
-        if offset in hyphens and form and form[-1].isalpha():
+        if offset in hyphens and folded and folded[-1].isalpha():
             skipped_to = hyphens[offset]
         elif character.isspace():
-            if form and form[-1] != " ":
-                form.append(" ")
+            if folded and folded[-1] != " ":
+                folded.append(" ")
                 offsets.append(offset)
         elif not folds_spelling or character not in _DROPPED:
             letters = character
             if folds_spelling:
                 letters = fold_signs(fold_marks(character)).casefold()  # may be several letters, as for ß
-            form += letters
+            folded += letters
             offsets += [offset] * len(letters)
-    return "".join(form), offsets
+    return "".join(folded), offsets
 
 
 def _find(quote: str, text: str) -> int:

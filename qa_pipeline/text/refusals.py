@@ -10,6 +10,7 @@ from qa_pipeline.text.words import fold
 _LONGEST = 600  # maximum characters of a refusal; a longer answer contains more than a refusal
 _MARKS = re.compile(r"\[[^\[\]\n]{1,1000}\]")  # citations
 _SENTENCE_ENDS = re.compile(r"(?<![\d.!?])[.!?]++(?=\s|$)|[;:](?=\s|$)|\s-\s|\n")
+"""Stops, but not of a number such as "3.", and semicolons, colons, " - " and line ends."""
 
 
 def is_refusal(answer: str) -> bool:

@@ -18,7 +18,7 @@ from markupsafe import Markup
 LONGEST_CELL = 100
 STYLE = "text/page.css"
 """Style of all pages: colours, light, dark and print modes, tables and pictures."""
-_MARKUP = re.compile(r"([\\|`*_\[\]<>#~@])")
+_MARKUP = re.compile(r"([\\|`*_\[\]<>#~@])")  # signs that are escaped by a backslash
 _NUMBER = re.compile(r"–|too few|[\d.,]+(%| MB)?( \(.*\))?")  # "1,234", "5%" or "12 MB (…)"
 
 
@@ -94,12 +94,12 @@ def markdown_table(
         cells = [row[name] for name in columns] if isinstance(row, Mapping) else row
         lines.append([escape_markdown(cell, longest) for cell in cells])
     titles = list(columns.values() if isinstance(columns, Mapping) else columns)
-    rules = []
+    alignments = []
     for index in range(len(titles)):
         column = {line[index] for line in lines}
-        is_number = all(map(_NUMBER.fullmatch, column)) and column - {"–"}  # not only dashes
-        rules.append("---:" if is_number else "---")
-    return Markup("\n".join(f"| {' | '.join(line)} |" for line in [titles, rules, *lines]))  # noqa: S704
+        is_number = all(map(_NUMBER.fullmatch, column)) and not column <= {"–"}  # not only dashes
+        alignments.append("---:" if is_number else "---")
+    return Markup("\n".join(f"| {' | '.join(line)} |" for line in [titles, alignments, *lines]))  # noqa: S704
 
 
 def plural(count: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from qa_pipeline.text.lexicon.languages import SMALL, Conventions, Lexicon, any_
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _HEADING = re.compile(r"#{1,6}[ \t]")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]")  # "- ", "2. "
 NUMBERED_ITEM = re.compile(
     r"^[ \t]*[-*] (?:\(?(?:\d{1,9}(?:\.\d{1,4}){0,8}|[a-zåäö]{1,2}|[ivxlcdm]{2,12})[.)]|[A-Z]{1,12}\))"
     r"(?:[ \t]+|$)",
@@ -27,6 +27,7 @@ _CLOSERS = re.compile(r"[\"'”’“‘»«›‹)\]}*_`]*")
 _TRAILER = re.compile(
     r"[ \t]*(?:\[[^\[\]\n]{1,200}\](?!\()|[¹²³⁰⁴-⁹†‡]{1,3}|[\U0001F300-\U0001FAFF\u2600-\u27BF]\uFE0F?)"
 )
+"""A bracket such as `[1]` but not of a link, a note mark such as `²`, or an emoji."""
 _CITATION = re.compile(rf"\[(?:{any_of_all('sources')}|ref|\^?c?\d)", re.IGNORECASE)
 """The start of `[source: …]`, `[1]`, `[^1]` or `[c1]`."""
 _BEFORE_WORD = re.compile(r"\s*[\"'”’“‘»«›‹(\[{*_¿¡„‚–—\-]* ?")  # spaces, opening marks, and "– " in "– Yes"
@@ -40,8 +41,8 @@ _NUMBERING = re.compile(r"N[or]s?\.? ?\d")  # "No. 44", "Nr 5"
 _ORDINAL = re.compile(r"\d{1,2}:?[^\W\d_]{1,2}")  # "23rd", "3:e"
 _YEAR = re.compile(r"\.?,? \d")  # after a month: " 1930", "., 1930"
 _TOKEN_LIMIT = 24  # characters of a token before a full stop, such as an abbreviation
-_TRAILER_LIMIT = 12  # citations and emoji after a stop
-_LEADING = "([{\"'”’“‘»«›‹„‚*_`/"
+_TRAILER_LIMIT = 12  # citations, note marks and emoji after a stop
+_LEADING = "([{\"'”’“‘»«›‹„‚*_`/"  # signs before a token
 
 
 def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
@@ -51,14 +52,14 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
     not. Headings, rows with " | " and code blocks are never split. Time is linear in the length.
     """
     spans: list[tuple[int, int]] = []
-    for start, end, is_whole in units(text):
-        cuts = [] if is_whole else sentence_cuts(text, start, end, language)
-        for first, second in zip([start, *cuts], [*cuts, end], strict=True):
-            part = text[first:second]
-            low = second - len(part.lstrip())
-            high = first + len(part.rstrip())
-            if low < high:
-                spans.append((low, high))
+    for unit_start, unit_end, is_single_sentence in units(text):
+        cuts = [] if is_single_sentence else sentence_cuts(text, unit_start, unit_end, language)
+        for start, end in zip([unit_start, *cuts], [*cuts, unit_end], strict=True):
+            part = text[start:end]
+            trimmed_start = end - len(part.lstrip())
+            trimmed_end = start + len(part.rstrip())
+            if trimmed_start < trimmed_end:
+                spans.append((trimmed_start, trimmed_end))
     return spans
 
 
@@ -81,15 +82,14 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
         # closing quotation marks and brackets, citations and emoji after a stop belong to its sentence
         closers = _CLOSERS.match(text, stop.end(), end)
         sentence_end = _after_trailers(text, closers.end() if closers else stop.end(), end)
-        if sentence_end >= end or not text[sentence_end].isspace():
-            continue
-        if _ends_sentence(text, sentence_start, stop, sentence_end, end, vocabulary):
+        precedes_space = sentence_end < end and text[sentence_end].isspace()
+        if precedes_space and _ends_sentence(text, sentence_start, stop, sentence_end, end, vocabulary):
             cuts.append(sentence_end)
     return cuts
 
 
 def _after_trailers(text: str, position: int, end: int) -> int:
-    """Return the offset after citations and emoji that follow a stop and belong to its sentence."""
+    """Return the offset after citations, note marks and emoji that belong to the sentence before them."""
     for _ in range(_TRAILER_LIMIT):
         trailer = _TRAILER.match(text, position, end)
         if trailer is None:
@@ -102,21 +102,22 @@ def _after_trailers(text: str, position: int, end: int) -> int:
 
 
 def _ends_sentence(
-    text: str, sentence_start: int, stop: re.Match[str], sentence_end: int, end: int, vocabulary: Lexicon
+    text: str, sentence_start: int, stop: re.Match[str], sentence_end: int, unit_end: int, vocabulary: Lexicon
 ) -> bool:
     """Return True if a sentence ends at `sentence_end`, by the stop before it and the word after it."""
-    before_word = _BEFORE_WORD.match(text, sentence_end, end)
+    before_word = _BEFORE_WORD.match(text, sentence_end, unit_end)
     next_start = before_word.end() if before_word else sentence_end
-    if next_start >= end:
-        return False  # nothing follows
-    word = _WORD.match(text, next_start, end)
+    if next_start >= unit_end:
+        return False  # the end of the unit is not a cut
+    word = _WORD.match(text, next_start, unit_end)
     next_word = word[0] if word else ""
-    if next_word[:1].islower() and not _IDENTIFIER.match(text, next_start, end):
-        return False
+    if next_word[:1].islower() and not _IDENTIFIER.match(text, next_start, unit_end):
+        return False  # in lower case, only an identifier such as "max_size" opens a sentence
     if stop[0] == ".":
         return _full_stop_ends(text, sentence_start, stop.start(), next_start, next_word, vocabulary)
     is_ellipsis = len(stop[0]) >= 3 or "…" in stop[0]
-    return not (is_ellipsis and text[stop.start() - 1 : stop.start()] in ("[", "("))  # "[…]" is an omission
+    follows_bracket = text[stop.start() - 1 : stop.start()] in ("[", "(")
+    return not (is_ellipsis and follows_bracket)  # "[…]" is an omission within a sentence
 
 
 def _full_stop_ends(
@@ -134,14 +135,15 @@ def _full_stop_ends(
     ends = _abbreviation_ends(token, before, text, next_start, next_opens, conventions)
     if ends is not None:
         return ends
-    if token.isdecimal() and len(token) <= 3:  # German and Swedish ordinals, as "am 3. Mai"
-        is_ordinal = before.lower() in conventions.ordinal_leads and not next_opens
-        is_day = next_lower in months and len(token) <= 2
-        return not (before.endswith((":", ";", ",")) or is_ordinal or is_day)
+    if token.isdecimal() and len(token) <= 3:
+        is_enumerator = before.endswith((":", ";", ","))  # "as follows: 1. Open the lid"
+        is_ordinal = before.lower() in conventions.ordinal_leads and not next_opens  # German "der 2. Versuch"
+        is_day = next_lower in months and len(token) <= 2  # German "am 3. Mai"
+        return not (is_enumerator or is_ordinal or is_day)
     begins_month = len(next_lower) > 2 and any(month.startswith(next_lower) for month in months)
-    if _ORDINAL.fullmatch(token) and begins_month:  # "on 23rd. May 1930"
-        # a day follows a word such as "on" or "the", all of which are sentence openers, or precedes its year
-        return not (before.lower() in conventions.openers or _YEAR.match(text, next_start + len(next_word)))
+    if _ORDINAL.fullmatch(token) and begins_month:  # "23rd. May" is a date after "on", or before a year
+        follows_opener = before.lower() in conventions.openers  # which include all words before a day
+        return not (follows_opener or _YEAR.match(text, next_start + len(next_word)))
     is_monarch = _ROMAN.fullmatch(token) and before[:1].isupper() and next_word[:1].isupper()
     return next_opens or not is_monarch  # "Karl X. Gustav"
 
@@ -154,21 +156,22 @@ def _abbreviation_ends(
     In "z. B. Der", the token is "B" and the token `before` it "z.". The next word begins at `next_start`, and
     `next_opens` is True, since "Der" often opens a sentence.
     """
-    names = {token.lower(), token.lower().rpartition(".-")[2]}  # "dipl.-ing" and "ing"
+    forms = {token.lower(), token.lower().rpartition(".-")[2]}  # "dipl.-ing" and "ing"
     if before.endswith("."):  # "z. B" is "z.b"
-        names.add(f"{before}{token}".lower())
-    precedes_number = not names.isdisjoint(conventions.before_number)
-    follows_title = precedes_number and before[:-1].lower() in conventions.never_final  # "Hon. Sec."
-    if names & conventions.never_final or follows_title:
+        forms.add(f"{before}{token}".lower())
+    is_numbering = not forms.isdisjoint(conventions.before_number)  # a word such as "Nr" or "Sec"
+    follows_title = is_numbering and before[:-1].lower() in conventions.never_final  # "Hon. Sec."
+    if forms & conventions.never_final or follows_title:  # "Dr. Lee"
         return False
-    if token[:1].isupper() and len(token) < 5 and _NUMBERING.match(text, next_start):  # "Reg. No. 44"
+    is_short_name = token[:1].isupper() and len(token) < 5
+    if is_short_name and _NUMBERING.match(text, next_start):  # "Reg. No. 44"
         return False
-    if precedes_number and _NUMBER_LIKE.match(text, next_start):  # "Nr. 5"
+    if is_numbering and _NUMBER_LIKE.match(text, next_start):  # "Nr. 5"
         return next_opens
-    if names & conventions.closing:  # "etc."
+    if forms & conventions.closing:  # "etc."
         return next_opens or conventions.capital_opens
     is_initial = len(token) == 1 and token.isalpha()
-    may_end = is_initial or _ACRONYM.fullmatch(token) or names & conventions.often_final
+    may_end = is_initial or _ACRONYM.fullmatch(token) or forms & conventions.often_final  # "J", "U.S", "Inc"
     return next_opens if may_end else None
 
 
@@ -186,7 +189,7 @@ def units(text: str) -> Iterator[tuple[int, int, bool]]:
         if is_code:
             yield start, end, True
         else:
-            yield from joined_lines(text, start, end)
+            yield from paragraphs_and_items(text, start, end)
 
 
 def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
@@ -194,7 +197,7 @@ def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
     lines = line_spans(text)
     may_have_fences = "```" in text or "~~~" in text
     unclosed: dict[str, int] = {}
-    run_start, index = 0, 0  # start of the lines that were not yielded yet, and index of the current line
+    pending_start, index = 0, 0  # start of the lines that were not yielded yet, and index of the current line
     while index < len(lines):
         start, end = lines[index]
         fence = _FENCE.match(text, start, end) if may_have_fences else None
@@ -202,14 +205,15 @@ def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
         last = index if closing is None else closing  # a fence that stays open is only its own line
         is_blank = not text[start:end].strip()
         if fence or is_blank:
-            if run_start < start:
-                yield run_start, start, False
-            run_start = lines[last][1]
+            if pending_start < start:
+                yield pending_start, start, False
+            block_end = lines[last][1]
             if fence:
-                yield start, run_start, True
+                yield start, block_end, True
+            pending_start = block_end
         index = last + 1
-    if run_start < len(text):
-        yield run_start, len(text), False
+    if pending_start < len(text):
+        yield pending_start, len(text), False
 
 
 def line_spans(text: str) -> list[tuple[int, int]]:
@@ -236,31 +240,32 @@ def _closing_fence(
     return None
 
 
-def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
+def paragraphs_and_items(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
     r"""Yield a block's paragraphs, items and rows. The flag is True for a heading or row, a single sentence.
 
     "A line\nand more\n- item\n| a | b |" has the spans of "A line\nand more\n", "- item\n" and "| a | b |".
     """
     if text.find("\n", start, end) in (-1, end - 1):  # a single line
-        yield start, end, _is_whole(text, start, end)
+        yield start, end, _is_single_sentence(text, start, end)
         return
     lines = [(start + low, start + high) for low, high in line_spans(text[start:end])]
     filled = [span for span in lines if text[slice(*span)].strip()]
     are_fields = len(filled) > 1 and all(_KEY_VALUE.match(text, *span) for span in filled)  # "key: value"
-    span_start = start  # of the lines that were not yielded yet
-    for low, high in filled:
-        is_whole = _is_whole(text, low, high)
-        if is_whole or are_fields or _ITEM.match(text, low, high) or _QUOTE.match(text, low, high):
-            if span_start < low:
-                yield span_start, low, False
-            span_start = low
-        if is_whole:
-            yield low, high, True
-            span_start = high
-    if span_start < end:
-        yield span_start, end, False
+    pending_start = start  # of the lines that were not yielded yet
+    for line_start, line_end in filled:
+        is_single_sentence = _is_single_sentence(text, line_start, line_end)
+        is_item = any(mark.match(text, line_start, line_end) for mark in (_ITEM, _QUOTE))
+        if is_single_sentence or is_item or are_fields:  # the line begins a span
+            if pending_start < line_start:
+                yield pending_start, line_start, False
+            pending_start = line_start
+        if is_single_sentence:
+            yield line_start, line_end, True
+            pending_start = line_end
+    if pending_start < end:
+        yield pending_start, end, False
 
 
-def _is_whole(text: str, start: int, end: int) -> bool:
-    """Return True if a line is a heading or a table row, which has no sentences."""
+def _is_single_sentence(text: str, start: int, end: int) -> bool:
+    """Return True if a line is a heading or a table row, which is never split."""
     return _HEADING.match(text, start, end) is not None or text.find(" | ", start, end) >= 0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*")  # "don't"
 
 
 class Token(NamedTuple):
@@ -123,7 +123,7 @@ def _plain_signs() -> dict[int, str]:
     """Return the plain form of each sign by its code point, for `str.translate`."""
     digits = {  # of all scripts, such as "٣" for 3
         code: str(unicodedata.decimal(chr(code)))
-        for code in range(0x80, 0x20000)
+        for code in range(0x80, 0x20000)  # all digits but those of ASCII
         if unicodedata.category(chr(code)) == "Nd"
     }
     # ASCII in double width, such as "Ａ", has the codes of ASCII plus 0xFEE0

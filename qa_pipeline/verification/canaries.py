@@ -139,12 +139,13 @@ def _sentences(chunks: pl.DataFrame) -> list[_Sentence]:
     by_text: dict[str, _Sentence] = {}
     passages = passages_by_id(chunks)
     columns = ("chunk_id", "doubts", "char_start")
+    # only chunks that get questions
     usable = chunks.filter(pl.col("passed_over").is_null(), pl.col("language").is_in(list(LEXICONS)))
-    for chunk_id, doubts, start in usable.sort("document_id", "chunk_id").select(columns).iter_rows():
+    for chunk_id, doubts, chunk_start in usable.sort("document_id", "chunk_id").select(columns).iter_rows():
         passage = passages[chunk_id]
-        text = blank_doubts(passage.text, passage.language, doubts, start)
-        for first, last in split_sentences(text, passage.language):
-            line = " ".join(text[first:last].split())
+        text = blank_doubts(passage.text, passage.language, doubts, chunk_start)
+        for start, end in split_sentences(text, passage.language):
+            line = " ".join(text[start:end].split())
             if line not in by_text and _is_prose(line, passage.language) and not is_injection(line):
                 by_text[line] = _Sentence(passage, line, draw_number(_SEED, line))
     return sorted(by_text.values(), key=lambda sentence: sentence.order)
@@ -190,7 +191,7 @@ def verified_rows(
     canaries: Sequence[Canary], batch: str, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> pl.DataFrame:
     """Return canaries with the worst verdict of their claims, "failed" if a canary has no verdict."""
-    decided = (
+    decided = (  # a row per canary, whose id is the pair_id of its claims
         claim_verdicts.join(claims.select("claim_id", "position"), on="claim_id")
         .sort(pl.col("verdict").cast(pl.Enum(list(_VERDICTS))), "position")  # worst first
         .unique("pair_id", keep="first", maintain_order=True)

@@ -57,17 +57,16 @@ def cite_claims(
     )
     cited = []
     for claim in claims:
-        marked = [
-            target for mark in claim.references for target in _resolve_mark(mark, pair, sources, by_number)
-        ]
-        marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in marked))
-        chunk_ids = tuple(marked_ids) if marked else pair_chunk_ids
-        counted = [*marked, *(resolution for _, resolution in quoted)] if marked else resolutions
+        claim_resolutions, chunk_ids = resolutions, pair_chunk_ids  # of a claim without marks
+        by_mark = [_resolve_mark(reference, pair, sources, by_number) for reference in claim.references]
+        if marked := list(chain.from_iterable(by_mark)):
+            claim_resolutions = [*marked, *(resolution for _, resolution in quoted)]
+            chunk_ids = tuple(dict.fromkeys(chain.from_iterable(target.chunk_ids for target in marked)))
         checks = tuple(  # a quote of an unknown source is searched for in all chunks of the claim
             _check_quote(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts)
             for quote, resolution in quoted
         )
-        cited.append(_claim_citations(counted, chunk_ids, checks))
+        cited.append(_claim_citations(claim_resolutions, chunk_ids, checks))
     return cited
 
 
@@ -104,14 +103,14 @@ def _names_own_file(reference: str, pair: DraftedPairRow) -> bool:
 
 
 def _check_quote(
-    quote: str, own_ids: Sequence[str], cited: Sequence[str], texts: Mapping[str, str]
+    quote: str, own_ids: Sequence[str], cited_ids: Sequence[str], texts: Mapping[str, str]
 ) -> QuoteStruct:
-    """Look for a quote in the chunks of its citation, then in the other cited chunks.
+    """Look for a quote in the chunks of its citation (`own_ids`), then in the other cited chunks.
 
     The kind is "misplaced" in a chunk that its citation does not name, and else the kind of the match.
     """
     own_ids = [chunk_id for chunk_id in own_ids if chunk_id in texts]
-    for chunk_id in dict.fromkeys((*own_ids, *cited)):
+    for chunk_id in dict.fromkeys((*own_ids, *cited_ids)):
         span = locate_quote(quote, texts[chunk_id])
         if span is not None:
             kind = span.kind if chunk_id in own_ids else "misplaced"

@@ -16,7 +16,7 @@ from qa_pipeline.models.cross_encoder import EntailmentModel, Scores
 from qa_pipeline.models.encoder import Encoder
 from qa_pipeline.models.vector_cache import ChunkVectors, TextVectors
 from qa_pipeline.retrieval.chunks import index_text
-from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.table_schema import ClaimColumns, DraftedPairRow, typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.language import in_other_language
@@ -148,10 +148,10 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
         evidence = proof.unit or max(
             cited_units, key=lambda unit: len(stated.stem_set & unit.reading.stem_set), default=None
         )
-        rewording = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
-        identity = f"{row['pair_id']}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{rewording}"
+        rewording = () if claim.self_contained is None else (claim.self_contained,)
+        identity = (row["pair_id"], claim.start, claim.end, claim.text, *rewording)
         columns: ClaimColumns = {
-            "claim_id": hash_text(identity)[:32],
+            "claim_id": hash_parts(*identity)[:32],
             "pair_id": row["pair_id"],
             "batch": row["batch"],
             "position": position,
@@ -275,7 +275,7 @@ def fill_entailment(
     if model is None or not claims.height:
         return claims
     # headings name the topic of a passage
-    texts = {name: index_text(passage.section_path, passage.text) for name, passage in passages.items()}
+    texts = {chunk.chunk_id: index_text(chunk.section_path, chunk.text) for chunk in passages.values()}
     with_question = claims.join(
         pairs.select("pair_id", "question"), on="pair_id", how="left", maintain_order="left"
     )

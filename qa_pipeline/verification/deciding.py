@@ -28,7 +28,6 @@ SIMILARITY_ONLY = (
 """The message to users of the policy. Its figures come from `quality.measure_canaries`."""
 _MOST_EXAMPLES = 3  # maximum differences listed in a detail, which is a single table cell
 UNDECIDED_WITHOUT_MODEL = "undecided_without_model"
-
 REPLIES = pl.Schema(
     {
         "claim_id": pl.String(),
@@ -43,7 +42,6 @@ REPLIES = pl.Schema(
 """Replies of a verifying model. `decision` is accept, reject, unsure, or null if the model failed.
 
 `reason` explains a failure, or a decision that is not trusted."""
-
 Rule = tuple[pl.Expr, pl.Expr]
 """A condition and the outcome of matching rows, a struct of verdict, decided_by, reason and detail."""
 
@@ -114,7 +112,7 @@ def _decision(settings: VerificationSettings, thresholds: Thresholds) -> pl.Expr
 
 
 SideName = Literal["accept", "reject", "contradict"]
-
+"""A side of a band: a score from (or for rejection up to) its threshold decides a claim."""
 CONTRADICTION_GUARD = 0.5
 """Contradiction score from which entailment neither accepts nor rejects. No contradiction threshold is below
 it, so that each threshold can be fitted separately."""
@@ -123,8 +121,8 @@ it, so that each threshold can be fitted separately."""
 def side_scores() -> dict[SideName, pl.Expr]:
     """Return the score that each side of a band compares with its threshold.
 
-    A claim is not accepted by a score if the evidence lacks one of its numbers or identifiers. Scores hardly
-    change with these.
+    Entailment does not count beside a contradiction score from `CONTRADICTION_GUARD`. It does not accept a
+    claim if the evidence lacks one of its numbers or identifiers, since scores hardly change with these.
     """
     entailment, contradiction = pl.col("entailment"), pl.col("contradiction")
     uncontradicted = pl.when(contradiction.fill_null(0.0) < CONTRADICTION_GUARD).then(entailment)
@@ -139,16 +137,15 @@ def _entailment_rules(thresholds: Thresholds) -> list[Rule]:
     detail = pl.format("entailment {}", pl.col("entailment").round(3))
     contradiction_detail = pl.format("contradiction {}", pl.col("contradiction").round(3))
     band = thresholds.band
-    accept, reject, contradict = (
-        pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict)
-    )
+    limits = (pl.lit(limit, pl.Float64()) for limit in (band.accept, band.reject, band.contradict))
+    accept_from, reject_to, contradict_from = limits
     return [
         (
-            scores["contradict"] >= contradict,
+            scores["contradict"] >= contradict_from,
             _outcome("contradicted", "entailment", "entailment_contradiction", contradiction_detail),
         ),
-        (scores["accept"] >= accept, _outcome("supported", "entailment", None, detail)),
-        (scores["reject"] <= reject, _outcome("unsupported", "entailment", "not_entailed", detail)),
+        (scores["accept"] >= accept_from, _outcome("supported", "entailment", None, detail)),
+        (scores["reject"] <= reject_to, _outcome("unsupported", "entailment", "not_entailed", detail)),
     ]
 
 
@@ -189,7 +186,7 @@ def decide_claims(
     scored = claims.with_columns(cs.float().fill_nan(None))
     thresholds = thresholds or settings.fitted
     local = scored.with_columns(decision=_decision(settings, thresholds)).unnest("decision")
-    decided = _with_replies(local, pl.DataFrame(schema=REPLIES) if replies is None else replies, settings)
+    decided = _with_replies(local, pl.DataFrame(schema=REPLIES) if replies is None else replies)
     # a claim accepted by evidence that may be misread is left to a person
     doubtful = (pl.col("verdict") == "supported") & pl.col("evidence_doubt").is_not_null()
     detail = pl.format("the reader is not sure of its text: {}", "evidence_doubt")
@@ -207,30 +204,29 @@ def borderline(claims: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
     return claims.join(open_ids.select("claim_id"), on="claim_id", how="semi", maintain_order="left")
 
 
-def _with_replies(
-    decided: pl.DataFrame, replies: pl.DataFrame, settings: VerificationSettings
-) -> pl.DataFrame:
-    """Replace each open verdict with the model's reply about it."""
+def _with_replies(decided: pl.DataFrame, replies: pl.DataFrame) -> pl.DataFrame:
+    """Replace the verdict of each open claim with the model's reply about it (a row of `REPLIES`), if any."""
     # the local verdicts have columns of the same names
     names = {"reason": "reply_reason", "detail": "reply_detail", "quotes": "llm_quotes"}
     joined = decided.join(replies.rename(names), on="claim_id", how="left", maintain_order="left")
     is_open = (pl.col("reason") == UNDECIDED_WITHOUT_MODEL).fill_null(value=False)
     decision, problem, detail = pl.col("decision"), pl.col("reply_reason"), pl.col("reply_detail")
-    local = pl.struct("verdict", "decided_by", "reason", "detail")
+    local_outcome = pl.struct("verdict", "decided_by", "reason", "detail")
+    is_distrusted = (decision == "accept") & problem.is_not_null()  # such as a quote that is not found
     rules = [
-        (~is_open, local),
-        ((decision == "accept") & problem.is_not_null(), _outcome("undecided", "llm", problem, detail)),
+        (~is_open, local_outcome),
+        (is_distrusted, _outcome("undecided", "llm", problem, detail)),  # left to a person
         (decision == "accept", _outcome("supported", "llm", None, detail)),
         (decision == "reject", _outcome("unsupported", "llm", "llm_rejected", detail)),
         (decision == "unsure", _outcome("unsupported", "llm", "llm_unsure", detail)),
-        (problem.is_not_null(), _outcome("failed", "llm", problem, detail)),
+        (problem.is_not_null(), _outcome("failed", "llm", problem, detail)),  # without a decision
     ]
-    merged = joined.with_columns(
+    with_outcome = joined.with_columns(
         pl.when(is_open).then(pl.col("model", "prompt_hash", "llm_quotes")),
-        llm_decision=pl.when(is_open).then(pl.coalesce(decision, problem)),
-        merged=_first_of(rules, local),  # a claim without a reply stays open
+        llm_decision=pl.when(is_open).then(pl.coalesce(decision, problem)),  # or why it is missing
+        merged=_first_of(rules, local_outcome),  # a claim without a reply stays open
     )
-    return merged.drop("verdict", "decided_by", "reason", "detail").unnest("merged")
+    return with_outcome.drop("verdict", "decided_by", "reason", "detail").unnest("merged")
 
 
 def missing_figures(claim: Reading, texts: Iterable[Reading]) -> list[str]:

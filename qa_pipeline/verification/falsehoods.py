@@ -43,11 +43,11 @@ class Falsehood:
 def falsehoods(sentence: str, passage: str, language: str, seed: int = 0) -> Iterator[Falsehood]:
     """Yield the sentence with one change that the passage does not support, once for each position."""
     for part in chain(_changeable_values(sentence), _changeable_negations(sentence, language)):
-        # a negation changes no value, so only the whole changed sentence must be absent from the passage
+        # a changed value must be absent from the passage, unlike an added or dropped "not"
         is_negation = part.kind == "negation"
-        absent = [value for value in part.replacements if is_negation or not contains(passage, value)]
-        if absent:
-            replacement = absent[draw_number(seed, sentence, part.start) % len(absent)]
+        usable = [text for text in part.replacements if is_negation or not contains(passage, text)]
+        if usable:
+            replacement = usable[draw_number(seed, sentence, part.start) % len(usable)]
             changed = sentence[: part.start] + replacement + sentence[part.end :]
             if not contains(passage, changed):
                 yield Falsehood(changed, part.kind)
@@ -103,14 +103,14 @@ def _changeable_negations(sentence: str, language: str) -> Iterator[_Part]:
 
 
 def _other_digits(text: str) -> list[str]:
-    """Return the text with another last digit. A number of one digit gets a second digit before it."""
+    """Return variants of a value with another last digit, or with a digit before its only digit."""
     if len(text) == 1:
         values = [digit + text for digit in "123456789"]
     else:
         last = max(index for index, letter in enumerate(text) if letter.isdigit())
         other_digits = "0123456789".replace(text[last], "")
         values = [f"{text[:last]}{digit}{text[last + 1 :]}" for digit in other_digits]
-    # a passage may spell out small numbers
+    # without small numbers, which a passage may spell out
     return [value for value in values if not value.isdecimal() or int(value) > _LARGEST_WORD]
 
 
@@ -136,9 +136,10 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
         for false in falsehoods(sentence, all_text, language_by_sentence[sentence], seed):
             if false.text.rstrip(".").casefold() not in all_claims:
                 return false.text
+    # instead, add a number to a sentence, or to any text if there is no sentence
     sentence = ordered[0] if ordered else all_text or all_claims
     words = sentence[:_LONGEST].rstrip(".").split() or ["1"]
-    # instead, add a number that is too large to be spelled out, from a pseudo-random start
-    numbers = (str(number) for number in range(_LARGEST_WORD + 1 + seed % 900, 10**6))
+    first_number = _LARGEST_WORD + 1 + seed % 900  # pseudo-random, and too large to be spelled out
+    numbers = (str(number) for number in range(first_number, 10**6))
     absent = next(number for number in numbers if not contains(f"{all_text} {all_claims}", number))
     return " ".join([*words, absent])

@@ -41,7 +41,7 @@ def assess_pairs(
 
     The judge reads the chunks of the evidence, not the passages of the draft. If these chunks, the question
     or the answer contain an injection, the reason is `injection_in_source`. Scores of such a row are stored
-    but never accept it by themselves. Without a model every row is not_judged.
+    but are not enough to accept the pair. Without a model every row is not_judged.
 
     Raises:
         PermanentModelError: the judge cannot answer further requests.
@@ -64,7 +64,7 @@ def judge_rows(
     notify: ProgressCallback = no_progress,
 ) -> list[AssessmentColumns]:
     """Judge each pair in its own call and return the assessments, in the order of `rows`."""
-    judgeable = [
+    judgeable = [  # with evidence, and all chunks of it are known
         row for row in rows if row["evidence_chunk_ids"] and passages.keys() >= {*row["evidence_chunk_ids"]}
     ]
     requests = [judge_request(row, passages, settings, llm) for row in judgeable]

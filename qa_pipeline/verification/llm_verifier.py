@@ -52,8 +52,8 @@ def verify_claims(
 ) -> pl.DataFrame:
     """Decide claims locally, then ask the model, if given, about the open claims.
 
-    `sources` are read only for the model. If every claim must be supported, the model is not asked about
-    generated pairs with a rejected claim.
+    `sources` are read only for the model. If every claim must be supported, a generated pair with a rejected
+    claim is lost, so the model is not asked about it. Imported pairs still get a verdict for every claim.
 
     Raises:
         PermanentModelError: the model cannot answer further requests.
@@ -65,9 +65,10 @@ def verify_claims(
         return local
     open_claims = deciding.borderline(claims, local)
     if settings.accept_grounding == 1:
-        rejected = local.filter(pl.col("verdict").is_in(["unsupported", "contradicted"]))["pair_id"]
-        hopeless = pairs.filter(pl.col("origin") == "generated", pl.col("pair_id").is_in(rejected.implode()))
-        open_claims = open_claims.join(hopeless, on="pair_id", how="anti", maintain_order="left")
+        rejected_ids = local.filter(pl.col("verdict").is_in(["unsupported", "contradicted"]))["pair_id"]
+        is_rejected = pl.col("pair_id").is_in(rejected_ids.implode())
+        rejected_pairs = pairs.filter(pl.col("origin") == "generated", is_rejected)
+        open_claims = open_claims.join(rejected_pairs, on="pair_id", how="anti", maintain_order="left")
     replies = ask_verifier(open_claims, pairs, sources, model, settings, llm or LLMSettings(), notify=notify)
     return deciding.decide_claims(claims, pairs, settings, replies)
 
@@ -92,7 +93,7 @@ def ask_verifier(
     pair_columns = pairs.select("pair_id", "question", "language", "used_chunk_ids")
     with_pairs = claims.join(pair_columns, on="pair_id", maintain_order="left")
     groups = _group_by_passages(typed_rows(with_pairs, PairClaimRow), sources)
-    calls = [_build_call(rows, sources, settings, llm) for rows in groups]
+    calls = [_build_call(group, sources, settings, llm) for group in groups]
     requests_by_key = {call.request.key: call.request for call in calls}
     replies = complete_all(model, list(requests_by_key.values()), workers=llm.workers, notify=notify)
     replies_by_key = dict(zip(requests_by_key, replies, strict=True))
@@ -100,8 +101,8 @@ def ask_verifier(
     for call in calls:
         columns = _reply_columns(call, replies_by_key[call.request.key], sources)
         columns_by_claim |= zip((row["claim_id"] for row in call.rows), columns, strict=True)
-    rows_in_order = [{"claim_id": name, **columns_by_claim[name]} for name in claims["claim_id"]]
-    return pl.DataFrame(rows_in_order, schema=deciding.REPLIES)
+    rows = [{"claim_id": claim_id, **columns_by_claim[claim_id]} for claim_id in claims["claim_id"]]
+    return pl.DataFrame(rows, schema=deciding.REPLIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +149,12 @@ def _build_call(
     passages = tuple(map(redact_injections, _passages(rows, sources)))
     claims = [_stated(row) for row in rows]
     probe_index = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
-    # the probe is a copy of the claim before which it is inserted, or of the last claim, with a false text
-    copied = rows[min(probe_index, len(rows) - 1)]
-    probe: PairClaimRow = {**copied, "text": probe_of(passages, claims, language), "self_contained": None}
-    request_rows = [*rows[:probe_index], probe, *rows[probe_index:]]
+    # the probe has another text than the claim after it (or the last claim), but its question
+    neighbour = rows[min(probe_index, len(rows) - 1)]
+    probe: PairClaimRow = {**neighbour, "text": probe_of(passages, claims, language), "self_contained": None}
+    rows_with_probe = [*rows[:probe_index], probe, *rows[probe_index:]]
     parts: list[tuple[str, str]] = []  # labels and texts
-    for number, row in enumerate(request_rows, start=1):
+    for number, row in enumerate(rows_with_probe, start=1):
         parts += [(f"question-{number}", row["question"]), (f"claim-{number}", _stated(row))]
     request = Request(
         role="verify",
@@ -164,7 +165,7 @@ def _build_call(
         language=language,
         passages=passages,
         question=rows[0]["question"],
-        answer="\n".join(map(_stated, request_rows)),
+        answer="\n".join(map(_stated, rows_with_probe)),
         batch=rows[0]["batch"],
         prompt_hash=prompt.hash,
     )
@@ -201,8 +202,8 @@ def _reply_columns(
     is_injected = _contains_injections(call.rows, sources)
     probe_reply = replies.get(call.probe_number)
     rejects_probe = probe_reply is not None and probe_reply.decision == "reject"
-    # the request has a claim more than rows, the probe
-    row_replies = [replies.get(n) for n in range(1, len(call.rows) + 2) if n != call.probe_number]
+    numbers = range(1, len(call.rows) + 2)  # of the claims and the probe
+    row_replies = [replies.get(number) for number in numbers if number != call.probe_number]
     for row, verdict in zip(call.rows, row_replies, strict=True):
         if verdict is None:
             detail = "the reply does not decide this claim, or twice"
@@ -234,7 +235,7 @@ def _quote_columns(quote: str, passages: Sequence[Passage], sources: Mapping[str
     if match is not None:
         passage, span = match
         source = sources[passage.chunk_id]
-        if passage.text == source.passage.text:  # no gap for an injection moves the offsets
+        if passage.text == source.passage.text:  # the gap for an injection would move the offsets
             return source.evidence(span.start, span.end)
     return {"quote": quote}
 

@@ -8,7 +8,6 @@ SUPPORTED = "supported"
 FLAWED = "flawed"
 """Status and outcome of a pair whose answer is unfit for training."""
 _WORST_FIRST = ("failed", "contradicted", "unsupported", "undecided", SUPPORTED)
-
 _INVENTED = ("fabricated_citation", "unknown_number")
 
 
@@ -58,7 +57,7 @@ def ground_pairs(
 
     Returns:
         pair_id; outcome (not_drafted, flawed, refusal, no_claims, failed, rejected, undecided, grounded);
-        reason and detail of the draft, of the worst claim or of the first undecided claim;
+        reason and detail of the draft, invented sources, the first undecided claim or the worst claim;
         claims, supported_claims, grounding, grounding_low, grounding_high.
     """
     joined = (
@@ -67,19 +66,19 @@ def ground_pairs(
         .with_columns(outcome=_outcome(accept_grounding))
     )
     outcome = pl.col("outcome")
-    is_draft_fault = outcome.is_in(["not_drafted", FLAWED])
+    has_draft_fault = outcome.is_in(["not_drafted", FLAWED])
     cites_inventions = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
     inventions = pl.format("citations of sources that do not exist: {}", pl.col("fabricated"))
     supported, total = pl.col("supported_claims"), pl.col("claims")
     low, high = wilson_interval(supported, total)
     reason_and_detail = (
-        pl.when(is_draft_fault)
+        pl.when(has_draft_fault)
         .then(pl.struct(reason="fault", detail="detail"))
         .when(cites_inventions)
         .then(pl.struct(reason=pl.lit("fabricated_citation"), detail=inventions))
         .when(outcome == "undecided")
         .then(pl.struct(reason="open_reason", detail="open_detail"))
-        .otherwise(pl.struct(reason="worst_reason", detail="worst_detail"))
+        .otherwise(pl.struct(reason="worst_reason", detail="worst_detail"))  # null without claims
     )
     return joined.select(
         "pair_id",
@@ -118,7 +117,7 @@ def _draft_fault() -> pl.Expr:
 
 def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each pair with claims: counts by verdict, and its worst and first undecided claim."""
-    verdict, detail = pl.col("verdict"), pl.coalesce("detail", "text")
+    verdict, detail = pl.col("verdict"), pl.coalesce("detail", "text")  # by default the claim itself
     rank = verdict.cast(pl.Enum(_WORST_FIRST)).to_physical()  # 0 for the worst
     is_worst, is_open = rank == rank.min(), verdict == "undecided"
     open_reason = pl.coalesce("reason", pl.lit("undecided_without_model"))
@@ -128,7 +127,7 @@ def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Data
         .agg(
             *((verdict == name).sum().alias(f"{name}_claims") for name in _WORST_FIRST),
             claims=pl.len(),
-            worst_reason=pl.coalesce("reason", verdict).filter(is_worst).first(),
+            worst_reason=pl.coalesce("reason", verdict).filter(is_worst).first(),  # "supported" if all are
             worst_detail=detail.filter(is_worst).first(),
             open_reason=open_reason.filter(is_open).first(),
             open_detail=detail.filter(is_open).first(),
@@ -138,16 +137,16 @@ def _count_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Data
 
 def _outcome(accept_grounding: float) -> pl.Expr:
     """Return the outcome of a pair by the first rule that applies, else "grounded"."""
-    # divide, since 4 / 5 equals 0.8 exactly, whereas 0.07 * 100 is more than 7
+    # shares are compared, since 7 / 100 equals 0.07, whereas 0.07 * 100 is more than 7
     share = pl.col("supported_claims") / pl.col("claims")
-    possible = (pl.col("supported_claims") + pl.col("undecided_claims")) / pl.col("claims")
+    highest_share = (pl.col("supported_claims") + pl.col("undecided_claims")) / pl.col("claims")
     rules = [
         (pl.col("status") == FLAWED, FLAWED),
         (pl.col("fault").is_not_null(), "not_drafted"),
         (pl.col("coverage") == "none", "refusal"),
         (pl.col("claims") == 0, "no_claims"),
         (pl.col("failed_claims") > 0, "failed"),
-        ((pl.col("contradicted_claims") > 0) | (possible < accept_grounding), "rejected"),
+        ((pl.col("contradicted_claims") > 0) | (highest_share < accept_grounding), "rejected"),
         (share < accept_grounding, "undecided"),
     ]
     return pl.coalesce(*(pl.when(met).then(pl.lit(name)) for met, name in rules), pl.lit("grounded"))

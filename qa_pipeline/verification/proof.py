@@ -26,8 +26,8 @@ from qa_pipeline.verification.quotation import (
 )
 from qa_pipeline.verification.sources import SourceIndex, Unit
 
-_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
-_LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")  # "- ", "2. "
+_TERM = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _FARTHEST_ITEM = 100
 """Maximum sentences between a list item and its lead-in. Longer lists are mostly registers."""
@@ -71,10 +71,10 @@ def _pronoun_doubts(unit: Reading, around: Surroundings, context: Context) -> It
     """Yield a reason if the unit opens with a pronoun and its antecedent is not in the answer."""
     vocabulary = lexicon(unit.language).proof
     if not unit.opens_with(vocabulary.pronouns) or unit.opens_with(vocabulary.impersonal):
-        return
-    # "This option" is clear if a heading or the lead-in names an option
-    has_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
-    if has_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
+        return  # "It is possible …" refers to nothing
+    # "This option" is clear if a heading or the lead-in names an option; "this" is one of the articles
+    precedes_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
+    if precedes_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
         return
     antecedent = read(around.before, unit.language).folded
     answer = " ".join(context.answer.folded.split())
@@ -117,11 +117,11 @@ def _voiding_doubts(unit: Reading, above: Sequence[str], context: Context) -> It
 
 
 def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
-    """Yield a reason if the lead-in of the list is not in the question, answer or headings."""
+    """Yield a reason if a lead-in of the list adds a word to the question, answer and headings."""
     if not around.is_item or not around.lead_ins:
         return
     words = lexicon(unit.language).proof
-    meaningful = lexicon(unit.language).negations.union(
+    qualifiers = lexicon(unit.language).negations.union(
         words.reporting, words.supposing, words.voiding, words.scope
     )
     is_sentence = unit.written[-1:] in (".", "!") and unit.written.lstrip("-*+• ")[:1].isupper()
@@ -131,8 +131,8 @@ def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> It
     has_known_negation = context.question.negations or context.answer.negations
     for text in around.lead_ins:
         lead_in = read(text, unit.language)
-        if is_sentence and not lead_in.contains_any(meaningful):
-            continue  # only lead-ins that deny, report, restrict or suppose matter for a sentence
+        if is_sentence and not lead_in.contains_any(qualifiers):
+            continue  # a lead-in without a qualifier does not change a complete sentence
         adds_word = not lead_in.stem_set <= known_stems or adds_scope_word(lead_in, known_tokens)
         adds_negation = lead_in.negations and not has_known_negation
         if adds_word or adds_negation:
@@ -166,12 +166,13 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
         if is_row and " | " in text[slice(*span)]:
             continue  # another row of the table
         indent_above = _indentation(text, span)
-        if indent_above is None:  # the text before the list, which introduces items if it has no final stop
+        if indent_above is None:  # the text before the list or table
             last_character = text[span[1] - 1]
-            if is_row or last_character == ":" or last_character.isalnum():
+            introduces_items = last_character == ":" or last_character.isalnum()  # it has no final stop
+            if is_row or introduces_items:
                 yield _beginning(text, span)
             return
-        if indent is not None and indent_above < indent:  # an item of an outer list
+        if indent is not None and indent_above < indent:  # an item of an outer list; other items are skipped
             indent = indent_above
             yield _beginning(text, span)
 
@@ -220,31 +221,30 @@ def prove(
         if not reading.tokens or is_contradictory:
             return Proof(doubts=("yes and no are for a model",))
     # a fragment, such as a year, is only a statement together with its question
-    must_answer = context.must_answer or is_fragment
+    context = replace(context, must_answer=context.must_answer or is_fragment)
     doubted: list[Proof] = []
     for unit in index.equal_to(reading, chunk_ids)[:_MOST_TRIED]:
-        proof = Proof(unit, tuple(_doubts(unit, context, index, must_answer=must_answer)))
+        proof = Proof(unit, tuple(_doubts(unit, context, index)))
         if proof.is_proved:
             return proof
         doubted.append(proof)
     if doubted:
         return doubted[0]
     not_verbatim = Proof(doubts=("no sentence, list item or table row of the source equals it",))
-    return _denied(reading, index, chunk_ids) or not_verbatim
+    return _disproof(reading, index, chunk_ids) or not_verbatim
 
 
-def _doubts(unit: Unit, context: Context, index: SourceIndex, *, must_answer: bool) -> Iterator[str]:
+def _doubts(unit: Unit, context: Context, index: SourceIndex) -> Iterator[str]:
     """Yield reasons why a unit may not answer the question, if it must, or why its context may retract it."""
     source, language = index.sources[unit.chunk_id], unit.reading.language
     text, start = source.document_text, source.start + unit.start
     around = surroundings(text, language, start, start + len(unit.text))
     line_start = text.rfind("\n", 0, start) + 1
-    label = _LABEL.match(text, line_start, start)
-    term = label[1] if label else ""  # "Range" in "- Range: 40 km"
-    introduction = "\n".join([term, *around.lead_ins])
+    term = _TERM.match(text, line_start, start)  # "Range" before "It varies." in "- Range: 40 km. It varies."
+    introduction = "\n".join([term[1] if term else "", *around.lead_ins])
     headings = read("\n".join(source.headings), language)
     context = replace(context, headings=headings, introduction=read(introduction, language))
-    if must_answer:
+    if context.must_answer:
         yield from question_mismatches(unit.reading, context)
     yield from _pronoun_doubts(unit.reading, around, context)
     yield from _report_doubts(unit.reading, around)
@@ -255,8 +255,8 @@ def _doubts(unit: Unit, context: Context, index: SourceIndex, *, must_answer: bo
         yield f"the reader is not sure of its text: {doubt}"
 
 
-def _denied(claim: Reading, index: SourceIndex, chunk_ids: Sequence[str]) -> Proof | None:
-    """Return the first unit that differs from a claim in one slot, if any."""
+def _disproof(claim: Reading, index: SourceIndex, chunk_ids: Sequence[str]) -> Proof | None:
+    """Return the denial of a claim by the first unit that differs from it in one slot, if any."""
     units = list(chain.from_iterable(index.units(chunk_id) for chunk_id in chunk_ids))
     stated = {token for unit in units for token in unit.reading.tokens}
     for unit in units:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.reading import Reading, is_identifier, number_value
@@ -49,7 +49,7 @@ def without_polar_word(claim: str, language: str) -> tuple[str, bool | None]:
 def question_words(question: Reading) -> list[Token]:
     """Return the content words that name the topic of a question.
 
-    Words of asking are left out, and so is the word after "how", as in "How long …".
+    Words of asking are left out, and so is the word after "how", as in "How long …" but not "How all …".
     """
     vocabulary = lexicon(question.language).proof
     topics = []
@@ -67,7 +67,7 @@ def question_mismatches(unit: Reading, context: Context) -> Iterator[str]:
     question = context.question
     topics = question_words(question)
     if not question.tokens:
-        return
+        return  # a claim without a question
     if not topics:
         yield "the question names nothing"
         return
@@ -87,10 +87,11 @@ def _role_mismatches(topics: Sequence[Token], unit: Reading, question: Reading) 
     unit_stems = [word.stem for word in unit.words]
     shared = [word for word in topics if word.stem in unit.stem_set]
     positions = [unit_stems.index(word.stem) for word in shared]
-    # all must ascend in a question "Who …": "Ann paid Bob", "Bob paid Ann"; else a word may be out of order
+    # after "Who", all words must be in order ("Bob paid Ann" is not "Ann paid Bob"), else all but one
     asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
-    ascending = len(positions) if asks_who else max(len(positions) - 1, 0)
-    if not any(list(order) == sorted(set(order)) for order in combinations(positions, ascending)):
+    fewest_in_order = len(positions) if asks_who else max(len(positions) - 1, 0)
+    orders = combinations(positions, fewest_in_order)
+    if not any(all(first < second for first, second in pairwise(order)) for order in orders):
         yield "the words of the question are in another order here"
     for word in shared:
         if not _prepositions(question, word.stem) & _prepositions(unit, word.stem):
@@ -175,14 +176,14 @@ def _mismatch(first: str, second: str, language: str) -> str | None:
         return "number_mismatch" if _differs(*numbers) else None
     if all(word in vocabulary.months for word in both):
         return "date_mismatch"
-    if all(any(map(str.isdigit, word)) for word in both):
+    if all(any(map(str.isdigit, word)) for word in both):  # such as "B-52" and "B-17"
         return "number_mismatch"
     if all(word in vocabulary.proof.units for word in both):
         return "unit_mismatch"
     if is_identifier(first) or is_identifier(second):
         return "name_mismatch"
-    denies = [word in vocabulary.negations for word in both]
-    return "negation_mismatch" if denies[0] != denies[1] else None
+    first_denies, second_denies = (word in vocabulary.negations for word in both)
+    return "negation_mismatch" if first_denies != second_denies else None
 
 
 def _differs(first: str | None, second: str | None) -> bool:

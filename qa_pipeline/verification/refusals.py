@@ -22,9 +22,7 @@ from qa_pipeline.verification.sources import Source, SourceIndex, units_of
 
 _MOST_CHUNKS = 5  # by words, and as many by vectors, whose sentences may answer the question
 _LEAST_IN_LANGUAGE = 0.9  # share of the batch's text in the language of the question for a search by words
-_UNRELATED_WORDS = (
-    0.20  # a refusal is correct if every chunk has less than this share of the question's words
-)
+_UNRELATED_WORDS = 0.20  # a refusal is correct if every chunk has a smaller share of the question's words
 _FEWEST_WORDS = 2  # content words of the question for this rule
 _FAR_COSINE, _FAR_WORDS = 0.40, 0.50
 """It is also correct if every chunk and sentence is below this cosine, and shares fewer of the words."""
@@ -41,11 +39,11 @@ def judge_refusals(
     )
     if not refused.height:
         return REFUSALS.empty()
-    batch = _Batch(chunks, embedder, embeddings)
+    index = _Batch(chunks, embedder, embeddings)
     questions = refused.select("pair_id", "batch", "question", "language").iter_rows()
     rows = (
-        {"pair_id": pair_id, "batch": name, **batch.score(read(question, language))}
-        for pair_id, name, question, language in questions
+        {"pair_id": pair_id, "batch": batch, **index.score(read(question, language))}
+        for pair_id, batch, question, language in questions
     )
     return REFUSALS.frame(list(rows))
 
@@ -71,7 +69,7 @@ class _Batch:
         self._vectors.load(sources)
 
     def score(self, question: Reading) -> dict[str, Any]:
-        """Return the highest scores of chunks and sentences for a question, and the outcome.
+        """Return the columns of a refusal: the highest scores of chunks and sentences, and the outcome.
 
         The best chunk and sentence are the best by words; the similarities may be those of others.
         """
@@ -80,16 +78,17 @@ class _Batch:
         cosines = dict(zip(chunk_ids, self._vectors.cosines(vector, chunk_ids), strict=True))
         by_vector = sorted(chunk_ids, key=lambda chunk_id: -cosines[chunk_id])[:_MOST_CHUNKS]
         by_words = self._index.best_chunks(question.stems, _MOST_CHUNKS)
-        likeliest = dict.fromkeys([*by_words, *by_vector])
+        likeliest_ids = list(dict.fromkeys([*by_words, *by_vector]))
         # words are compared only if nearly all text is in the language of the question
-        share = self._lengths[question.language] / max(self._lengths.total(), 1)
-        is_comparable = share >= _LEAST_IN_LANGUAGE and in_other_language(text, question.language) is None
+        share_in_language = self._lengths[question.language] / max(self._lengths.total(), 1)
+        is_main_language = share_in_language >= _LEAST_IN_LANGUAGE
+        is_comparable = is_main_language and in_other_language(text, question.language) is None
         word_share = max(by_words.values(), default=0.0) if is_comparable and question.stem_set else None
         scores: dict[str, Any] = {
-            "best_chunk_id": next(iter(likeliest), None),
+            "best_chunk_id": next(iter(likeliest_ids), None),
             "similarity": max(cosines.values(), default=None),
             "token_recall": word_share,
-            **self._score_sentences(question, likeliest),
+            **self._score_sentences(question, likeliest_ids),
         }
         return {**scores, "outcome": _outcome(scores, len(question.stem_set))}
 
@@ -117,14 +116,14 @@ class _Batch:
         ]
 
 
-def _outcome(scores: dict[str, Any], question_words: int) -> str:
+def _outcome(scores: dict[str, Any], question_word_count: int) -> str:
     """Return the outcome of a refusal. A missing score leaves it unproved."""
     word_share, cosine = scores["token_recall"], scores["similarity"]
     sentence_cosine = scores["sentence_similarity"]
     if cosine is None or sentence_cosine is None:
         return "unproved_refusal"
     if word_share is not None:
-        is_unrelated = question_words >= _FEWEST_WORDS and word_share < _UNRELATED_WORDS
+        is_unrelated = question_word_count >= _FEWEST_WORDS and word_share < _UNRELATED_WORDS
         is_far = max(cosine, sentence_cosine) < _FAR_COSINE and word_share < _FAR_WORDS
         if is_unrelated or is_far:
             return "correct_refusal"

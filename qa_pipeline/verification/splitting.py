@@ -20,7 +20,7 @@ from qa_pipeline.text.reading import Reading, read
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references, without_marks
 from qa_pipeline.text.sentences import sentence_spans
 
-_LABEL = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*|#{1,6}\s+)+")
+_LABEL = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|>\s*|#{1,6}\s+)+")  # "- [x] ", "2. "
 _FRAGMENT_TERMS = 1
 """A claim of at most this many content words is a statement only together with its question."""
 MOST_CLAIMS = 500
@@ -90,7 +90,8 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
     for mark in sorted(marks, key=lambda match: match.start()):
         while owner + 1 < len(claims) and claims[owner + 1].start < mark.start():
             owner += 1
-        references.setdefault(owner, []).extend(mark_references(mark[0]) or [mark[0]])  # or [1] as written
+        # a mark of numbers such as [1] is itself the reference
+        references.setdefault(owner, []).extend(mark_references(mark[0]) or [mark[0]])
     return [
         replace(claim, references=tuple(references.get(index, claim.references)))
         for index, claim in enumerate(claims)
@@ -121,7 +122,7 @@ def is_fragment(text: str, terms: int) -> bool:
     return terms <= _FRAGMENT_TERMS or not is_complete
 
 
-_JOINT = re.compile(r"[;,]\s|\s[|–—]\s")
+_JOINT = re.compile(r"[;,]\s|\s[|–—]\s")  # signs that may join two statements
 _MOST_CHARACTERS = 12_000
 """Maximum characters of an answer in a request. Longer answers are split by the rules only."""
 _SHORTEST_JOINED = 8  # minimum words of a sentence that may contain two statements
@@ -182,19 +183,19 @@ def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
     return [replace(claim, split_reason=claim.split_reason or reason) for claim in claims]
 
 
-def _worth_splitting(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
-    """Return True if a claim may contain several statements and is not a sentence of a cited text."""
-    spans = ((text, span) for text in cited for span in sentence_spans(text, language))
+def _worth_splitting(claims: Sequence[Claim], cited_texts: Sequence[str], language: str) -> bool:
+    """Return True if a claim may be compound or opens with a pronoun, and is no sentence of a cited text."""
+    spans = ((text, span) for text in cited_texts for span in sentence_spans(text, language))
     cited_sentences = {read(text[slice(*span)], language).folded for text, span in spans}
     words = lexicon(language).proof
     for claim in claims:
         reading = read(claim.text, language)
-        # a joiner in the first or last two words, such as "But", joins no clauses
-        has_joiner = not words.clause_joiners.isdisjoint(reading.lower_tokens[2:-2])
+        inner_tokens = reading.lower_tokens[2:-2]  # words at the ends, such as "But", join no clauses
+        has_joiner = not words.clause_joiners.isdisjoint(inner_tokens)
         is_long = len(reading.words) >= _SHORTEST_JOINED
         may_be_compound = is_long and (has_joiner or _JOINT.search(claim.text))
-        has_pronoun = reading.opens_with(words.pronouns)
-        if (may_be_compound or has_pronoun) and reading.folded not in cited_sentences:
+        opens_with_pronoun = reading.opens_with(words.pronouns)
+        if (may_be_compound or opens_with_pronoun) and reading.folded not in cited_sentences:
             return True
     return False
 
@@ -250,21 +251,21 @@ class _RefusedError(Exception):
     """A statement is not accepted. The message is the reason code."""
 
 
-def _split_claim(claim: Claim, written: str, proposed: list[SplitClaim], said_before: Reading) -> list[Claim]:
+def _split_claim(claim: Claim, text: str, proposed: list[SplitClaim], said_before: Reading) -> list[Claim]:
     """Return a claim for each proposed statement, in order, or refuse them all.
 
-    Together they cover the words of the sentence. They may also use the words of `said_before`: of the
-    question, and of the answer up to the sentence's end.
+    Together they cover the words of the sentence (`text`, as in the answer). They may also use the words of
+    `said_before`: of the question, and of the answer up to the sentence's end.
     """
     if not proposed:
         raise _RefusedError("not_split")
     language = said_before.language
-    sentence = read(written, language)
+    sentence = read(text, language)
     uncovered = {word for word in sentence.words if word.content or word.negative}
     claims: dict[Claim, None] = {}  # an ordered set: equal statements count once
     for statement in proposed:
-        start, end = _quoted_span(written, statement.quote)
-        quoted = read(written[start:end], language)
+        start, end = _quoted_span(text, statement.quote)
+        quoted = read(text[start:end], language)
         wording = read(" ".join(statement.claim.split()), language)
         _check_statement(wording, quoted, sentence, said_before)
         uncovered -= {  # quoted words that the statement repeats; negations were counted by the check
@@ -272,11 +273,10 @@ def _split_claim(claim: Claim, written: str, proposed: list[SplitClaim], said_be
             for word in uncovered
             if start <= word.start < end and (word.negative or word.stem in wording.stem_set)
         }
-        text = plain(quoted.written)
-        reworded = None if wording.written.rstrip(".") == text.rstrip(".") else wording.written
-        first, last = claim.start + start, claim.start + end
-        part = replace(claim, text=text, start=first, end=last, self_contained=reworded, split_by="model")
-        claims[part] = None
+        quote = plain(quoted.written)
+        reworded = None if wording.written.rstrip(".") == quote.rstrip(".") else wording.written
+        part = replace(claim, text=quote, self_contained=reworded, split_by="model")
+        claims[replace(part, start=claim.start + start, end=claim.start + end)] = None
     if uncovered:
         raise _RefusedError("words_left_out")
     return sorted(claims, key=lambda part: (part.start, part.end))
@@ -293,11 +293,14 @@ def _quoted_span(sentence: str, quote: str) -> tuple[int, int]:
 
 
 def _check_statement(wording: Reading, quoted: Reading, sentence: Reading, said_before: Reading) -> None:
-    """Refuse a statement that adds a word, or drops a figure, negation or restriction."""
+    """Refuse the `wording` of a statement if it adds words or drops a figure, negation or restriction.
+
+    `quoted` are the words of the sentence that make the statement.
+    """
     is_too_long = len(wording.words) > _LONGEST_WORDING * len(sentence.words) + _ADDED_WORDS
-    has_new_words = not wording.stem_set <= said_before.stem_set | sentence.stem_set
+    new_words = wording.stem_set - said_before.stem_set - sentence.stem_set
     has_hidden_signs = not wording.written.isprintable()
-    if is_too_long or has_new_words or has_hidden_signs:
+    if is_too_long or new_words or has_hidden_signs:
         raise _RefusedError("new_words")
     vocabulary = lexicon(said_before.language).proof
     restrictions = vocabulary.scope.intersection(quoted.lower_tokens)  # such as "only"

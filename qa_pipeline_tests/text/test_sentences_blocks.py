@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.text.sentences import blocks, joined_lines, units
+from qa_pipeline.text.sentences import blocks, paragraphs_and_items, units
 
 TEXTS = st.text(st.sampled_from("ab \n\n`~#-|:1.>"), max_size=200)
 SAMPLE = (
@@ -45,6 +45,6 @@ def test_blocks_are_disjoint_in_order_and_hold_all_that_is_no_space(text: str) -
 @given(TEXTS)
 def test_the_units_of_a_block_put_together_are_the_block(text: str) -> None:
     for start, end, code in blocks(text):
-        parts = [] if code else list(joined_lines(text, start, end))
+        parts = [] if code else list(paragraphs_and_items(text, start, end))
         held = "".join(text[left:right] for left, right, _ in parts)
         assert code or "".join(held.split()) == "".join(text[start:end].split())
