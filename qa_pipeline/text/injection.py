@@ -54,8 +54,7 @@ def find_injections(text: str, language: str) -> list[tuple[int, int]]:
         span for span in sentences if _matches(text[slice(*span)], _ORDERS) or _HIDDEN.search(text, *span)
     ]
     spans = _united([*with_order, *_united(with_forgery, gap=_LONGEST_DELIMITED)])
-    # an injection found only across sentences covers the whole text
-    return spans or [(0, len(text))]
+    return spans or [(0, len(text))]  # the whole text, if an injection is found only across sentences
 
 
 def redact_injections(passage: Passage) -> Passage:

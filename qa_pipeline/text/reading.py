@@ -132,7 +132,7 @@ def number_value(token: str, language: str) -> str | None:
 
 
 def _figures(text: str, language: str) -> Iterator[str]:
-    """Yield the figures of a text; see `Reading.figures`."""
+    """Yield numbers, parts of dates and identifiers: 3, 5 and 2024 for "3 May 2024"."""
     months, vocabulary = lexicon(language).months, lexicon(language).proof
     separated = _BRACKETS.sub(" ", _SPACED_GROUPS.sub("", text))
     words = [_strip_punctuation(word.lstrip(_COMPARISONS)) for word in separated.split()]  # "≥5" is 5
@@ -148,9 +148,10 @@ def _figures(text: str, language: str) -> Iterator[str]:
         parts = _PARTS.split(_COUNTED.sub(r"\1", word))  # "2024-05-03" has three, "5-person" only "5"
         numbers = [number for part in parts if (number := number_value(part, language)) is not None]
         if len(numbers) == len(parts):  # a number, range or date
-            is_date = len(parts) == 3  # its "05" is the figure 5
             # 1 is left out, since another text may write it as the article "one"
-            yield from (number.lstrip("0") if is_date else number for number in numbers if number != "1")
+            figures = [number for number in numbers if number != "1"]
+            is_date = len(parts) == 3  # its "05" is the figure 5
+            yield from (figure.lstrip("0") for figure in figures) if is_date else figures
         elif is_identifier(word) and not word.isalpha():
             yield word
 

@@ -141,8 +141,8 @@ def _full_stop_ends(
         is_day = next_lower in months and len(token) <= 2  # German "am 3. Mai"
         return not (is_enumerator or is_ordinal or is_day)
     begins_month = len(next_lower) > 2 and any(month.startswith(next_lower) for month in months)
-    if _ORDINAL.fullmatch(token) and begins_month:  # "23rd. May" is a date after "on", or before a year
-        follows_opener = before.lower() in conventions.openers  # which include all words before a day
+    if _ORDINAL.fullmatch(token) and begins_month:  # "on 23rd. May" and "23rd. May 1930" are dates
+        follows_opener = before.lower() in conventions.openers  # they include "on" and all words before a day
         return not (follows_opener or _YEAR.match(text, next_start + len(next_word)))
     is_monarch = _ROMAN.fullmatch(token) and before[:1].isupper() and next_word[:1].isupper()
     return next_opens or not is_monarch  # "Karl X. Gustav"
@@ -251,7 +251,7 @@ def paragraphs_and_items(text: str, start: int, end: int) -> Iterator[tuple[int,
     lines = [(start + low, start + high) for low, high in line_spans(text[start:end])]
     filled = [span for span in lines if text[slice(*span)].strip()]
     are_fields = len(filled) > 1 and all(_KEY_VALUE.match(text, *span) for span in filled)  # "key: value"
-    pending_start = start  # of the lines that were not yielded yet
+    pending_start = start  # start of the lines that were not yielded yet
     for line_start, line_end in filled:
         is_single_sentence = _is_single_sentence(text, line_start, line_end)
         is_item = any(mark.match(text, line_start, line_end) for mark in (_ITEM, _QUOTE))

@@ -231,6 +231,7 @@ def draw_judge_pairs(
     passages, sentences = passages_by_id(chunks), _sentences(chunks)
     judgeable = [pair for pair in pairs if _is_judgeable(pair, passages)]
     shuffled = sorted(judgeable, key=lambda pair: (draw_number(_SEED, pair["pair_id"]), pair["pair_id"]))
+    # the first unrelated answer of each pair, then the second of each
     with_other_answer = _in_turn(_other_answers(pair, sentences) for pair in shuffled[:most])
     with_cut_answer = (_judged(CUT, pair, answer) for pair in shuffled if (answer := cut_short(pair)))
     good = (_judged(GOOD, pair, pair["answer"]) for pair in shuffled)

@@ -34,7 +34,7 @@ class ClaimCitations:
     status: str
     reason: str | None
     chunk_ids: tuple[str, ...]
-    checks: tuple[QuoteStruct, ...] = ()
+    quotes: tuple[QuoteStruct, ...] = ()
 
 
 def cite_claims(
@@ -62,11 +62,11 @@ def cite_claims(
         if marked := list(chain.from_iterable(by_mark)):
             claim_resolutions = [*marked, *(resolution for _, resolution in quoted)]
             chunk_ids = tuple(dict.fromkeys(chain.from_iterable(target.chunk_ids for target in marked)))
-        checks = tuple(  # a quote of an unknown source is searched for in all chunks of the claim
+        quotes = tuple(  # a quote of an unknown source is searched for in all chunks of the claim
             _check_quote(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts)
             for quote, resolution in quoted
         )
-        cited.append(_claim_citations(claim_resolutions, chunk_ids, checks))
+        cited.append(_claim_citations(claim_resolutions, chunk_ids, quotes))
     return cited
 
 
@@ -119,11 +119,11 @@ def _check_quote(
 
 
 def _claim_citations(
-    resolutions: Sequence[Resolution], chunk_ids: tuple[str, ...], checks: tuple[QuoteStruct, ...]
+    resolutions: Sequence[Resolution], chunk_ids: tuple[str, ...], quotes: tuple[QuoteStruct, ...]
 ) -> ClaimCitations:
     """Return the citations of a claim. Their status is the first problem of resolutions or quotes, if any."""
     unresolved = [resolution for resolution in resolutions if not resolution.resolved]
-    quote_kinds = {check["kind"] for check in checks}
+    quote_kinds = {quote["kind"] for quote in quotes}
     reason: str | None = None
     if unresolved:
         status, reason = "unresolved", _REASONS[unresolved[0].kind]
@@ -135,4 +135,4 @@ def _claim_citations(
         status = "quote_repaired" if "misplaced" in quote_kinds else "resolved"
         if any(resolution.kind == _SECTION_NOT_FOUND for resolution in resolutions):
             reason = _SECTION_NOT_FOUND  # the whole document is cited
-    return ClaimCitations(status, reason, chunk_ids, checks)
+    return ClaimCitations(status, reason, chunk_ids, quotes)

@@ -76,12 +76,12 @@ def find_claims(
     """
     index, references = SourceIndex(sources_of(documents, chunks)), Sources(documents, chunks)
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
-    rows = [
+    answers = [
         _split_and_cite(pair, (model_claims or {}).get(pair["pair_id"]), index, references)
         for pair in typed_rows(answered, DraftedPairRow)
     ]
     progress = notify if entailment is None else records.no_progress  # only the slower count is shown
-    claims = compare_claims(rows, index, embedder, progress, embeddings=embeddings)
+    claims = compare_claims(answers, index, embedder, progress, embeddings=embeddings)
     return fill_entailment(claims, pairs, records.passages_by_id(chunks), entailment, notify)
 
 
@@ -165,7 +165,7 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
             **_evidence_columns(stated, proof, evidence, index),
             "citation_status": citations.status,
             "citation_reason": citations.reason,
-            "quotes": list(citations.checks),
+            "quotes": list(citations.quotes),
             "candidate_chunk_ids": best_first[:_MOST_CANDIDATE_CHUNKS],
         }
         needs_question = fragment and claim.self_contained is None

@@ -7,7 +7,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from typing import NamedTuple
 
 from qa_pipeline.records import Passage
@@ -140,6 +140,6 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
     sentence = ordered[0] if ordered else all_text or all_claims
     words = sentence[:_LONGEST].rstrip(".").split() or ["1"]
     first_number = _LARGEST_WORD + 1 + seed % 900  # pseudo-random, and too large to be spelled out
-    numbers = (str(number) for number in range(first_number, 10**6))
+    numbers = map(str, count(first_number))
     absent = next(number for number in numbers if not contains(f"{all_text} {all_claims}", number))
     return " ".join([*words, absent])

@@ -149,7 +149,7 @@ def _build_call(
     passages = tuple(map(redact_injections, _passages(rows, sources)))
     claims = [_stated(row) for row in rows]
     probe_index = hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
-    # the probe has another text than the claim after it (or the last claim), but its question
+    # the probe has the question of the claim after it, or else of the last claim
     neighbour = rows[min(probe_index, len(rows) - 1)]
     probe: PairClaimRow = {**neighbour, "text": probe_of(passages, claims, language), "self_contained": None}
     rows_with_probe = [*rows[:probe_index], probe, *rows[probe_index:]]
@@ -195,36 +195,35 @@ def _reply_columns(
         for _ in call.rows:
             yield {"prompt_hash": prompt_hash, "reason": reply.reason, "detail": str(reply)}
         return
-    # by number of the claim; None for a claim that is decided twice
-    replies: dict[int, ClaimReply | None] = {}
+    by_number: dict[int, ClaimReply | None] = {}  # None for a claim that is decided twice
     for claim_reply in reply.value.verdicts:
-        replies[claim_reply.claim] = None if claim_reply.claim in replies else claim_reply
+        by_number[claim_reply.claim] = None if claim_reply.claim in by_number else claim_reply
     is_injected = _contains_injections(call.rows, sources)
-    probe_reply = replies.get(call.probe_number)
+    probe_reply = by_number.get(call.probe_number)
     rejects_probe = probe_reply is not None and probe_reply.decision == "reject"
     numbers = range(1, len(call.rows) + 2)  # of the claims and the probe
-    row_replies = [replies.get(number) for number in numbers if number != call.probe_number]
-    for row, verdict in zip(call.rows, row_replies, strict=True):
-        if verdict is None:
+    row_replies = [by_number.get(number) for number in numbers if number != call.probe_number]
+    for row, row_reply in zip(call.rows, row_replies, strict=True):
+        if row_reply is None:
             detail = "the reply does not decide this claim, or twice"
             yield {"prompt_hash": prompt_hash, "reason": "no_verdict", "detail": detail}
             continue
-        reason, detail = None, verdict.reasoning
-        if verdict.decision == "accept":
+        reason, detail = None, row_reply.reasoning
+        if row_reply.decision == "accept":
             claim = read(row["self_contained"] or row["text"], row["language"])
             question = read(row["question"], row["language"])
             if is_injected:
                 reason = INJECTION_IN_SOURCE
             elif not rejects_probe:  # also if the probe has no clear verdict
                 reason = "probe_accepted"
-            elif problem := deciding.unfounded(claim, question, verdict.quotes, passages):
+            elif problem := deciding.unfounded(claim, question, row_reply.quotes, passages):
                 reason, detail = problem
         yield {
             "prompt_hash": prompt_hash,
-            "decision": verdict.decision,
+            "decision": row_reply.decision,
             "reason": reason,
             "detail": detail,
-            "quotes": [_quote_columns(quote, passages, sources) for quote in verdict.quotes],
+            "quotes": [_quote_columns(quote, passages, sources) for quote in row_reply.quotes],
             "model": reply.model,
         }
 

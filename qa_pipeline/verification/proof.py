@@ -68,7 +68,7 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
 
 
 def _pronoun_doubts(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
-    """Yield a reason if the unit opens with a pronoun and its antecedent is not in the answer."""
+    """Yield a reason if the unit opens with a pronoun and the answer lacks the sentence before it."""
     vocabulary = lexicon(unit.language).proof
     if not unit.opens_with(vocabulary.pronouns) or unit.opens_with(vocabulary.impersonal):
         return  # "It is possible …" refers to nothing
@@ -76,9 +76,9 @@ def _pronoun_doubts(unit: Reading, around: Surroundings, context: Context) -> It
     precedes_noun = unit.lower_tokens[0] in vocabulary.articles and len(unit.words) > 1
     if precedes_noun and unit.words[1].stem in context.headings.stem_set | context.introduction.stem_set:
         return
-    antecedent = read(around.before, unit.language).folded
+    before = read(around.before, unit.language).folded
     answer = " ".join(context.answer.folded.split())
-    if not antecedent or antecedent not in answer:
+    if not before or before not in answer:
         yield f'"{unit.tokens[0]}" stands for something said before'
 
 
@@ -117,9 +117,9 @@ def _voiding_doubts(unit: Reading, above: Sequence[str], context: Context) -> It
 
 
 def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> Iterator[str]:
-    """Yield a reason if a lead-in of the list adds a word to the question, answer and headings."""
+    """Yield a reason if a lead-in adds a word or negation to the question, answer and headings."""
     if not around.is_item or not around.lead_ins:
-        return
+        return  # the lead-in of a table is not compared
     words = lexicon(unit.language).proof
     qualifiers = lexicon(unit.language).negations.union(
         words.reporting, words.supposing, words.voiding, words.scope
@@ -160,7 +160,8 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
     is_row = " | " in text[slice(*spans[index])]
     if indent is None and not is_row:
         return
-    for span in reversed(spans[max(index - _FARTHEST_ITEM + 1, 0) : index]):
+    farthest = max(index - _FARTHEST_ITEM + 1, 0)
+    for span in reversed(spans[farthest:index]):
         if _HEADING.match(text, *span):
             return
         if is_row and " | " in text[slice(*span)]:

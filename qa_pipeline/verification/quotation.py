@@ -90,8 +90,8 @@ def _role_mismatches(topics: Sequence[Token], unit: Reading, question: Reading) 
     # after "Who", all words must be in order ("Bob paid Ann" is not "Ann paid Bob"), else all but one
     asks_who = question.opens_with(lexicon(question.language).proof.who, 1)
     fewest_in_order = len(positions) if asks_who else max(len(positions) - 1, 0)
-    orders = combinations(positions, fewest_in_order)
-    if not any(all(first < second for first, second in pairwise(order)) for order in orders):
+    subsets = combinations(positions, fewest_in_order)
+    if not any(all(first < second for first, second in pairwise(subset)) for subset in subsets):
         yield "the words of the question are in another order here"
     for word in shared:
         if not _prepositions(question, word.stem) & _prepositions(unit, word.stem):
@@ -99,7 +99,7 @@ def _role_mismatches(topics: Sequence[Token], unit: Reading, question: Reading) 
 
 
 def _prepositions(text: Reading, stem: str) -> Set[str]:
-    """Return the prepositions before each occurrence of a word, "" for other words. Articles are skipped."""
+    """Return the prepositions before a word, "" if another word precedes it. Articles are skipped."""
     vocabulary = lexicon(text.language)
     prepositions = set()
     before = ""  # the last word that is no article

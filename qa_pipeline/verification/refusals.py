@@ -25,9 +25,9 @@ _LEAST_IN_LANGUAGE = 0.9  # share of the batch's text in the language of the que
 _UNRELATED_WORDS = 0.20  # a refusal is correct if every chunk has a smaller share of the question's words
 _FEWEST_WORDS = 2  # content words of the question for this rule
 _FAR_COSINE, _FAR_WORDS = 0.40, 0.50
-"""It is also correct if every chunk and sentence is below this cosine, and shares fewer of the words."""
+"""A refusal is also correct if all chunks and sentences have a smaller cosine, and fewer of the words."""
 _ANSWER_COSINE, _ANSWER_WORDS = 0.70, 0.80
-"""It is wrong if a sentence reaches this cosine and contains this share of the question's words."""
+"""A refusal is wrong if a sentence reaches this cosine and has this share of the question's words."""
 
 
 def judge_refusals(
@@ -117,11 +117,11 @@ class _Batch:
 
 
 def _outcome(scores: dict[str, Any], question_word_count: int) -> str:
-    """Return the outcome of a refusal. A missing score leaves it unproved."""
+    """Return the outcome of a refusal from its score columns, named as in the refusals table."""
     word_share, cosine = scores["token_recall"], scores["similarity"]
     sentence_cosine = scores["sentence_similarity"]
     if cosine is None or sentence_cosine is None:
-        return "unproved_refusal"
+        return "unproved_refusal"  # without chunks or sentences
     if word_share is not None:
         is_unrelated = question_word_count >= _FEWEST_WORDS and word_share < _UNRELATED_WORDS
         is_far = max(cosine, sentence_cosine) < _FAR_COSINE and word_share < _FAR_WORDS

@@ -268,15 +268,13 @@ def _split_claim(claim: Claim, text: str, proposed: list[SplitClaim], said_befor
         quoted = read(text[start:end], language)
         wording = read(" ".join(statement.claim.split()), language)
         _check_statement(wording, quoted, sentence, said_before)
-        uncovered -= {  # quoted words that the statement repeats; negations were counted by the check
-            word
-            for word in uncovered
-            if start <= word.start < end and (word.negative or word.stem in wording.stem_set)
-        }
+        # quoted words that the statement repeats; negations were counted by the check
+        quoted_words = {word for word in uncovered if start <= word.start < end}
+        uncovered -= {word for word in quoted_words if word.negative or word.stem in wording.stem_set}
         quote = plain(quoted.written)
         reworded = None if wording.written.rstrip(".") == quote.rstrip(".") else wording.written
-        part = replace(claim, text=quote, self_contained=reworded, split_by="model")
-        claims[replace(part, start=claim.start + start, end=claim.start + end)] = None
+        part = replace(claim, text=quote, start=claim.start + start, end=claim.start + end)
+        claims[replace(part, self_contained=reworded, split_by="model")] = None
     if uncovered:
         raise _RefusedError("words_left_out")
     return sorted(claims, key=lambda part: (part.start, part.end))
@@ -295,7 +293,8 @@ def _quoted_span(sentence: str, quote: str) -> tuple[int, int]:
 def _check_statement(wording: Reading, quoted: Reading, sentence: Reading, said_before: Reading) -> None:
     """Refuse the `wording` of a statement if it adds words or drops a figure, negation or restriction.
 
-    `quoted` are the words of the sentence that make the statement.
+    `quoted` are the words of the sentence that make the statement. Words of `said_before`, the question and
+    the answer up to the sentence's end, are not new.
     """
     is_too_long = len(wording.words) > _LONGEST_WORDING * len(sentence.words) + _ADDED_WORDS
     new_words = wording.stem_set - said_before.stem_set - sentence.stem_set
