@@ -177,8 +177,8 @@ def data_card(manifest: Manifest) -> str:
         quantiles=["", *QUANTILES],
         most=_MOST_VALUES,
         is_fake=any(is_fake(maker["model"]) for maker in facts["made_by"]),
-        checks_itself=bool(models_by_role["answers"] & checkers),
-        by_model=sum(rows for steps, rows in decided_by.items() if "llm" in steps.split(" and ")),
+        checks_itself=bool(models_by_role["answers"] & checkers),  # a model checks its own answers
+        rows_by_model=sum(rows for steps, rows in decided_by.items() if "llm" in steps.split(" and ")),
         is_similarity_only=any("similarity_only" in steps for steps in decided_by),
         similarity_only=SIMILARITY_ONLY,
     )
