@@ -88,6 +88,7 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
 def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
     """Return a row per stage in pipeline order, and a row for the total."""
     cost = pl.col("cost")
+    # null if no cost is known; without a currency, since several cannot be summed
     cost_sum = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)
     figures = [
         pl.len().cast(pl.Int64).alias("calls"),
@@ -204,10 +205,9 @@ def _expected_calls(
     for role, model in models.items():
         calls = counts[role]
         passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # in a prompt
-        if role != "questions":
-            input_tokens, replies = (PROMPT_TOKENS + passages * passage_tokens) * calls, calls
-        else:  # the requests are known, and each planned question counts as a reply
-            input_tokens, replies = sum(map(request_tokens, requests)), planned
+        replies, input_tokens = calls, calls * (PROMPT_TOKENS + passages * passage_tokens)
+        if role == "questions":  # the requests are known, and each planned question counts as a reply
+            replies, input_tokens = planned, sum(map(request_tokens, requests))
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
         output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * calls
         yield role, calls, input_tokens, output_tokens

@@ -206,7 +206,7 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
     if outcome.passed:  # a batch that was withdrawn since then must run again
         return replace(outcome, outcome="unchanged") if tombstone is None else None
     would_fail_again = tombstone is not None and tombstone.reason == "gate_failed"
-    return outcome if would_fail_again else None
+    return outcome if would_fail_again else None  # only failures of gates are recorded
 
 
 def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:

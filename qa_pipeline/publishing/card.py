@@ -143,8 +143,7 @@ _EXPLAINED = {"none": "none (a verified refusal)"}
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
     """Write card and manifest, and return the manifest with the card's hash; equal input gives equal bytes.
 
-    Raises:
-        StorageError: a file cannot be written.
+    Raises a StorageError if a file cannot be written.
     """
     write_bytes(folder / CARD, data_card(manifest).encode())
     files = dict(sorted({**manifest.files, CARD: file_of(folder / CARD)}.items()))

@@ -224,7 +224,7 @@ def _extend_key_splits(
         earlier: a KEY_SPLITS frame.
         keys: the keys of rows and near duplicates, an ITEM_KEYS frame.
         splits: the split of each row, or null.
-        joins: a JOINS frame; `other_key` is the head of a group of near duplicates.
+        joins: a JOINS frame.
     """
     split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
     row_key_splits = keys.join(split_of_items, on="item").select("key", "split")

@@ -37,7 +37,7 @@ LONG_ANSWER = 40
 """Characters from which equal answers keep their rows together; shorter answers, and refusals of any length,
 are often equal by chance."""
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
-"""Pairs of keys of near-duplicate documents."""
+"""Pairs of keys of near-duplicate documents: a document, and the head of its group (`other_key`)."""
 _BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
 """Hashes of bands of the MinHash of each document; near duplicates probably share a band."""
 _SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
@@ -217,13 +217,14 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
     """
     earlier = pl.col("earlier_split")
     keys = keys.with_columns(component=_components(keys))
+    # lowest and highest earlier split; they differ if an item, or a component, joins two splits
     items = keys.group_by("item", "component").agg(  # a row for each item, which has a single component
         item_lowest=earlier.min(), item_highest=earlier.max(), has_new_key=earlier.has_nulls()
     )
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
     rows_by_component = items.join(rows, on="item").group_by("component")
     sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())  # first in a tie
-    components = (  # a row for each component with rows; lowest and highest differ if it joins two splits
+    components = (  # a row for each component with rows
         keys.group_by("component")
         .agg(lowest=earlier.min(), highest=earlier.max(), least_key=pl.col("key").min())
         .join(sizes, on="component")
