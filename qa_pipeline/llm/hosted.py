@@ -257,7 +257,7 @@ class HostedModel:
             return False
         seconds_away = now - server_failing_since
         if asking.faults >= max_tries and seconds_away > wait_minutes * 60:
-            # only failures after sending are recorded: then the request itself may crash the server
+            # a failure is recorded only if it came after sending: the request itself may crash the server
             failures = [call for call in asking.calls if call.outcome == TransientModelError.reason]
             if len(failures) >= max_tries:
                 return True

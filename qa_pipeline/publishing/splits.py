@@ -205,7 +205,7 @@ of equal size, the validation split needs five documents, and a test split besid
 
 
 def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[float]) -> pl.Series:
-    """Return the split of each row, an index of `shares`; null for a row without a key, or that joins two.
+    """Return the split of each row, an index of `shares`; null without a key, or if it would join two splits.
 
     Items that share a key never end in different splits.
 
@@ -292,7 +292,7 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
             if rows * FEWEST_COMPONENTS <= targets[split]  # it fills at most half of the split
         }
         split = max(lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=None)
-        # with more than twice the lacking rows, the split would exceed its target by more than it lacks
+        # with more than twice the lacking rows, the split would exceed its target by more than it lacks now
         if split is not None and rows <= 2 * lacking_rows[split]:
             splits[index] = split
             count(index, split)
