@@ -137,7 +137,7 @@ def mean_bounds(sums: Sums, lowest: Floats, highest: Floats, confidence: float =
     with np.errstate(invalid="ignore", divide="ignore"):
         shares, errors = np.clip((sums.means - lowest) / ranges, 0, 1), sums.errors / ranges
         variances = shares * (1 - shares)
-        has_spread = variances * errors > 0
+        has_spread = (variances > 0) & (errors > 0)
         effective_rows = np.where(has_spread, variances / errors**2, groups)
         quantiles = t.ppf((1 + confidence) / 2, sums.degrees_of_freedom)
         share_low, share_high = wilson(shares, effective_rows, quantiles)

@@ -22,7 +22,7 @@ BATCHES_A_TICK = 200
 """Most runs requested per tick, since a tick has 60 seconds and other sensors wait."""
 BATCHES_A_QUERY = 500
 """Records per query, to bound memory and SQLite's variables."""
-VANISHED = "gone"
+GONE = "gone"
 """The version of a batch whose folder was removed."""
 DATA_VERSION = "dagster/data_version"
 UNENDED = [status for status in dg.DagsterRunStatus if status not in ENDED]
@@ -67,8 +67,7 @@ def corpus_sensor(
         return dg.SkipReason(f"no usable batch, so nothing is withdrawn or removed: {'; '.join(problems)}")
     present = {*batches.names, *batches.refused}
     withdraw_missing(layout, resources.settings.corpus, present)
-    withdrawn = withdrawn_batches(layout)
-    vanished = {name for name, tombstone in withdrawn.items() if tombstone.reason == "batch_gone"}
+    gone = {name for name, tombstone in withdrawn_batches(layout).items() if tombstone.reason == "batch_gone"}
 
     # report the versions that are the same as in the last tick, and request their runs
     reports = last_reports(instance)
@@ -79,33 +78,34 @@ def corpus_sensor(
     }
     last_changed = json.loads(context.cursor or "{}")  # version by batch, as of the last tick
     settled = [batch for batch, version in changed.items() if version == last_changed.get(batch)]
+    requested = {batch: changed[batch] for batch in settled[:BATCHES_A_TICK]}
+    waiting = {batch: version for batch, version in changed.items() if batch not in requested}
     events, requests = [], []
-    for batch in settled[:BATCHES_A_TICK]:
-        version = changed.pop(batch)  # the cursor keeps the others for the next tick
+    for batch, version in requested.items():
         events += report(batch, version)
         # the id of the previous report makes restored content run again
         run_key = f"{batch}:{version}:{reports[batch].report_id}"
         requests.append(dg.RunRequest(partition_key=batch, run_key=run_key))
-    # `VANISHED` differs from every hash, so a folder that comes back counts as changed
-    for batch in sorted(vanished - present):
-        if reports[batch].version not in ("", VANISHED):  # "" was never reported
-            events += report(batch, VANISHED)
+    # `GONE` differs from every hash, so a folder that comes back counts as changed
+    for batch in sorted(gone - present):
+        if reports[batch].version not in ("", GONE):  # "" was never reported
+            events += report(batch, GONE)
 
     # add the partitions of new batches, and remove those of missing batches
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
     new = sorted(set(batches.names) - registered)
-    removed = _removable(instance, layout, registered - present, vanished)
+    removed = _removable(instance, layout, registered - present, gone)
     for problem in problems:
         context.log.warning(problem)
     counts = f"{len(batches.names)} batches, {len(changed)} changed; removed: {', '.join(removed) or 'none'}"
     return dg.SensorResult(
         run_requests=requests,
         dynamic_partitions_requests=[
-            *map(document_batches.build_add_request, _chunked(new)),
+            *map(document_batches.build_add_request, _query_chunks(new)),
             *([document_batches.build_delete_request(removed)] if removed else []),
         ],
         asset_events=events,
-        cursor=json.dumps(changed),
+        cursor=json.dumps(waiting),
         skip_reason=None if requests else "; ".join([counts, *problems]),
     )
 
@@ -137,7 +137,7 @@ def last_reports(instance: dg.DagsterInstance) -> defaultdict[str, LastReport]:
         corpus_asset.key, dg.DagsterEventType.ASSET_MATERIALIZATION
     )
     reports: defaultdict[str, LastReport] = defaultdict(LastReport)
-    for ids in _chunked(list(latest.values())):
+    for ids in _query_chunks(list(latest.values())):
         wanted = dg.AssetRecordsFilter(corpus_asset.key, storage_ids=ids)
         for record in instance.fetch_materializations(wanted, limit=len(ids)).records:
             if record.asset_materialization is not None:
@@ -155,17 +155,17 @@ def report(batch: str, version: str) -> list[dg.AssetObservation | dg.AssetMater
     return [kind(corpus_asset.key, partition=batch, tags={DATA_VERSION: version}) for kind in kinds]
 
 
-def _chunked(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+def _query_chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for start in range(0, len(items), BATCHES_A_QUERY):
         yield items[start : start + BATCHES_A_QUERY]
 
 
 def _removable(
-    instance: dg.DagsterInstance, layout: Layout, missing: Collection[str], vanished: Collection[str]
+    instance: dg.DagsterInstance, layout: Layout, missing: Collection[str], gone: Collection[str]
 ) -> list[str]:
     """Return missing partitions that are safe to remove, since a run fails if its partition is removed.
 
-    `missing` partitions are not in the corpus now. Of these, only batches that `vanished` from this corpus
+    `missing` partitions are not in the corpus now. Of these, only batches that are `gone` from this corpus
     and batches that were never read are removed; the others came from another corpus.
     """
     if not missing:
@@ -174,7 +174,7 @@ def _removable(
         return []  # it may still start a run of any partition
     running = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(statuses=UNENDED))}
     never_read = {name for name in missing if not layout.origin(name).is_file()}
-    may_be_removed = never_read | set(vanished)
+    may_be_removed = never_read | set(gone)
     return sorted((set(missing) & may_be_removed) - running)
 
 

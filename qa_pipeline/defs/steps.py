@@ -159,7 +159,7 @@ class Step:
         """Return the tables that the asset depends on, and other tables, by name."""
         names = [dep.asset_key.to_user_string() for dep in self.asset.get_asset_spec().deps]
         tables = [name for name in names if name in STORED]  # corpus and index are no tables
-        return self._read([*tables, *(table.name for table in others)])
+        return self._read_tables([*tables, *(table.name for table in others)])
 
     def store(self, frame: pl.DataFrame, **metadata: Any) -> dg.MaterializeResult:
         """Store the asset's table, and evaluate its gates on this and other tables that they read."""
@@ -167,7 +167,7 @@ class Step:
         self.store_beside(table, frame)
         gates = gates_of(self.name)
         others = {name for gate in gates for name in gate.reads} - {self.name}
-        frames = {**self._read(others), self.name: frame}
+        frames = {**self._read_tables(others), self.name: frame}
         path = dg.MetadataValue.path(str(self.resources.layout.table(self.name, self.batch)))
         return dg.MaterializeResult(
             metadata={**frame_metadata(frame, table), **metadata, "path": path},
@@ -185,7 +185,7 @@ class Step:
         if self.resources.stopping.is_set():
             raise dg.DagsterExecutionInterruptedError
 
-    def _read(self, names: Iterable[str]) -> dict[str, pl.DataFrame]:
+    def _read_tables(self, names: Iterable[str]) -> dict[str, pl.DataFrame]:
         layout = self.resources.layout
         return {name: read_table(layout.table(name, self.batch), STORED[name]) for name in names}
 

@@ -51,7 +51,7 @@ class CachedModel:
             outcome = await asyncio.shield(asyncio.wrap_future(flight))
             if outcome is not None:  # otherwise the asking call was cancelled
                 return self._stored_reply(request, outcome)
-        landed: Outcome | Exception | None = None  # if cancelled, the next waiter asks
+        landed: Outcome | Exception | None = None  # for all waiters; None if cancelled, so that the next asks
         try:
             reply, landed = await self._find_or_ask(request)
         except UnreadableReplyError as error:
@@ -170,9 +170,7 @@ class Models:
     def check(self, models: Iterable[ModelSettings]) -> None:
         """Build the budget and these models, without sending requests.
 
-        Raises:
-            SettingsError: a model or the caps cannot be used.
-            KeyRejectedError: a key is missing.
+        Raises a SettingsError for an unusable model or cap, or a KeyRejectedError for a missing key.
         """
         _ = self.budget
         for settings in models:

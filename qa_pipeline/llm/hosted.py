@@ -257,9 +257,9 @@ class HostedModel:
             return False
         seconds_away = now - server_failing_since
         if asking.faults >= max_tries and seconds_away > wait_minutes * 60:
-            # recorded failures broke off after they were sent: the request itself may crash the server
-            interrupted = [call for call in asking.calls if call.outcome == TransientModelError.reason]
-            if len(interrupted) >= max_tries:
+            # a failure is recorded only if it came after sending: the request itself may crash the server
+            failures = [call for call in asking.calls if call.outcome == TransientModelError.reason]
+            if len(failures) >= max_tries:
                 return True
             raise self._unavailable(f"waited for {seconds_away / 60:.0f} min (llm.wait_minutes)", error)
         if seconds_away >= _WARN_AFTER and now - self._warned_at >= _WARN_EVERY:

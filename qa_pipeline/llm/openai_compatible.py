@@ -54,8 +54,9 @@ _COMPLAINTS = {
 }
 """Complaints of servers that reject a parameter, in the order of leaving it out.
 
-Without `system` its text precedes the prompt. Without `schema` JSON mode is used, and without `object` only
-words ask for JSON. Older servers know `max_completion_tokens` as `max_tokens`."""
+The system message and the format of the reply, a JSON `schema` or any `object`, count as parameters. Without
+`system` its text precedes the prompt. Without `schema` JSON mode is used, and without `object` only words ask
+for JSON. Older servers know `max_completion_tokens` as `max_tokens`."""
 _JSON_FORMATS = ("schema", "object")
 _LEFT_OUT_BY_MODE = {"auto": (), "schema": (), "object": ("schema",), "text": ("schema", "object")}
 """Ways to request JSON that are left out for each `llm.json_mode`."""
@@ -72,8 +73,8 @@ class OpenAIProvider(provider.Provider):
         environ: environment with OPENAI_API_KEY. Other variables are ignored.
 
     Attributes:
-        left_out: parameters that the server rejects. They are not part of the name, so stored replies are
-            still found.
+        left_out: keys of `_COMPLAINTS` that the server rejects or `json_mode` excludes. They are not part of
+            the name, so stored replies are still found.
 
     Raises:
         SettingsError: base_url is not an address.
@@ -93,14 +94,14 @@ class OpenAIProvider(provider.Provider):
         self._clients = provider.PerLoop(self._connect)
 
     async def send(self, request: Request[Any]) -> provider.RawReply:
-        """Send the request, and resend it without each parameter that the server rejects, which is free."""
+        """Send the request, and again without each parameter that the server rejects; rejections are free."""
         may_change_mode = self._settings.json_mode == "auto"
         while True:
             left_out = self.left_out
             status, headers, payload = await self._post(request, left_out)
             if 200 <= status < 300:
-                body = _object(payload)
-                error = _object(body.get("error"))
+                body = _object_or_empty(payload)
+                error = _object_or_empty(body.get("error"))
                 if not error or body.get("choices"):
                     return read_reply(payload, self._key.get_secret_value(), self._settings.model)
                 # a gateway passes on an error of the model's server: {"error": {"code": 503, "message": …}}
@@ -114,8 +115,9 @@ class OpenAIProvider(provider.Provider):
                 raise self._refusal(status, headers, code, complaint)
             if self.left_out == left_out:  # another call may have changed it meanwhile
                 self.left_out = left_out | {rejected}  # from now on
-                mode = json_mode(self.left_out)
-                advice = f"; llm.json_mode={mode} asks so at once" if rejected in _JSON_FORMATS else ""
+                advice = ""
+                if rejected in _JSON_FORMATS:  # with this setting, the next run begins without the format
+                    advice = f"; llm.json_mode={json_mode(self.left_out)} asks so at once"
                 _log.warning("%s does not take %s and is asked without%s", self.name, rejected, advice)
 
     async def aclose(self) -> None:
@@ -282,8 +284,8 @@ def read_complaint(body: object) -> tuple[str, str]:
     Formats are `{"error": {"message": …, "code": …, "type": …, "param": …}}` of OpenAI, the same without
     `error`, `{"detail": …}` of FastAPI, `{"error": "…"}` of Ollama, and plain text of proxies.
     """
-    payload = _object(body)
-    error = _object(payload.get("error")) or payload
+    payload = _object_or_empty(body)
+    error = _object_or_empty(payload.get("error")) or payload
     # a code that is a number only repeats the status
     code = error.get("code") if isinstance(error.get("code"), str) else error.get("type")
     plain = next((text for text in (body, payload.get("error")) if isinstance(text, str)), "")
@@ -305,13 +307,13 @@ def read_reply(payload: Any, key: str, asked_model: str) -> provider.RawReply:
     Raises:
         UnreadableReplyError: `refused`, `blocked_safety`, `truncated` or `empty`.
     """
-    reply = _object(payload)
+    reply = _object_or_empty(payload)
     name = reply.get("model")
     replied_name = provider.one_line(name, key) if isinstance(name, str) else ""
     replied_model = f"openai/{replied_name or asked_model}"
     choices = reply.get("choices")
-    choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
-    message = _object(choice.get("message"))
+    choice = _object_or_empty(choices[0]) if isinstance(choices, list) and choices else {}
+    message = _object_or_empty(choice.get("message"))
     text = provider.mask_key(_text(message.get("content")), key)
     refusal = provider.mask_key(_text(message.get("refusal")), key)
     usage, finish = _usage(reply.get("usage")), choice.get("finish_reason")
@@ -329,7 +331,7 @@ def read_reply(payload: Any, key: str, asked_model: str) -> provider.RawReply:
     return provider.RawReply(text, replied_model, usage)
 
 
-def _object(node: Any) -> dict[str, Any]:
+def _object_or_empty(node: Any) -> dict[str, Any]:
     return node if isinstance(node, dict) else {}
 
 
@@ -341,12 +343,12 @@ def _text(content: Any) -> str:
 
 def _usage(reported: Any) -> Usage:
     """Return the tokens of a reply, as far as the server reports plausible numbers."""
-    counts = _object(reported)
+    counts = _object_or_empty(reported)
     return plausible(
         Usage(
             input_tokens=counts.get("prompt_tokens"),
             output_tokens=counts.get("completion_tokens"),
-            cached_tokens=_object(counts.get("prompt_tokens_details")).get("cached_tokens"),
-            thought_tokens=_object(counts.get("completion_tokens_details")).get("reasoning_tokens"),
+            cached_tokens=_object_or_empty(counts.get("prompt_tokens_details")).get("cached_tokens"),
+            thought_tokens=_object_or_empty(counts.get("completion_tokens_details")).get("reasoning_tokens"),
         )
     )

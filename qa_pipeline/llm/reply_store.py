@@ -142,7 +142,7 @@ class ReplyStore:
             if any(job.outcome or job.calls for job in jobs):
                 self.database.transact(partial(_store, jobs=jobs, now=time.time()))
             outcomes, new_documents = self.database.read(partial(_look_up, jobs=jobs))
-            if new_documents:  # such as copies with the same passages
+            if new_documents:  # such as a copy of a document, whose equal passages find the stored replies
                 self.database.transact(partial(_note_documents, documents=new_documents))
         except Exception as error:  # noqa: BLE001 - raised in the waiting coroutine
             for job in jobs:

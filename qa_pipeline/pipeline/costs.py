@@ -88,6 +88,7 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame) -> CostSummary:
 def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
     """Return a row per stage in pipeline order, and a row for the total."""
     cost = pl.col("cost")
+    # null if no cost is known; without a currency, since several cannot be summed
     cost_sum = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)
     figures = [
         pl.len().cast(pl.Int64).alias("calls"),
@@ -193,21 +194,20 @@ def _expected_calls(
     kept_questions = still_valid(earlier, chunks, generation, llm, generators)
     requests = plan_requests(chunks, kept_questions, generation, llm, batch=batch, links=link_chunks(chunks))
     existing_pairs = read_pairs_beside(batch_files(resources, batch))
-    planned = sum(request.limit for request in requests)
+    planned_questions = sum(request.limit for request in requests)
     # before the first verdicts, kept questions and existing pairs cost calls too
     is_unfinished = read_earlier(layout.table(VERDICTS.name, batch), VERDICTS) is None
-    questions = SHARE_KEPT * planned + (len(kept_questions) if is_unfinished else 0)
+    questions = SHARE_KEPT * planned_questions + (len(kept_questions) if is_unfinished else 0)
     pairs = questions * generation.drafts_per_question + (len(existing_pairs) if is_unfinished else 0)
     counts = _call_counts(settings, questions, pairs)
-    counts["questions"], counts["standalone"] = len(requests), REWRITTEN * planned
+    counts["questions"], counts["standalone"] = len(requests), REWRITTEN * planned_questions
     passage_tokens = float(chunks["tokens"].mean() or 0) if chunks.height else 0.0  # type: ignore[arg-type]
     for role, model in models.items():
         calls = counts[role]
         passages = {"answer": top_k, "guard": top_k, "compare": 0}.get(role, 1)  # in a prompt
-        if role != "questions":
-            input_tokens, replies = (PROMPT_TOKENS + passages * passage_tokens) * calls, calls
-        else:  # the requests are known, and each planned question counts as a reply
-            input_tokens, replies = sum(map(request_tokens, requests)), planned
+        replies, input_tokens = calls, calls * (PROMPT_TOKENS + passages * passage_tokens)
+        if role == "questions":  # the requests are known, and each planned question counts as a reply
+            replies, input_tokens = planned_questions, sum(map(request_tokens, requests))
         level = model.thinking_level or ("medium" if model.provider == "gemini" else "")
         output_tokens = REPLY_TOKENS * replies + THOUGHTS.get(level, 0) * calls
         yield role, calls, input_tokens, output_tokens

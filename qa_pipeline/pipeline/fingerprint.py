@@ -75,9 +75,9 @@ PROMPTS: Mapping[str, tuple[str, ...]] = {
 def code_version(asset: str, settings: Settings) -> str:
     """Return the package version and a hash of the settings and prompts that an asset depends on."""
     inputs = {
-        "settings": {group: _group(settings, group) for group in SETTINGS[asset]},
+        "settings": {group: _group_values(settings, group) for group in SETTINGS[asset]},
         "prompts": {
-            f"{language}/{name}": _wording(language, name, settings)
+            f"{language}/{name}": _prompt_version(language, name, settings)
             for name in PROMPTS.get(asset, ())
             for language in LANGUAGES
         },
@@ -89,13 +89,13 @@ def code_version(asset: str, settings: Settings) -> str:
     return f"{version}-{hash_json(inputs)[:12]}"
 
 
-def _wording(language: str, name: str, settings: Settings) -> str:
+def _prompt_version(language: str, name: str, settings: Settings) -> str:
     if name in SYSTEM_PROMPTS:
         return part_text(language, name)
     return load_prompt(language, cast("PromptName", name), settings.llm).hash
 
 
-def _group(settings: Settings, group: str) -> dict[str, object]:
+def _group_values(settings: Settings, group: str) -> dict[str, object]:
     values: dict[str, object]
     values = attrgetter(group)(settings).model_dump(mode="json", exclude=_WITHOUT_EFFECT.get(group))
     if group == "verification":  # the content of a thresholds file counts, not its path
@@ -197,7 +197,7 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
     """Return the recorded outcome of a batch, if another run with this fingerprint would not change it."""
     try:
         finished = Finished.model_validate_json(layout.finished(batch).read_bytes())
-        is_same = finished.fingerprint == fingerprint and finished.files == _files(layout, batch)
+        is_same = finished.fingerprint == fingerprint and finished.files == _file_hashes(layout, batch)
     except (OSError, ValidationError):  # the run reports damaged tables
         return None
     if not is_same:
@@ -206,7 +206,7 @@ def _noted_outcome(layout: Layout, batch: str, fingerprint: str) -> BatchOutcome
     if outcome.passed:  # a batch that was withdrawn since then must run again
         return replace(outcome, outcome="unchanged") if tombstone is None else None
     would_fail_again = tombstone is not None and tombstone.reason == "gate_failed"
-    return outcome if would_fail_again else None
+    return outcome if would_fail_again else None  # only failures of gates are recorded
 
 
 def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> None:
@@ -217,11 +217,11 @@ def note_finished(layout: Layout, outcome: BatchOutcome, fingerprint: str) -> No
     """
     batch = outcome.batch
     if (outcome.passed or outcome.error == BLOCKED) and not _is_unanswered(layout, batch):
-        finished = Finished(fingerprint=fingerprint, files=_files(layout, batch), outcome=outcome)
+        finished = Finished(fingerprint=fingerprint, files=_file_hashes(layout, batch), outcome=outcome)
         write_bytes(layout.finished(batch), finished.model_dump_json().encode())
 
 
-def _files(layout: Layout, batch: str) -> dict[str, str]:
+def _file_hashes(layout: Layout, batch: str) -> dict[str, str]:
     files = [path for path in files_of_batch(layout, batch) if path.is_file()]
     return {path.relative_to(layout.out).as_posix(): hash_file(path) for path in files}
 

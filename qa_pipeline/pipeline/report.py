@@ -180,15 +180,15 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         try:
             frames = read_tables(layout, batch)
             # the decisions that the last run has read, with their states
-            earlier = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
+            read_before = decision_states(frames[DECISIONS.name], frames["pairs"], frames["claims"])
             recorded = read_decisions(layout.decisions(batch))
             row, batch_parts = _batch_row(batch, frames), _batch_parts(frames)
         except (TableError, CorpusError) as error:
             incomplete[batch] = str(error)
             continue
-        new_rows = recorded.join(earlier, on="decision_id", how="anti")
-        decisions["recorded since the last run"] += new_rows.height
-        decisions.update(earlier["state"].to_list())
+        new_decisions = recorded.join(read_before, on="decision_id", how="anti")
+        decisions["recorded since the last run"] += new_decisions.height
+        decisions.update(read_before["state"].to_list())
         rows.append(row)
         for name, frame in batch_parts.items():
             parts[name].append(frame)

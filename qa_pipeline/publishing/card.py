@@ -143,8 +143,7 @@ _EXPLAINED = {"none": "none (a verified refusal)"}
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
     """Write card and manifest, and return the manifest with the card's hash; equal input gives equal bytes.
 
-    Raises:
-        StorageError: a file cannot be written.
+    Raises a StorageError if a file cannot be written.
     """
     write_bytes(folder / CARD, data_card(manifest).encode())
     files = dict(sorted({**manifest.files, CARD: file_of(folder / CARD)}.items()))
@@ -177,8 +176,8 @@ def data_card(manifest: Manifest) -> str:
         quantiles=["", *QUANTILES],
         most=_MOST_VALUES,
         is_fake=any(is_fake(maker["model"]) for maker in facts["made_by"]),
-        checks_itself=bool(models_by_role["answers"] & checkers),
-        by_model=sum(rows for steps, rows in decided_by.items() if "llm" in steps.split(" and ")),
+        checks_itself=bool(models_by_role["answers"] & checkers),  # a model checks its own answers
+        rows_by_model=sum(rows for steps, rows in decided_by.items() if "llm" in steps.split(" and ")),
         is_similarity_only=any("similarity_only" in steps for steps in decided_by),
         similarity_only=SIMILARITY_ONLY,
     )

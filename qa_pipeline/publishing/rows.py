@@ -110,7 +110,7 @@ def row_ids(rows: pl.DataFrame) -> pl.Series:
 def _with_passages(
     rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame], split_map: SplitMap
 ) -> pl.DataFrame:
-    """Drop passages of other splits, render the user messages again, and describe each passage."""
+    """Drop passages from documents of other splits, render the user messages again, and describe the rest."""
     # hash and split of each document by its id
     hash_of = dict(tables["documents"].select("document_id", "content_sha256").drop_nulls().iter_rows())
     splits = split_map.splits_of(document_keys(pl.Series(hash_of.values())))
@@ -235,7 +235,7 @@ def trainer_lines(name: str, released: pl.DataFrame) -> Iterator[bytes]:
 
 
 def with_worse_drafts(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Return each released row with each worse draft of its question: rejected, or only an alternative.
+    """Return a line for each released row and worse draft of its question: rejected, or an alternative.
 
     Drafts with the same words as the released answer are dropped, since they teach no preference.
     """

@@ -224,31 +224,31 @@ def _extend_key_splits(
         earlier: a KEY_SPLITS frame.
         keys: the keys of rows and near duplicates, an ITEM_KEYS frame.
         splits: the split of each row, or null.
-        joins: a JOINS frame; `other_key` identifies the group of near duplicates.
+        joins: a JOINS frame.
     """
     split_of_items = pl.DataFrame({"split": splits}).with_row_index("item").drop_nulls("split")
     row_key_splits = keys.join(split_of_items, on="item").select("key", "split")
-    group = pl.col("other_key")
-    # a row for each document of a group of near duplicates; the head, whose key names the group, is in it
-    members = pl.concat([joins, joins.select(group.alias("key"), group)]).unique()
+    groups = joins.rename({"other_key": "head"})
+    # a row for each document of a group: its key, and the key of the head, which is in the group too
+    members = pl.concat([groups, groups.select(pl.col("head").alias("key"), "head")]).unique()
     # a document without rows gets a split of its group; earlier releases may have put the group into several
-    group_splits = members.join(row_key_splits, on="key").group_by("other_key").agg(pl.col("split").min())
-    member_key_splits = members.join(group_splits, on="other_key").select("key", "split")
+    group_splits = members.join(row_key_splits, on="key").group_by("head").agg(pl.col("split").min())
+    member_key_splits = members.join(group_splits, on="head").select("key", "split")
     # the first split of a key counts: that of an earlier release, then that of a row
     key_splits = pl.concat([earlier.select(KEY_SPLITS.names()), row_key_splits, member_key_splits])
     return key_splits.unique("key", keep="first", maintain_order=True).sort("key")
 
 
 def _item_keys(
-    candidates: Candidates, row_items: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
+    candidates: Candidates, remaining: pl.Series, key_splits: pl.DataFrame, names: tuple[str, ...]
 ) -> pl.DataFrame:
-    """Return the ITEM_KEYS of rows by their `item`, with an item for each pair of near-duplicate documents.
+    """Return the ITEM_KEYS of the `remaining` rows, with an item for each pair of near-duplicate documents.
 
     `earlier_split` is an index of `names`, the splits; null for a key without a split in `key_splits`.
     """
     joins = candidates.joins.with_row_index("item", offset=candidates.rows.height)
     keys_of_joins = [joins.select("item", key=name).cast(KEYS) for name in ("key", "other_key")]
-    keys_of_rows = candidates.keys.filter(pl.col("item").is_in(row_items.implode()))
+    keys_of_rows = candidates.keys.filter(pl.col("item").is_in(remaining.implode()))
     index_of_split = {name: index for index, name in enumerate(names)}
     earlier_split = pl.col("split").replace_strict(index_of_split, return_dtype=pl.Int8())
     earlier_splits = key_splits.select("key", earlier_split=earlier_split)

@@ -34,9 +34,10 @@ from qa_pipeline.storage.parquet import appended_parquet, row_groups
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 LONG_ANSWER = 40
-"""Characters from which equal answers keep their rows together; shorter answers are often equal by chance."""
+"""Characters from which equal answers keep their rows together; shorter answers, and refusals of any length,
+are often equal by chance."""
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
-"""Pairs of keys of near-duplicate documents."""
+"""Pairs of keys of near-duplicate documents: a document, and the head of its group (`other_key`)."""
 _BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
 """Hashes of bands of the MinHash of each document; near duplicates probably share a band."""
 _SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
@@ -57,17 +58,14 @@ def codes(texts: Iterable[str]) -> pl.Series:
 
 
 def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the keys of rows.
+    """Return the keys of rows: `row` (index) and `key`, without repeats, sorted by both.
 
-    Args:
-        rows: documents (a list of hashes), question, answer, coverage and language.
-
-    Returns:
-        `row` (index) and `key`, without repeats, sorted by both.
+    `rows` has documents (a list of hashes), question, answer, coverage and language.
     """
     numbered = rows.with_row_index("row")
     question, answer = normalised(pl.col("question")), normalised(pl.col("answer"))
-    is_long_answer = (pl.col("coverage") != "none") & (answer.str.len_chars() >= LONG_ANSWER)
+    is_refusal = pl.col("coverage") == "none"
+    has_answer_key = ~is_refusal & (answer.str.len_chars() >= LONG_ANSWER)
     asked_keys = [_asked_key(*row) for row in rows.select("question", "language").iter_rows()]
     # each has a line for each key: index of the row, and text of the key, such as "answer:it opens at 3 bar"
     parts = [
@@ -77,7 +75,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
         .with_columns(pl.format(_DOCUMENT, "text").alias("text")),
         numbered.select("row", text=pl.format("question:{}", question)),
         numbered.select("row", pl.Series("text", asked_keys, pl.String())),
-        numbered.filter(is_long_answer).select("row", text=pl.format("answer:{}", answer)),
+        numbered.filter(has_answer_key).select("row", text=pl.format("answer:{}", answer)),
     ]
     key_texts = pl.concat(parts).drop_nulls("text")
     texts = key_texts.select(pl.col("text").unique(maintain_order=True))  # to hash each text once
@@ -167,7 +165,7 @@ def _head(heads: dict[int, int], key: int) -> int:
 
 
 def _possible_duplicates(documents: Iterable[pl.DataFrame]) -> tuple[pl.DataFrame, dict[int, Shingles]]:
-    """Return the _BANDS that several documents share, and the shingles of these documents by key.
+    """Return the bands that several documents share (_BANDS), and the shingles of these documents by key.
 
     Shingles are kept in a temporary file, since they are several times larger than the texts.
     """
@@ -202,12 +200,12 @@ fewer rows hardly distinguish two models."""
 FEWEST_COMPONENTS = 2
 """Fewest components of a split, so that it does not rest on a single document."""
 MOST_HELD_OUT = 0.4
-"""Largest share of rows for splits other than the largest when each takes two documents. So a corpus of
-similar documents has a validation split from five documents, and a test split from ten."""
+"""Largest share of rows for all splits but the largest, unless the settings give them more. So with documents
+of equal size, the validation split needs five documents, and a test split beside it ten."""
 
 
 def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[float]) -> pl.Series:
-    """Return the split number of each row; null for a row without a key, or that would join two splits.
+    """Return the split of each row, an index of `shares`; null without a key, or if it would join two splits.
 
     Items that share a key never end in different splits.
 
@@ -219,13 +217,14 @@ def assign_splits(keys: pl.DataFrame, languages: pl.Series, shares: Sequence[flo
     """
     earlier = pl.col("earlier_split")
     keys = keys.with_columns(component=_components(keys))
+    # lowest and highest earlier split; they differ if an item, or a component, joins two splits
     items = keys.group_by("item", "component").agg(  # a row for each item, which has a single component
         item_lowest=earlier.min(), item_highest=earlier.max(), has_new_key=earlier.has_nulls()
     )
     rows = pl.DataFrame({"item": pl.Series(range(len(languages)), dtype=pl.UInt32()), "language": languages})
     rows_by_component = items.join(rows, on="item").group_by("component")
     sizes = rows_by_component.agg(rows=pl.len(), language=pl.col("language").mode().min())  # first in a tie
-    components = (  # a row for each component with rows; lowest and highest differ if it joins two splits
+    components = (  # a row for each component with rows
         keys.group_by("component")
         .agg(lowest=earlier.min(), highest=earlier.max(), least_key=pl.col("key").min())
         .join(sizes, on="component")
@@ -262,31 +261,29 @@ def _components(keys: pl.DataFrame) -> pl.Series:
 def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
     """Return the split of each component: its earlier split, or a split that lacks rows of its language.
 
-    A component that would fill over half of another split goes to the largest split. A split with too few
+    A component that would fill over half of each other split goes to the largest split. A split with too few
     components returns its new ones to the largest split.
     """
     largest = int(np.argmax(shares))
     targets = _target_rows(components["rows"], shares, largest)
     all_rows = int(components["rows"].sum())
-    by_language = dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
-    rows_of: dict[str | None, int] = by_language | {None: all_rows}  # by language; None is all languages
+    rows_of: dict[str | None, int] = {None: all_rows}  # by language; None is all languages
+    rows_of |= dict(components.group_by("language").agg(pl.col("rows").sum()).iter_rows())
     splits: list[int | None] = components["lowest"].to_list()
+    kept = [(index, split) for index, split in enumerate(splits) if split is not None]
     new = [index for index, split in enumerate(splits) if split is None]
     sizes = list(components.select("rows", "language").iter_rows())  # of each component
     rows_in, components_in = Counter[tuple[int, str | None]](), Counter[int]()
 
-    def put(index: int, split: int | None) -> None:
-        """Assign a component to a split, if any, and count its rows."""
-        if split is None:
-            return
+    def count(index: int, split: int) -> None:
+        """Count the rows of a component in its split."""
         rows, language = sizes[index]
-        splits[index] = split
         components_in[split] += 1
         rows_in[split, language] += rows
-        rows_in[split, None] += rows
+        rows_in[split, None] += rows  # all languages
 
-    def neediest(index: int, language: str | None, takers: Iterable[int]) -> int | None:
-        """Return the split that lacks the largest part of its rows of a language, if the component fits."""
+    def assign(index: int, language: str | None, takers: Iterable[int]) -> None:
+        """Assign a component, if it fits, to the split that lacks the largest part of its target."""
         rows, _ = sizes[index]
         # the target in a language is the target times the share of the language in all rows
         lacking_rows = {
@@ -295,22 +292,26 @@ def _draw(components: pl.DataFrame, shares: Sequence[float]) -> list[int]:
             if rows * FEWEST_COMPONENTS <= targets[split]  # it fills at most half of the split
         }
         split = max(lacking_rows, key=lambda split: lacking_rows[split] / targets[split], default=None)
-        # more than twice the lacking rows would miss the target by more than before
-        return split if split is not None and rows <= 2 * lacking_rows[split] else None
+        # with more than twice the lacking rows, the split would exceed its target by more than it lacks now
+        if split is not None and rows <= 2 * lacking_rows[split]:
+            splits[index] = split
+            count(index, split)
 
-    for index, split in enumerate(splits):
-        put(index, split)
+    def too_small() -> list[int]:
+        return [split for split in targets if components_in[split] < FEWEST_COMPONENTS]
+
+    for index, split in kept:
+        count(index, split)
     hashes = codes(str(key) for key in components["least_key"].gather(new)).to_list()
     order = [index for _, index in sorted(zip(hashes, new, strict=True))]  # random, but always the same
     for index in order:
-        put(index, neediest(index, sizes[index][1], targets))
-    for index in order:  # splits with too few components take a component of any language
-        if splits[index] is None:
-            too_small = [split for split in targets if components_in[split] < FEWEST_COMPONENTS]
-            put(index, neediest(index, None, too_small))
-    too_small = [split for split in targets if components_in[split] < FEWEST_COMPONENTS]
+        assign(index, sizes[index][1], targets)
+    unassigned = [index for index in order if splits[index] is None]
+    for index in unassigned:  # splits with too few components take components of any language
+        assign(index, None, too_small())
+    dissolved = too_small()
     for index in new:
-        if splits[index] in too_small:
+        if splits[index] in dissolved:
             splits[index] = largest
     return [largest if split is None else split for split in splits]
 
@@ -319,7 +320,7 @@ def _target_rows(sizes: pl.Series, shares: Sequence[float], largest: int) -> dic
     """Return the target of rows of each split but the split `largest`, by index of `shares`.
 
     `sizes` are the rows of each component. A target is at least two components of median size. While the
-    targets together exceed the share of rows for these splits, the last target is dropped.
+    targets together exceed the share of rows for these splits (see `MOST_HELD_OUT`), the last is dropped.
     """
     rows = int(sizes.sum())
     median = float(np.median(sizes.to_numpy())) if len(sizes) else 0.0
@@ -338,7 +339,7 @@ def shortcomings(documents: pl.DataFrame, splits: Iterable[str]) -> list[str]:
     """Return a sentence, with a remedy, for each rule that the splits break.
 
     Args:
-        documents: a row for each split and main document: split, path (or null) and number of rows.
+        documents: a row for each split and main document: split, path (null for rows without any) and rows.
         splits: names of the splits in the settings.
     """
     counts = dict(documents.group_by("split").agg(pl.col("rows").sum()).iter_rows())

@@ -251,9 +251,9 @@ class _Rows:
         sources = self._texts.by_hash(named_documents(rows))
         texts = {sha256: text for sha256, text in sources.items() if text is not None}
         # of "It opens [1] [source: a.md]" the message may have "It opens [1]", or "It opens"
-        numbered = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{references.SOURCE_MARK.pattern}", "")
-        plain = numbered.str.replace_all(rf"[ \t]*{references.NUMBER_MARK.pattern}", "")
-        allowed = rows.select(numbered=numbered.str.strip_chars(), plain=plain.str.strip_chars())
+        with_numbers = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{references.SOURCE_MARK.pattern}", "")
+        plain = with_numbers.str.replace_all(rf"[ \t]*{references.NUMBER_MARK.pattern}", "")
+        allowed = rows.select(with_numbers=with_numbers.str.strip_chars(), plain=plain.str.strip_chars())
         for row, allowed_answers in zip(rows.iter_rows(named=True), allowed.iter_rows(), strict=True):
             if [message["role"] for message in row["messages"]] != _ROLES:
                 yield f"row {row['pair_id']} has other messages than system, user and assistant"

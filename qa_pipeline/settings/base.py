@@ -200,9 +200,8 @@ def local_folder(value: object) -> object:
 
 def output_folder(value: object) -> Path:
     """Return a folder for results, on disk or in an object store; refuse other addresses."""
-    if not isinstance(value, str):
-        is_in_store = store_of(cast("Path", value)) is not None  # by `stored_path`, not a `Path`
-        if not isinstance(value, Path) and not is_in_store:
+    if not isinstance(value, str):  # a `Path`, or the result of `stored_path`, whose class is not a `Path`
+        if not isinstance(value, Path) and store_of(cast("Path", value)) is None:
             raise ValueError("name a folder or an address")
         return cast("Path", local_folder(value))
     scheme = value.partition(_SCHEME_END)[0].lower()

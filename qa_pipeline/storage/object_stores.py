@@ -39,7 +39,7 @@ class ObjectStore:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):  # requested when the object is copied
             raise AttributeError(name)
-        return lambda *args, **options: self._ask(name, *args, **options)
+        return lambda *args, **options: self._call(name, *args, **options)
 
     def isfile(self, path: str) -> bool:
         """Return True if the path is a file."""
@@ -55,14 +55,14 @@ class ObjectStore:
 
     def _type(self, path: str) -> str | None:
         try:
-            return str(self._ask("info", path)["type"])
+            return str(self._call("info", path)["type"])
         except FileNotFoundError:
             return None
 
     def glob(self, pattern: str) -> list[str]:
         """Return the matching paths; an empty list if the folder is missing."""
         try:
-            return list(self._ask("glob", pattern))
+            return list(self._call("glob", pattern))
         except FileNotFoundError:
             return []
 
@@ -73,7 +73,7 @@ class ObjectStore:
         """Open a snapshot of a file for reading; raises io.UnsupportedOperation for other modes."""
         if set(mode) - {"r", "b", "t"}:
             raise io.UnsupportedOperation(f"{path} is written whole, with write_bytes")
-        content = io.BytesIO(self._ask("cat_file", path))
+        content = io.BytesIO(self._call("cat_file", path))
         return content if "b" in mode else io.TextIOWrapper(content, **options)
 
     def read_version(self, path: str) -> tuple[bytes, str | None]:
@@ -83,9 +83,9 @@ class ObjectStore:
         """
         try:
             # version first: if the file changes in between, a write with the old version fails
-            info = self._ask("info", path)
+            info = self._call("info", path)
             version = info["ETag"] if self.scheme == "s3" else ""
-            return self._ask("cat_file", path), version
+            return self._call("cat_file", path), version
         except FileNotFoundError:
             return b"", None
 
@@ -99,17 +99,17 @@ class ObjectStore:
         if version is None:
             options = {"mode": "create"}  # refused if the file exists
         try:
-            self._ask("pipe_file", path, content, **options)
+            self._call("pipe_file", path, content, **options)
         except FileExistsError as error:
             # equal content: an earlier try has written it, and its response was lost
             if self.read_version(path)[0] != content:
                 raise ChangedMeanwhileError(path) from error
 
-    def _ask(self, name: str, path: Any, *args: Any, **options: Any) -> Any:
+    def _call(self, operation: str, path: Any, *args: Any, **options: Any) -> Any:
         try:
-            return getattr(self._files, name)(path, *args, **options)
+            return getattr(self._files, operation)(path, *args, **options)
         except Exception as error:
-            raise self._translated(error, name, path) from error
+            raise self._translated(error, operation, path) from error
 
     def _translated(self, error: Exception, operation: str, path: Any) -> Exception:
         """Return the error to raise, without the library's message; FileExistsError if a condition failed."""
