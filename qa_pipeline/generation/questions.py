@@ -53,10 +53,10 @@ def write_questions(
     """Ask for the planned questions, and keep questions that are self-contained and retrieve their chunk.
 
     Questions of `previous` are kept while their chunks exist, even if the batch has grown: they are paid for.
-    If another retrieved chunk is gone, the search is repeated. Chunks whose reply was unusable are asked again.
-    A trial of a few chunks (`max_chunks`) ignores `previous`: it asks the same as a first run of all chunks,
-    which can then reuse its replies. Without `links` questions of several hops are not asked. Every planned
-    question has a row, written or not.
+    If another retrieved chunk is gone, the search is repeated. Failed requests are asked again. A trial of a
+    few chunks (`max_chunks`) ignores `previous`: it asks the same as a first run of all chunks, which can
+    reuse its replies. Without `links` questions of several hops are not asked. Every planned question has a
+    row, written or not.
 
     Raises a PermanentModelError if the model cannot answer further requests.
     """
