@@ -297,7 +297,7 @@ def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS
     stored_name = path.name if content is None else str(path)
     pairs = []
     for row in file.rows:
-        entry, row_bytes = row.value, row.written  # the entry may be a `Fault`
+        entry, row_bytes = row.value, row.written  # the entry may be a `Fault`, but not of Parquet
         if is_parquet:  # its rows have no bytes of their own
             row_bytes = repr(sorted(entry.items())).encode("utf-8", "surrogatepass")
             if len(row_bytes) > limits.max_line_bytes:
