@@ -313,7 +313,7 @@ def _rate_gate(
 
 
 def _rates(canaries: pl.DataFrame) -> dict[str, float] | None:
-    """Return the columns of `canary_rates` over all these canaries; None if all of them failed."""
+    """Return the counts and shares of `canary_rates` over these canaries; None if all of them failed."""
     one_group = canaries.with_columns(expected=pl.lit("all"))  # a single group gives a single row
     rates = canary_rates(one_group, ("expected",)).drop("expected")
     return rates.row(0, named=True) if rates.height else None

@@ -48,7 +48,7 @@ def find_same_wording(candidates: pl.DataFrame) -> pl.DataFrame:
     of `find_duplicates`.
     """
     wording = (_normalised(name).str.replace_all(r"\d+", "0") for name in ("question", "answer"))
-    worded = candidates.drop_nulls("question_id").with_columns(wording)
+    worded = candidates.drop_nulls("question_id").with_columns(wording)  # imported pairs lack the id
     return _repeats(worded, ["question", "answer"], pl.lit(SAME_WORDING), keep=MOST_OF_ONE_WORDING)
 
 

@@ -170,10 +170,10 @@ def _verification_rules(verifier: Gate) -> list[Rule]:
     is_by_model = pl.col("open_without_model") & (_OUTCOME != "undecided")
     is_distrusted = is_by_model & ~pl.lit(verifier.passed)
     wrong_accepts = pl.lit(f"wrong on purpose: {verifier.detail}")  # about the accepted canaries
-    is_edited = (pl.col("origin") == EDITED) & (_OUTCOME == "grounded")
+    is_edited, editor = (pl.col("origin") == EDITED) & (_OUTCOME == "grounded"), pl.col("generator")
     return [
         Rule(is_distrusted, "needs_review", _VERIFICATION, VERIFIER_NOT_TRUSTED, wrong_accepts),
-        Rule(is_edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
+        Rule(is_edited, "accepted", PERSON, "person_edited", pl.format("by {}", editor)),
         Rule(_OUTCOME == FLAWED, "rejected", "pairs", _REASON, _DETAIL),
         Rule(_OUTCOME == "not_drafted", "failed", "pairs", _REASON, _DETAIL),
         Rule(_OUTCOME == "no_claims", "failed", _VERIFICATION, "no_claims"),
@@ -202,17 +202,17 @@ def _refusal_rules() -> list[Rule]:
 
 
 def _round_trip_rules() -> list[Rule]:
-    """Return the rules by the answers of a model that read only the quotes or a single chunk."""
+    """Return the rules by the answers from a single chunk (fewer_chunks_answer) or from quotes (agrees)."""
     trip_failed = pl.col("trip_status") == "failed"
     trip_reason, trip_detail = pl.col("trip_reason"), pl.col("trip_detail")
     is_hop = _IS_GENERATED & _QUESTION_TYPE.is_in(list(HOP_SCOPES))  # its question should need two chunks
-    needs_fewer = pl.col("fewer_chunks_answer")
+    fewer_suffice = pl.col("fewer_chunks_answer")  # null: not known
     unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
     disagrees, solved_answer = ~pl.col("agrees"), pl.col("solved_answer")
     return [
         Rule(trip_failed, "failed", "round_trip", trip_reason, trip_detail),
-        Rule(is_hop & needs_fewer, "rejected", "round_trip", "fewer_chunks_answer"),
-        Rule(is_hop & needs_fewer.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
+        Rule(is_hop & fewer_suffice, "rejected", "round_trip", "fewer_chunks_answer"),
+        Rule(is_hop & fewer_suffice.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
         Rule(disagrees, "needs_review", "round_trip", "solver_disagrees", solved_answer),
     ]
 

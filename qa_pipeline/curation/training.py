@@ -135,7 +135,7 @@ def _documents_of_pairs(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.Da
 
 
 def _origins(documents_of_pairs: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Return the known addresses and licences of the documents of each pair, a row per pair."""
+    """Return the known addresses and licences of the documents of pairs, a row per pair with documents."""
     origins = documents.select("document_id", "source_uri", "licence")
     return (
         documents_of_pairs.join(origins, on="document_id", maintain_order="left")

@@ -66,7 +66,7 @@ def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
 
 
 def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> None:
-    """Record the result of a blocking gate. A failure deletes the training examples of the batch.
+    """Record the result of a blocking gate. A failure withdraws the batch until its examples are rebuilt.
 
     `problem` is the message of the gate, or None if it passes.
     """

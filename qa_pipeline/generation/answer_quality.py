@@ -195,8 +195,7 @@ def _states_something(text: str) -> bool:
         line = text[start:end].strip()
         if line.startswith(("#", "```", "~~~")) or _ends_with_page(line):
             continue
-        if _ENTRY.search(line):
-            entries += 1
+        entries += bool(_ENTRY.search(line))
         words = len(line.split())
         is_statement = words >= _FEWEST_WORDS and (_ITEM.match(line) or _ENDED.search(line))
         if entries >= _FEWEST_ROWS or is_statement or words >= _SENTENCE_WORDS:

@@ -63,8 +63,8 @@ def draft_answers(
 ) -> pl.DataFrame:
     """Answer every kept question from its passages. A question that the guard stops gets a single refusal.
 
-    An answer that came with its question is the first draft and costs no call. All chunks that it quotes must
-    be among the passages. Further drafts of a question differ only in the seed.
+    An answer that came with its question is the first draft and costs no call, if all chunks that the
+    question is about are among the passages. Further drafts of a question differ only in the seed.
 
     A pair of `previous` is kept if its passages, prompt, model and guard decision are unchanged. Failed
     drafts are asked again. `select` chooses the usable passages.
@@ -102,7 +102,7 @@ def _with_selected(row: KeptQuestionRow, selection: Sequence[int] | ModelError) 
     return {
         **row,
         "passage_ids": [row["passage_ids"][index] for index in indices],
-        "passage_scores": scores and [scores[index] for index in indices],
+        "passage_scores": None if scores is None else [scores[index] for index in indices],
     }
 
 
@@ -119,7 +119,7 @@ def answer_request(
 
 
 def _by_question(previous: pl.DataFrame | None, model: str) -> dict[tuple[str, int], PairRow]:
-    """Return the earlier pairs of a model that can be reused, by question id and draft."""
+    """Return the pairs that a model drafted earlier, by question id and number of the draft."""
     if previous is None:
         return {}
     usable = previous.filter(
@@ -182,11 +182,11 @@ def _made_without_call(
 
 
 def _answer_of_question(row: KeptQuestionRow, passages: Mapping[str, Passage]) -> Reply[AnswerReply] | None:
-    """Return the answer that came with a question, if all its quoted chunks are shown."""
+    """Return the answer that came with a question, if all target chunks are among the passages and quoted."""
     answer, quotes = row["drafted_answer"], row["drafted_quotes"]
     if answer is None or not quotes:
         return None
-    # only the chunks that the question was written about are cited, by their number in the prompt
+    # only the target chunks are cited, by their number among the passages
     numbered = enumerate(row["passage_ids"], start=1)
     targets = [(number, chunk_id) for number, chunk_id in numbered if chunk_id in row["target_chunk_ids"]]
     citations = [
@@ -196,7 +196,7 @@ def _answer_of_question(row: KeptQuestionRow, passages: Mapping[str, Passage]) -
         if is_quoted(quote, passages[chunk_id].text)
     ]
     if len({citation.passage for citation in citations}) < len(row["target_chunk_ids"]):
-        return None  # a chunk is not shown, or not quoted
+        return None
     return Reply(value=AnswerReply(citations=citations, answer=answer, coverage="full"), raw="", model="")
 
 

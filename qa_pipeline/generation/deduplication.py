@@ -41,9 +41,7 @@ def find_twins(pairs: pl.DataFrame) -> pl.DataFrame:
     Pairs of an `exact_group` differ at most in case, spacing and punctuation. Pairs of a `near_group` have
     the same terms, in the same order in the answer. Tests (with an expected verdict) have no row.
     """
-    stated = pairs.filter(
-        pl.col("question").is_not_null(), pl.col("answer").is_not_null(), pl.col("expected_verdict").is_null()
-    )
+    stated = pairs.drop_nulls(["question", "answer"]).filter(pl.col("expected_verdict").is_null())
     # pairs of an exact group have equal keys; texts without terms are compared by their key too
     keyed = stated.with_columns(
         question_key=normalised(pl.col("question")), answer_key=normalised(pl.col("answer"))

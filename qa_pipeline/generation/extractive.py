@@ -234,7 +234,7 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
     defines = statement.says.endswith("{thing}")
     names = reading.names_in(written)
     is_name = noun[0] in names or reading.writes_as_name(written.split()[1 if has_article else 0])
-    is_known = is_name or reading.is_headed(" ".join(noun))
+    is_known = is_name or reading.is_headed(" ".join(noun))  # a name, or in the heading or title
     if statement.says.endswith("{anything}"):  # "By a valve is meant …"
         is_clear = True
     elif words[0] in grammar.indefinite:
@@ -242,12 +242,13 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
         is_clear = defines and (len(noun) > 1 or not grammar.open_compounds)
     elif defines and not has_article:
         is_clear = is_known
-    elif defines:  # "the pump" may be any pump
+    elif defines:  # "the pump" may be any pump, unless it has a name
         is_clear = is_known and reading.is_named(written)
     else:  # a date or an amount
-        is_clear = (is_known or bool(names)) and reading.is_named(written)
+        is_clear = bool(names) or (is_known and reading.is_named(written))
     if not is_clear:
         return None
+    # "Main Pump" keeps its capitals; "The Pump" and "Pumps of steel" lose that of the sentence opening
     is_title_case = not any(word[0].islower() for word in written.split())
     return written if is_title_case and not has_article else reading.small(written)
 

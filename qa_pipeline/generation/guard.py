@@ -63,9 +63,9 @@ def guard_questions(
     relevances = [Relevance("prompt", passes=bool(row_passages)) for row_passages in passages]
     if settings.threshold is not None:  # the mode measures similarity
         similarities = context_similarity([row["question"] for row in rows], passages, encoder)
-        by = "hybrid" if settings.mode == "hybrid" else "embedding"
+        decided_by = "hybrid" if settings.mode == "hybrid" else "embedding"
         relevances = [
-            Relevance(by, value, passes=value is not None and value >= settings.threshold)
+            Relevance(decided_by, value, passes=value is not None and value >= settings.threshold)
             for value in similarities
         ]
     if settings.asks_a_model and model is not None:  # it decides on the questions that pass so far
@@ -77,9 +77,9 @@ def guard_questions(
             if isinstance(reply, ModelError):
                 relevances[index] = replace(decision, passes=False, error=reply)
                 continue
-            value = reply.value
-            passes = value.can_answer and value.confidence >= _CONFIDENCE
-            decision = replace(decision, confidence=value.confidence, reasoning=value.reasoning)
+            judgement = reply.value
+            passes = judgement.can_answer and judgement.confidence >= _CONFIDENCE
+            decision = replace(decision, confidence=judgement.confidence, reasoning=judgement.reasoning)
             relevances[index] = replace(decision, passes=passes, model=reply.model)
     return relevances
 

@@ -60,12 +60,12 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
     mentions = _shared_mentions(chunks)
     # columns with the suffix "_right" are those of the chunk that comes later
     is_across = pl.col("document_id") != pl.col("document_id_right")
-    is_other_section = pl.col("section_start") != pl.col("section_start_right")
+    is_other_section = is_across | (pl.col("section_start") != pl.col("section_start_right"))
     fewer_mentions = pl.min_horizontal("mention_count", "mention_count_right")
     most_shared = 1 + MOST_SHARED * fewer_mentions  # one is always allowed
     shared_mentions = (
         mentions.join(mentions, on=["key", "language"])  # a row for each mention that two chunks share
-        .filter(pl.col("node") < pl.col("node_right"), is_across | is_other_section)
+        .filter(pl.col("node") < pl.col("node_right"), is_other_section)  # the node is the chunk's index
         .with_columns(shared=pl.len().over("node", "node_right").cast(pl.Int32()))
         .filter(pl.col("shared") <= most_shared)
     )

@@ -222,15 +222,15 @@ def _citations(line: PairLine, answer: str) -> list[RawCitation]:
     and b.md has the number 2. With the same sources it cites only b.md.
     """
     marks = [raw for raw in line.citations if isinstance(raw, str) and NUMBER_MARK.fullmatch(raw)]  # "[2]"
-    citations = [_citation(raw) for raw in line.citations if raw not in marks]
+    named = [_citation(raw) for raw in line.citations if raw not in marks]
     numbers = dict.fromkeys(number for text in (*marks, answer) for number in marked_numbers(text))
-    entries = citations or _entries(line.sources)
+    entries = named or _entries(line.sources)  # the first has the number 1
     by_number = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
     missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
-    if not citations:  # only the sources that a number names are cited
+    if not named:  # only the sources that a number names are cited
         return [*by_number.values(), *missing]
     # all named sources in order, with their number if the text uses it
-    numbered = [by_number.get(number, citation) for number, citation in enumerate(citations, 1)]
+    numbered = [by_number.get(number, citation) for number, citation in enumerate(named, 1)]
     return [*numbered, *missing]
 
 
@@ -297,7 +297,7 @@ def parse_pairs(content: bytes | None, name: str | Path, limits: Limits = LIMITS
     stored_name = path.name if content is None else str(path)
     pairs = []
     for row in file.rows:
-        entry, row_bytes = row.value, row.written
+        entry, row_bytes = row.value, row.written  # the entry may be a `Fault`, but not of Parquet
         if is_parquet:  # its rows have no bytes of their own
             row_bytes = repr(sorted(entry.items())).encode("utf-8", "surrogatepass")
             if len(row_bytes) > limits.max_line_bytes:

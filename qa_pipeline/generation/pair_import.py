@@ -156,7 +156,7 @@ def _drafted(pair: RawPair, sources: BatchSources) -> PairColumns:
     answer = pair.answer or ""
     marked = [RawCitation(reference, reference) for reference in mark_references(answer)]
     cited = {citation: sources.resolve(citation) for citation in _distinct([*pair.citations, *marked])}
-    chunk_ids = list(dict.fromkeys(chunk_id for target in cited.values() for chunk_id in target.chunk_ids))
+    chunk_ids = list(dict.fromkeys(i for resolution in cited.values() for i in resolution.chunk_ids))
     is_searched = not cited and not is_refusal(answer)
     return {
         "language": sources.language_of(pair, cited.values()),

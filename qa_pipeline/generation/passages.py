@@ -131,8 +131,8 @@ class Reading:
     def names_in(self, text: str) -> set[str]:
         """Return the names in a line, in lower case, except identifiers of code, which are ambiguous.
 
-        In a title-case line, only words count that the passage always capitalises. In German, two adjacent
-        nouns ("Stadtbibliothek Auental") or a hyphenated compound are names.
+        "How does the Main Pump work?" has "main" and "pump". In a title-case line, only words count that the
+        passage always capitalises. In German, two adjacent nouns or a compound with a hyphen are names.
         """
         written = [name for word in _WORD.findall(text) if (name := word.strip(".'’*"))]
         ignored = self.grammar.stop_words | self.grammar.speakers
@@ -148,9 +148,10 @@ class Reading:
             is_capital_chosen = is_sentence and before != ""  # the first word of a line is capitalised anyway
             if self.grammar.nouns_capitalised:
                 follows_noun = before[:1].isupper() and before.lower() not in self.grammar.definite
-                is_compound = "-" in word.strip("-")
-                if follows_noun or is_compound:
-                    names |= ({before, word} if follows_noun else {word}) & candidates
+                if follows_noun:
+                    names |= {before, word} & candidates
+                elif "-" in word.strip("-"):  # a compound
+                    names.add(word)
             elif is_capital_chosen or self.writes_as_name(word):
                 names.add(word)
         return {word.lower() for word in names}

@@ -52,16 +52,18 @@ def write_questions(
 ) -> pl.DataFrame:
     """Ask for the planned questions, and keep questions that are self-contained and retrieve their chunk.
 
-    Questions of `previous` are kept while their chunks exist, even if the batch has grown. They are paid for,
-    and new neighbours do not make them wrong. If another retrieved chunk is gone, the search is repeated.
-    Chunks whose earlier reply was unusable are asked again. Without `links` questions of several hops are not
-    asked. Every planned question has a row, written or not.
+    Questions of `previous` are kept while their chunks exist, even if the batch has grown: they are paid for.
+    If another retrieved chunk is gone, the search is repeated. Failed requests are asked again. A trial of a
+    few chunks (`max_chunks`) ignores `previous`: it asks the same as a first run of all chunks, which can
+    reuse its replies. Without `links` questions of several hops are not asked. Every planned question has a
+    row, written or not.
 
     Raises a PermanentModelError if the model cannot answer further requests.
     """
-    if settings.max_chunks is not None:  # drawn chunks get the questions of a first run over all chunks
+    if settings.max_chunks is not None:  # earlier questions would change the plan
         previous = None
-    earlier = still_valid(previous, chunks, settings, llm, makers(model.name))
+    models = makers(model.name)  # the model, and a fake that replied in its name
+    earlier = still_valid(previous, chunks, settings, llm, models)
     requests = plan_requests(chunks, earlier, settings, llm, batch=batch, links=links)
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
     planned = [
@@ -115,6 +117,7 @@ def still_valid(
 
 
 def _prompt_hashes(chunks: pl.DataFrame, settings: GenerationSettings, llm: LLMSettings) -> dict[str, str]:
+    """Return the hash of the prompt for questions, by language of the chunks."""
     languages = chunks["language"].unique()
     return {language: questions_prompt(language, settings, llm).hash for language in languages}
 
@@ -124,7 +127,7 @@ def _planned_rows(
     reply: Reply[records.QuestionsReply | records.QuotedReply] | ModelError,
     model: str,
 ) -> list[QuestionRow]:
-    """Return a row for each planned question, in the order of drafts. Rows without a draft stay dropped."""
+    """Return a row for each planned question. Drafts fill rows in order, and further rows stay dropped."""
     reason = NOT_WRITTEN if request.language in LANGUAGES else LANGUAGE_NOT_HANDLED
     drafts = [] if isinstance(reply, ModelError) else _drafts(request, reply.value)
     writer = maker(model, reply)
@@ -144,15 +147,15 @@ def _drafts(
     request: QuestionsRequest, reply: records.QuestionsReply | records.QuotedReply
 ) -> list[records.DraftQuestion]:
     """Return the questions of a reply, up to the limit, whose type suits the number of passages shown."""
-    if isinstance(reply, records.QuestionsReply):  # otherwise a question with the number of its sentence
+    if isinstance(reply, records.QuestionsReply):
         drafts = reply.questions[: request.limit]
         if len(request.passages) > 1 and request.types:
             return [draft for draft in drafts if draft.question_type in request.types]
         return [draft for draft in drafts if draft.question_type not in records.HOP_SCOPES]
-    sentences = quotable(request.passages)
+    sentences = quotable(request.passages)  # the reply is a question with the number of its sentence
     if not (reply.question.strip() and 1 <= reply.sentence <= len(sentences)):
         return []
-    _, answer = sentences[reply.sentence - 1]  # numbered from 1
+    _, answer = sentences[reply.sentence - 1]
     kind = request.types[0]
     draft = records.DraftPair(
         question=reply.question, question_type=kind, answer=answer, quotes=[answer], coverage="full"
@@ -190,10 +193,10 @@ def _skipped_rows(
     batch: str,
     model: str,
 ) -> list[QuestionRow]:
-    """Return a row for each chunk without a question: repeated, over the limit, or without usable content."""
+    """Return a row for each chunk without a planned question, with the reason that the plan left it out."""
     left_out, hashes = passed_over(chunks), _prompt_hashes(chunks, settings, llm)
     is_limited = settings.max_questions is not None or settings.max_chunks is not None
-    unplanned = OVER_LIMIT if is_limited else NOT_OFFERED  # the plan had no question type for the chunk
+    unplanned = OVER_LIMIT if is_limited else NOT_OFFERED  # of a usable chunk
     return [
         _dropped([passage], hashes[passage.language], batch, model, reason=left_out.get(chunk_id, unplanned))
         for chunk_id, passage in records.passages_by_id(chunks).items()
@@ -302,8 +305,7 @@ def _flaw(question: str, language: str) -> tuple[str | None, str | None]:
     """Return reason code and words of a question's flaw, independent of its passage, else nulls."""
     if len(question) > MAX_QUESTION:
         return "question_too_long", f"{len(question)} characters, at most {MAX_QUESTION}"
-    unclear = unclear_words(question, language)
-    if unclear is not None:
+    if unclear := unclear_words(question, language):
         return NOT_STANDALONE, unclear
     other = in_other_language(question, language)
     return ("language_mismatch", f"in {other}, not in {language}") if other else (None, None)

@@ -44,7 +44,7 @@ def request_about(
     llm: LLMSettings,
     passages: Sequence[Passage] | None = None,
     *,
-    label: str = "question",
+    label: str = "question",  # of the question in the prompt
     temperature: float = 0.0,
     answer: str | None = None,
     **values: Delimited,
@@ -179,12 +179,12 @@ def question_request(
 
 
 def questions_prompt(language: str, settings: GenerationSettings, llm: LLMSettings) -> Prompt:
-    """Return the prompt of a language. Text that is the same for every chunk is in its system part."""
+    """Return the prompt for questions in a language. Text that all chunks share is in its system part."""
     quoted = _asks_quoted(settings, llm)
     prompt = load_prompt(language, "questions_quoted" if quoted else "questions", llm)
     if settings.guidance is not None:
         prompt = prompt.with_constant(language, "guidance", guidance=settings.guidance)
-    if quoted:
+    if quoted:  # the answer is a sentence of the passage, so it needs no style
         return prompt
     if answered_at_once(settings, llm):
         style = part_text(language, f"style_{settings.answer_style}")
@@ -325,10 +325,10 @@ def deal_types(
     used: dict[str, set[QuestionType]] = defaultdict(set)  # types by chunk
     for chunk_id, offered in zip(slots["chunk_id"], is_offered.iter_rows(named=True), strict=True):
         fitting = [kind for kind in scarce_first if offered[kind]] or scarce_first  # else any type
-        # repeat a type in a chunk only if all other types are used up
-        new = [kind for kind in fitting if kind not in used[chunk_id]]
+        new = [kind for kind in fitting if kind not in used[chunk_id]] or fitting
+        # a type is repeated in a chunk only if no new type has slots left
         below_quota = [kind for kind in (*new, *fitting) if open_slots[kind] > 0]
-        least_exceeded = max(new or fitting, key=lambda kind: open_slots[kind] / weights[kind])
+        least_exceeded = max(new, key=lambda kind: open_slots[kind] / weights[kind])
         kind = below_quota[0] if below_quota else least_exceeded
         used[chunk_id].add(kind)
         open_slots[kind] -= 1

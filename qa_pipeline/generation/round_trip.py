@@ -32,8 +32,8 @@ from qa_pipeline.storage.table_schema import DraftedPairRow, RoundTripColumns, t
 from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_passages, grounded_pairs
 
-Comparison = Literal["agrees", "fewer_chunks_answer"]
-"""Comparisons with the pair's answer, if only the quotes or a single chunk are read."""
+ComparisonColumn = Literal["agrees", "fewer_chunks_answer"]
+"""Columns for the comparisons with the pair's answer, if only the quotes or a single chunk are read."""
 
 
 class QuotedPairRow(DraftedPairRow):
@@ -54,8 +54,8 @@ class RoundTrip:
 
     pair: QuotedPairRow
     columns: RoundTripColumns
-    agreements: dict[Comparison, list[bool | None]] = field(default_factory=lambda: defaultdict(list))
-    in_other_words: list[tuple[Comparison, str]] = field(default_factory=list)  # for a model to compare
+    agreements: dict[ComparisonColumn, list[bool | None]] = field(default_factory=lambda: defaultdict(list))
+    in_other_words: list[tuple[ComparisonColumn, str]] = field(default_factory=list)  # for a model to compare
 
     @property
     def is_hop(self) -> bool:
@@ -68,9 +68,8 @@ class RoundTrip:
 
     def settle(self) -> None:
         """Set each comparison: True if any answer agrees, else None if any is unsure, else False."""
-        for name, agreements in self.agreements.items():
-            is_unsure = None in agreements
-            self.columns[name] = True in agreements or (None if is_unsure else False)
+        for column, agreements in self.agreements.items():
+            self.columns[column] = True in agreements or (None if None in agreements else False)
 
 
 def make_round_trips(
@@ -85,7 +84,7 @@ def make_round_trips(
     llm: LLMSettings | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Return a row for each generated pair that passed source verification, with `Comparison` columns.
+    """Return a row for each generated pair that passed source verification (a ROUND_TRIPS frame).
 
     `accept_grounding` is the share of claims that must be supported. With `only_hops` the model is only asked
     about questions of several hops.
@@ -147,25 +146,25 @@ def _ask(
         trip.columns["status"] = "checked"
     requests = [request for _, _, request in attempts]
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
-    for (trip, kind, _), reply in zip(attempts, replies, strict=True):
+    for (trip, column, _), reply in zip(attempts, replies, strict=True):
         if isinstance(reply, ModelError):
             trip.fail(reply)
             continue
         trip.columns["model"] = maker(model.name, reply)
         answer = None if reply.value.coverage == "none" else reply.value.answer
-        if kind == "agrees":  # the answer from all quotes
+        if column == "agrees":  # the answer from all quotes
             trip.columns["solved_answer"] = answer
         if answer is None:
-            trip.agreements[kind].append(False)
+            trip.agreements[column].append(False)
         elif _is_same(answer, trip.pair["answer"]):
-            trip.agreements[kind].append(True)
+            trip.agreements[column].append(True)
         else:
-            trip.in_other_words.append((kind, answer))
+            trip.in_other_words.append((column, answer))
 
 
 def _attempts(
     trip: RoundTrip, passages: Mapping[str, Passage], llm: LLMSettings
-) -> Iterator[tuple[Comparison, Request[AnswerReply]]]:
+) -> Iterator[tuple[ComparisonColumn, Request[AnswerReply]]]:
     """Yield the requests to answer a question again.
 
     A pair in doubt is asked about with its quotes alone, which should give the same answer ("agrees"). A
@@ -198,9 +197,9 @@ def _compare(trips: Sequence[RoundTrip], model: LanguageModel, llm: LLMSettings)
         if isinstance(reply, ModelError):
             trip.fail(reply)
             continue
-        decided = {comparison.answer: comparison.agreement for comparison in reply.value.comparisons}
-        for number, (kind, _) in enumerate(trip.in_other_words, start=1):
-            trip.agreements[kind].append(_AGREES[decided.get(number, "unsure")])
+        agreement_of = {item.answer: item.agreement for item in reply.value.comparisons}  # by answer number
+        for number, (column, _) in enumerate(trip.in_other_words, start=1):
+            trip.agreements[column].append(_AGREES[agreement_of.get(number, "unsure")])
 
 
 def solve_request(row: Question, visible: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:

@@ -42,10 +42,10 @@ def mark_near_duplicates(documents: pl.DataFrame) -> pl.DataFrame:
     # texts of equal length stay in the order of their paths
     longest_first = sorted(texts, key=lambda row: -len(row[1]))
     sets = [(document_id, shingles(text)) for document_id, text in longest_first]
-    marked = ("document_id", "near_duplicate_of", "near_duplicate_similarity")
-    schema = {name: documents.schema[name] for name in marked}
+    filled = ("near_duplicate_of", "near_duplicate_similarity")
+    schema = {name: documents.schema[name] for name in ("document_id", *filled)}
     marks = pl.DataFrame(list(_near_duplicates(sets)), schema, orient="row")
-    unmarked = documents.drop(marked[1:])
+    unmarked = documents.drop(filled)
     return unmarked.join(marks, on="document_id", how="left", maintain_order="left").select(documents.columns)
 
 

@@ -104,7 +104,7 @@ class Shard:
     index: Any
     model: str
 
-    def search(self, vectors: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
+    def search(self, vectors: Vectors, k: int) -> tuple[Positions, Vectors]:
         """Find the `k` nearest chunks of each query, a row of `vectors`; fewer if the shard has fewer.
 
         Returns:
@@ -129,7 +129,7 @@ class Shard:
                 positions[row], scores[row] = all_positions[0, :k], all_scores[0, :k]
         return positions, scores
 
-    def _ranked(self, queries: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
+    def _ranked(self, queries: Vectors, k: int) -> tuple[Positions, Vectors]:
         """Search a few queries at a time; return positions and cosines, sorted by cosine and position."""
         with faiss_threads(1 if len(self.chunk_ids) < _WORTH_SHARING else None):
             parts = [
@@ -189,9 +189,9 @@ def dump_index(shard: Shard) -> bytes:
 
 
 def load_index(content: bytes, embeddings: pl.DataFrame, embedder: Embedder, source: str) -> Shard:
-    """Read the index of a batch, and check that it fits its embeddings and the model of the queries.
+    """Build the index of a batch, and check that it equals its file and fits the model of the queries.
 
-    Vectors of float32 and bfloat16 can search each other. `content` are the bytes of the file that messages
+    Vectors of float32 and bfloat16 can search each other. `content` are the bytes of the file, which messages
     call `source`.
 
     Raises:
@@ -250,7 +250,7 @@ class Retriever:
         `languages` has the ISO 639-1 code of each question.
         """
         weights = (1.0, self._settings.vector_weight)  # of words and vectors, as in `rankings`
-        fused = [fuse(ranked, weights, RRF_K) for ranked in self.rankings(questions, languages)]
+        fused = [fuse(rankings, weights, RRF_K) for rankings in self.rankings(questions, languages)]
         top_k = self._settings.top_k
         return [[(self._chunk_ids[index], score) for index, score in ranked[:top_k]] for ranked in fused]
 
