@@ -96,18 +96,17 @@ def _setup_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "S
     from qa_pipeline.pipeline.resources import Resources
 
     resources, split_by = Resources(settings), settings.verification.split_claims
-    asks_models = scorer == "model"
-    # the verifier also splits answers into claims, unless rules do
-    verifier = resources.reviewer("verifier") if asks_models or split_by != "rules" else None
-    judge = resources.reviewer("judge") if asks_models else None
-    if asks_models and verifier is None and judge is None:
+    decides, splits = scorer == "model", split_by != "rules"  # the tasks of models
+    verifier = resources.reviewer("verifier") if decides or splits else None  # it splits answers too
+    judge = resources.reviewer("judge") if decides else None
+    if decides and verifier is None and judge is None:
         raise errors.SettingsError(
             "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider"
         )
     if verifier is None and split_by == "model":
         raise errors.SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
-    splitter = None if split_by == "rules" else verifier
-    return Setup(resources, verifier if asks_models else None, judge, undecided=undecided, splitter=splitter)
+    splitter = verifier if splits else None
+    return Setup(resources, verifier if decides else None, judge, undecided=undecided, splitter=splitter)
 
 
 def _settings_shown(setup: "Setup") -> dict[str, Any]:
