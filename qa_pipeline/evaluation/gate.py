@@ -279,7 +279,7 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
 
 
 def _threshold_checks(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
-    """Yield the check of each threshold, which a mean without known scores fails."""
+    """Yield the check of the mean of each metric with a threshold; it fails without known scores."""
     for name in thresholds:
         if name not in current.metrics:
             raise InputError(

@@ -227,7 +227,7 @@ def _in_order(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_pairs(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
-    """Read the pairs of a batch (`PAIR_COLUMNS`), or the problem with its tables."""
+    """Return the pairs of a batch (`PAIR_COLUMNS`), and the problem if its tables cannot be read."""
     columns = {
         PAIRS: ("pair_id", "question", "answer", "language", "question_type"),
         VERDICTS: (
@@ -260,7 +260,7 @@ def read_pairs(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
 
 
 def _read_decisions(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
-    """Read the decisions that apply to pairs of a batch (`DECIDED`), or the problem with their file."""
+    """Return the decisions that apply to pairs (`DECIDED`), and the problem if they cannot be read."""
     try:
         decisions = read_decisions(layout.decisions(batch))
         if not decisions.height:
@@ -294,7 +294,7 @@ def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
         "first": (number - 1) * PAGE + 1,
         "pages": pages,
         "total": len(listed),
-        "every": rows.height,
+        "every": rows.height,  # in all lists
         "problems": queue.problems,
     }
 

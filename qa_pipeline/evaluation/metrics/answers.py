@@ -187,8 +187,8 @@ def contradiction_handling(row: Row) -> float | None:
 def _evidence_parts(row: Row) -> dict[str, float | None]:
     """Return the four parts of evidence_quality, each None if unknown.
 
-    support is the share of supported statements. The others are of the contexts that prove a statement:
-    documents / contexts, mean of 0.5 ** (years before the newest context of the row), and mean authority.
+    support is the share of supported statements. Of the contexts that prove a statement, independence is
+    documents / contexts, and recency the mean of 0.5 ** (years before the newest context of the row).
     """
     proving = supporting_contexts(row)
     documents = [context["document"] for context in proving]
