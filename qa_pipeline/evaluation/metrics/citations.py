@@ -92,7 +92,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
     elif numbers := _numbers(reference):  # such as [3], the third context
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
         exists = len(contexts) == len(numbers)
-    else:
+    else:  # the name of a document
         sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
         true_documents = (row["relevant_documents"] or []) + sources
         annotated = [name for name in true_documents if references.is_same_path(reference, name)]
