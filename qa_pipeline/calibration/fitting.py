@@ -186,8 +186,8 @@ def rows_of_side(
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
     """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    A sequence of tests ends with its first failure, and so costs its error only once. Once thresholds
-    decide the groups of a share (`_error_shares`), it begins a sequence, or adds to one that goes on.
+    A sequence of tests ends with its first failure, and so costs its error only once. A sequence that has
+    not failed when the next would begin goes on with the shares of both (`_error_shares`).
     """
     candidates = [decided_rows(rows, side, threshold) for threshold in GRID]
     most_groups = candidates[-1].groups  # the laxest threshold decides most

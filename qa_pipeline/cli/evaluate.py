@@ -96,17 +96,18 @@ def _setup_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "S
     from qa_pipeline.pipeline.resources import Resources
 
     resources, split_by = Resources(settings), settings.verification.split_claims
-    decides, splits = scorer == "model", split_by != "rules"  # the tasks of models
-    verifier = resources.reviewer("verifier") if decides or splits else None  # it splits answers too
-    judge = resources.reviewer("judge") if decides else None
-    if decides and verifier is None and judge is None:
+    model_decides, model_may_split = scorer == "model", split_by != "rules"
+    verifier = resources.reviewer("verifier") if model_decides or model_may_split else None
+    judge = resources.reviewer("judge") if model_decides else None
+    if model_decides and verifier is None and judge is None:
         raise errors.SettingsError(
             "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider"
         )
     if verifier is None and split_by == "model":
         raise errors.SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
-    splitter = verifier if splits else None
-    return Setup(resources, verifier if decides else None, judge, undecided=undecided, splitter=splitter)
+    splitter = verifier if model_may_split else None
+    decider = verifier if model_decides else None
+    return Setup(resources, decider, judge, undecided=undecided, splitter=splitter)
 
 
 def _settings_shown(setup: "Setup") -> dict[str, Any]:

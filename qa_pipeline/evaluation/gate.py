@@ -75,7 +75,7 @@ class GoldenRow(LabelledRow):
 
     @classmethod
     def from_values(cls, values: Row) -> Row:
-        """Return the fields of a row; its ground truth or reference only sets `must_refuse`.
+        """Return the fields of a row; its ground truth, or else its reference, only sets `must_refuse`.
 
         A ground truth is an answer, or a mapping such as {"answer": "14 days", "must_refuse": False}.
         """

@@ -82,7 +82,7 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Add document, contexts (indices, as in [0, 2]), exists and quote_found; see `find_cited`."""
+    """Return a citation with document, contexts (indices, as in [0, 2]), exists and quote_found."""
     context_documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
