@@ -21,6 +21,7 @@ from qa_pipeline.evaluation.metrics.grounding import (
 )
 from qa_pipeline.text import references
 from qa_pipeline.verification.splitting import Claim, split_claims, with_references
+from qa_pipeline.verification.verify import Statement
 
 _BY_SUPPORT = {"decided_by": ("citation_support",), "version": STATEMENTS_VERSION}
 _BY_BOTH = {"decided_by": ("citation_support", "statements"), "version": STATEMENTS_VERSION}
@@ -120,12 +121,11 @@ def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
     the unmarked statements of the same sentence; a citation without marks belongs to all statements.
     """
     assigned_of_rows = [_assigned(row) for row in rows]
-    texts = [
-        by_contexts(statement["claim"], row, [row["contexts"][index] for index in cited["contexts"]])
-        for row, assigned in zip(rows, assigned_of_rows, strict=True)
-        for cited, statements in assigned
-        for statement in statements
-    ]
+    texts: list[Statement | None] = []
+    for row, assigned in zip(rows, assigned_of_rows, strict=True):
+        for cited, statements in assigned:
+            contexts = [row["contexts"][index] for index in cited["contexts"]]
+            texts += [by_contexts(statement["claim"], row, contexts) for statement in statements]
     # models have decided the statements already, and figures may be in contexts that are not cited
     local_setup = replace(setup, verifier=None, splitter=None, undecided="similarity")
     verified = iter(verify(texts, local_setup, compare_figures=False))  # in the order of the texts
