@@ -179,7 +179,7 @@ def verify(
 
 @functools.cache
 def _resources() -> Resources:
-    return Resources(running.with_claims_split_by(Settings()))
+    return Resources(running.with_claims_split_by_rules(Settings()))
 
 
 def _verified(statement: verification.Statement, model: LanguageModel | None) -> Verification:
@@ -290,7 +290,7 @@ def evaluate(
     rows = labelled.items
     with TemporaryDirectory() as work:
         folder = Path(work)
-        resources = Resources(running.with_claims_split_by(load_settings(out=folder)))
+        resources = Resources(running.with_claims_split_by_rules(load_settings(out=folder)))
         setup = Setup(resources, verifier=decider, judge=decider, undecided=undecided)
         counts = running.evaluate_into(folder, rows, chosen, setup)
         model_name = None if decider is None else decider.name

@@ -76,10 +76,10 @@ def score_rows(resources: Resources, files: Sequence[LabelledFile]) -> LabelledR
 
 GRID = (0.999, 0.998, 0.995, *(percent / 100 for percent in range(99, 49, -1)))
 """Scores from which a row is accepted, strict first; it is rejected up to 1 minus each of them."""
-_STARTS = 3
+_MOST_SEQUENCES = 3
 """Most sequences of tests; they share the error."""
 _GROWTH = 4
-"""Groups at the start of a sequence, divided by the groups at the start before."""
+"""Groups at the beginning of a sequence, divided by the groups at the beginning before."""
 _DECISION_OF_SIDE: dict[SideName, str] = {
     "contradict": "found contradicted",
     "accept": "accepted",
@@ -186,27 +186,27 @@ def rows_of_side(
 def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: float) -> Fit:
     """Test the grid from strict to lax, and fit the laxest threshold that passes.
 
-    A sequence of tests ends with its first failure, and so costs its error only once. Each of `_starts`
-    begins a sequence with its share of the error, or adds its share to a sequence that goes on.
+    A sequence of tests ends with its first failure, and so costs its error only once. A sequence that has
+    not failed when the next would begin goes on with the shares of both (`_error_shares`).
     """
     candidates = [decided_rows(rows, side, threshold) for threshold in GRID]
     most_groups = candidates[-1].groups  # the laxest threshold decides most
-    error_of_start = _starts(most_groups, target, 1 - confidence)  # of the starts that are still ahead
-    fewest_groups = min(error_of_start)  # with fewer groups a threshold cannot pass
+    unused_shares = _error_shares(most_groups, target, 1 - confidence)  # by number of groups
+    fewest_groups = min(unused_shares)  # with fewer groups a threshold cannot pass
     testable = [candidate for candidate in candidates if candidate.groups >= fewest_groups]
     passed, passed_error = None, 1 - confidence
-    tests, error = 0, 0.0  # error of the current sequence: 0 after a failure, until the next start
+    tests, sequence_error = 0, 0.0  # 0 after a failure, until the next sequence begins
     for candidate in testable:
-        reached = [start for start in error_of_start if start <= candidate.groups]
-        error += sum(error_of_start.pop(start) for start in reached)
-        if not error:  # the last sequence has failed, and the next start has more groups
+        reached = [groups for groups in unused_shares if groups <= candidate.groups]
+        sequence_error += sum(unused_shares.pop(groups) for groups in reached)
+        if not sequence_error:  # the last sequence has failed, and the next begins with more groups
             continue
         tests += 1
-        if lower_bound(candidate.right, candidate.groups, 1 - error) >= target:
-            passed, passed_error = candidate, error
+        if lower_bound(candidate.right, candidate.groups, 1 - sequence_error) >= target:
+            passed, passed_error = candidate, sequence_error
         else:
-            error = 0.0
-    best = passed or max(  # of the failed candidates
+            sequence_error = 0.0
+    best = passed or max(  # of the failed candidates, all compared at one confidence
         testable or candidates, key=lambda failed: lower_bound(failed.right, failed.groups, confidence)
     )
     return Fit(
@@ -229,19 +229,19 @@ def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Candid
     return Candidate(limit, drawn.height, int(drawn["right"].sum()))
 
 
-def _starts(most_groups: int, target: float, error: float) -> dict[int, float]:
-    """Return the share of the error of each start, by its number of groups, as {72: 0.025, 288: 0.025}.
+def _error_shares(most_groups: int, target: float, error: float) -> dict[int, float]:
+    """Return the share of the error of each sequence of tests, by the number of groups where it begins.
 
-    The first start has the fewest groups that can pass. There are 1 to `_STARTS` starts, as many as
-    `most_groups` reaches.
+    In {72: 0.025, 288: 0.025} the first begins with 72 groups, the fewest that can pass. There are 1 to
+    `_MOST_SEQUENCES`, as many as begin with at most `most_groups`.
     """
-    for count in range(_STARTS, 0, -1):
+    for count in range(_MOST_SEQUENCES, 0, -1):
         error_share = error / count
         first = trials_needed(target, 1 - error_share)  # groups without a mistake
-        starts = [first * _GROWTH**index for index in range(count)]
-        if most_groups >= starts[-1]:
+        beginnings = [first * _GROWTH**index for index in range(count)]
+        if most_groups >= beginnings[-1]:
             break
-    return dict.fromkeys(starts, error_share)
+    return dict.fromkeys(beginnings, error_share)
 
 
 def _why(best: Candidate | None, most_groups: int, side: SideName, target: float, confidence: float) -> str:

@@ -92,16 +92,16 @@ def decide_again(
     grounded = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=verification.accept_grounding)
     new_grounded = grounded.join(assessments, on="pair_id", how="anti", maintain_order="left")
     has_judge = (assessments["status"] != "not_judged").any()
-    # a run with a judge would have asked it about these pairs
-    not_asked = {"status": "failed", "reason": "judge_not_asked"} if has_judge else {}
+    # a run with a judge would have asked it about these pairs, so their assessment failed
+    failure = {"status": "failed", "reason": "judge_not_asked"} if has_judge else {}
     pair_ids = new_grounded.select("pair_id", "batch").iter_rows()
-    unjudged = [{**not_judged(pair_id, batch), **not_asked} for pair_id, batch in pair_ids]
+    new_assessments = [{**not_judged(pair_id, batch), **failure} for pair_id, batch in pair_ids]
     return claim_verdicts, build_verdicts(
         **{name: frames[name] for name in ("refusals", "round_trips", "canaries", "decisions")},
         pairs=pairs,
         claims=claims,
         claim_verdicts=claim_verdicts,
-        assessments=pl.concat([assessments, ASSESSMENTS.frame(unjudged)]),
+        assessments=pl.concat([assessments, ASSESSMENTS.frame(new_assessments)]),
         verification=verification,
         judging=judging,
     )

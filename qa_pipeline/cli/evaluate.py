@@ -96,18 +96,18 @@ def _setup_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "S
     from qa_pipeline.pipeline.resources import Resources
 
     resources, split_by = Resources(settings), settings.verification.split_claims
-    asks_models = scorer == "model"
-    # the verifier also splits answers into claims, unless rules do
-    verifier = resources.reviewer("verifier") if asks_models or split_by != "rules" else None
-    judge = resources.reviewer("judge") if asks_models else None
-    if asks_models and verifier is None and judge is None:
+    model_decides, model_may_split = scorer == "model", split_by != "rules"
+    verifier = resources.reviewer("verifier") if model_decides or model_may_split else None
+    judge = resources.reviewer("judge") if model_decides else None
+    if model_decides and verifier is None and judge is None:
         raise errors.SettingsError(
             "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider"
         )
     if verifier is None and split_by == "model":
         raise errors.SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
-    splitter = None if split_by == "rules" else verifier
-    return Setup(resources, verifier if asks_models else None, judge, undecided=undecided, splitter=splitter)
+    splitter = verifier if model_may_split else None
+    decider = verifier if model_decides else None
+    return Setup(resources, decider, judge, undecided=undecided, splitter=splitter)
 
 
 def _settings_shown(setup: "Setup") -> dict[str, Any]:

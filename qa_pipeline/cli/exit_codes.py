@@ -89,7 +89,7 @@ def _ending_at_signals() -> Iterator[None]:
             raise typer.Exit(SIGNALLED + _received[0]) from error
         if isinstance(error, Exception | SystemExit | GeneratorExit):
             raise
-        # KeyboardInterrupt remains, or Dagster's own error, since it handles signals during a run
+        # a KeyboardInterrupt remains, or the error of Dagster, which handles signals during a run
         _print_signal(signal.SIGINT)
         raise typer.Exit(SIGNALLED + signal.SIGINT) from error
     finally:

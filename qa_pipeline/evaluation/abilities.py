@@ -72,7 +72,7 @@ class ProvedPair:
         return list(dict.fromkeys(proof.passage for proof in self.proofs))
 
     def may_be_answered_by(self, text: str) -> bool:
-        """Return True if a text has most of the question in a sentence, a proof, or most of a claim."""
+        """Return True if a sentence has most of the question, or the text has a proof or most of a claim."""
         question = read(self.question, self.language).stem_set
         for start, end in split_sentences(text, self.language):
             if (recall(question, read(text[start:end], self.language).stem_set) or 0.0) >= _MOST_ASKED:

@@ -75,7 +75,10 @@ class GoldenRow(LabelledRow):
 
     @classmethod
     def from_values(cls, values: Row) -> Row:
-        """Return the fields of a row; its ground truth, an answer or a mapping, only sets `must_refuse`."""
+        """Return the fields of a row; its ground truth, or else its reference, only sets `must_refuse`.
+
+        A ground truth is an answer, or a mapping such as {"answer": "14 days", "must_refuse": False}.
+        """
         truth, answer = values.get("ground_truth"), values.get("reference")
         if isinstance(truth, Mapping):
             answer = truth.get("answer")
@@ -244,7 +247,11 @@ def _with_deciders(
 
 
 def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Document]:
-    """Yield the check "unknown" if too many rows lost their score, and the check "drop" of the means."""
+    """Yield the check "unknown" if too many rows lost their score, and the check "drop" of the means.
+
+    In `metric`, an entry of `compare_paired`, `gain` and `relative` are negative if current is worse, whether
+    higher or lower is better.
+    """
     is_critical = name in limits.critical
     limit = limits.critical_drop if is_critical else limits.drop
     facts = {"name": name, "critical": is_critical, "limit": limit}
@@ -255,16 +262,15 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
         yield {"kind": "unknown", **facts, "outcome": FAILED, "detail": detail, **figures}
     if not metric["rows"]:
         return
-    relative, low, high = metric["relative"], metric["low"], metric["high"]
-    change = "" if relative is None else f" ({relative:+.1%})"
+    relative_gain, low, high = metric["relative"], metric["low"], metric["high"]
+    change = "" if relative_gain is None else f" ({relative_gain:+.1%})"
     between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
     detail = f"{metric['baseline']:.3f} → {metric['current']:.3f}{change}, {between}"
     outcome = PASSED
     # a baseline of zero has no relative loss, and any loss from it is too large
-    reaches_limit = relative is None or -relative >= limit - 1e-9  # 1e-9 is more than a rounding error
+    reaches_limit = relative_gain is None or -relative_gain >= limit - 1e-9  # 1e-9 exceeds rounding errors
     if metric["gain"] < 0 and reaches_limit:
-        is_significantly_worse = metric["better"] is False  # None is within chance
-        if is_significantly_worse:
+        if metric["better"] is False:  # significantly worse; None is within chance
             outcome, detail = FAILED, f"{detail}; more than {limit:.0%} worse, and not by chance"
         else:
             outcome = WITHIN_NOISE
@@ -273,7 +279,7 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
 
 
 def _threshold_checks(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
-    """Yield the check of each threshold, which a mean without known scores fails."""
+    """Yield the check of the mean of each metric with a threshold; it fails without known scores."""
     for name in thresholds:
         if name not in current.metrics:
             raise InputError(

@@ -163,7 +163,7 @@ def usable_rows(file_rows: Iterable[FileRow], kind: type[LabelledRow], path: Pat
 
 def check(values: Any, kind: type[LabelledRow]) -> Row | Fault:
     """Return a row of a kind, or its first problem as a reason code and a sentence."""
-    if isinstance(values, Fault):
+    if isinstance(values, Fault):  # found when the file was read
         return values
     if not isinstance(values, dict):
         return Fault("broken_line", f"expected an object, found {type(values).__name__}")

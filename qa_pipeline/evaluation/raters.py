@@ -47,7 +47,7 @@ class Rating(LabelledRow):
 
 
 def read_ratings(paths: Sequence[Path]) -> Labelled:
-    """Read ratings of files and folders. The field `id` of a file is the column `item` of `RATINGS`.
+    """Read ratings of files and folders (`RATINGS`). `item` is the field `id`, and `id` the index of the row.
 
     Only the first rating of an item by an annotator counts; others are left out as `repeated_rating`.
 
@@ -61,7 +61,7 @@ def read_ratings(paths: Sequence[Path]) -> Labelled:
     repetitions = repeated.agg(
         reason=pl.lit("repeated_rating"),
         rows=pl.len().cast(pl.Int64),
-        first_row=pl.col("id").first().cast(pl.Int64) + 1,  # ids are the indices of rows
+        first_row=pl.col("id").first().cast(pl.Int64) + 1,  # ids are indices, such as "0"
         detail=pl.format("{} rated {} again", "annotator", "item").first(),
     )
     left_out = [*(file.left_out for file in files), repetitions.select(LEFT_OUT.names())]

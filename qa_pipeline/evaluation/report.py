@@ -112,13 +112,10 @@ def report_document(
     return document
 
 
-def ranked_by(document: Document, preferred: str | None = None) -> str | None:
-    """Return the metric of the worst rows: the preferred metric, faithfulness, or the first known.
-
-    None if every metric is unknown.
-    """
+def ranked_by(document: Document) -> str | None:
+    """Return the metric of the worst rows: faithfulness, else the first known; None if all are unknown."""
     measured = [name for name, metric in document["metrics"].items() if metric["known"]]
-    return next((name for name in (preferred, WORST_BY, *measured) if name in measured), None)
+    return WORST_BY if WORST_BY in measured else next(iter(measured), None)
 
 
 def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, metric: str, direction: str) -> pl.DataFrame:

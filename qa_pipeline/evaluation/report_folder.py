@@ -89,12 +89,8 @@ def _check_target(target: Path, *, replace: bool) -> None:
         raise InputError(f"{target} already contains a report; name another folder, or add --replace")
 
 
-def write_report(
-    folder: Path, metrics: Sequence[Metric], counts: Counts, about: About, worst_by: str | None = None
-) -> Document:
+def write_report(folder: Path, metrics: Sequence[Metric], counts: Counts, about: About) -> Document:
     """Write the report of a folder that `evaluate_into` filled, and return the content of `report.json`.
-
-    `worst_by` is the metric whose worst rows are shown; the default is `ranked_by`.
 
     Raises:
         InputError: a value is outside the range of its metric.
@@ -102,7 +98,7 @@ def write_report(
     """
     rows, statements = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rows", "statements"))
     document = report_document(rows, statements, metrics, counts, about)
-    metric = ranked_by(document, worst_by)
+    metric = ranked_by(document)
     worst = rows.clear()
     if metric is not None:
         worst = by_badness(rows, statements, metric, document["metrics"][metric]["direction"]).head(WORST)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
@@ -36,11 +35,9 @@ _DIGITS = 9
 """Decimals to which values are compared; sums in another order differ further on."""
 
 
-def with_claims_split_by(
-    settings: Settings, splitter: Literal["auto", "model", "rules"] = "rules"
-) -> Settings:
-    """Return the settings with claims split by the rules or a model, so that all metrics see the same."""
-    verification = settings.verification.model_copy(update={"split_claims": splitter})
+def with_claims_split_by_rules(settings: Settings) -> Settings:
+    """Return the settings with claims split by the rules, so that all metrics see the same."""
+    verification = settings.verification.model_copy(update={"split_claims": "rules"})
     return settings.model_copy(update={"verification": verification})
 
 
@@ -86,7 +83,7 @@ def evaluate(frame: pl.DataFrame, metrics: Sequence[Metric], setup: Setup) -> tu
     for part in frame.iter_slices(BLOCK):
         block = part.rows(named=True)
         for metric in metrics:
-            values[metric.name] += metric.scores(block, setup)
+            values[metric.name] += metric.scores(block, setup)  # adds signals to the rows of the block
         rows += block
     return rows, pl.DataFrame(values, schema=dict.fromkeys(values, pl.Float64()))
 
@@ -151,9 +148,9 @@ def categorical_correctness(rows: pl.DataFrame, metrics: Sequence[Metric], setup
     outcomes = _outcomes(rows, metrics, setup)  # the values and verdicts of each row
     file_rows = (FileRow(number, row) for number, row in enumerate(rows.iter_rows(named=True), start=1))
     reread = usable_rows(file_rows, RagRow, Path("rows")).items
-    odd, even = (_outcomes(part, metrics, setup) for part in (rows[1::2], rows[::2]))
     composed = [*outcomes]
-    composed[1::2], composed[::2] = odd, even  # in the order of the rows
+    composed[1::2] = _outcomes(rows[1::2], metrics, setup)  # every other row, from the second
+    composed[::2] = _outcomes(rows[::2], metrics, setup)  # and from the first
     verified_first = rows.rows(named=True)
     for row in verified_first:
         add_signals([row], ("statements", "cited"), setup)

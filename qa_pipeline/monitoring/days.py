@@ -145,10 +145,10 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
     # heavy, and only scoring needs them
     from qa_pipeline.evaluation.metrics.base import Setup
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-    from qa_pipeline.evaluation.running import evaluate, with_claims_split_by
+    from qa_pipeline.evaluation.running import evaluate, with_claims_split_by_rules
 
     metrics = chosen_metrics(METRICS)
-    setup = Setup(Resources(with_claims_split_by(settings), embedder=embedder))
+    setup = Setup(Resources(with_claims_split_by_rules(settings), embedder=embedder))
 
     def score(rows: pl.DataFrame) -> pl.DataFrame:
         """Return the values of each metric, and for each value the list of steps that decided it."""

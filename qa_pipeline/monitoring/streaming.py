@@ -57,8 +57,8 @@ def stream_verdicts(
     judged_end = 0  # of the last judged statement
     reported: dict[tuple[int, int], Verdict] = {}  # by start and end
     for part in parts:
-        new_offsets = range(max(len(answer), 1), min(len(answer + part), MOST_EARLY))  # 0 ends no word
-        answer += part
+        length_before, answer = len(answer), answer + part
+        new_offsets = range(max(length_before, 1), min(len(answer), MOST_EARLY))  # offset 0 ends no word
         word_ends = [end for end in new_offsets if answer[end].isspace() and not answer[end - 1].isspace()]
         # each is tried in turn, so that the division into parts has no effect
         for end in word_ends:

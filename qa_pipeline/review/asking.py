@@ -37,7 +37,7 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_verifier import verify_claims
 
 ASKED = "asked"
-"""Batch of these calls in the store of replies, so that questions cost no batch."""
+"""Batch of these calls in the store of replies, so that they do not count as costs of another batch."""
 MOST_CHARACTERS = 1_000
 """Characters of a question."""
 _WAIT_MINUTES = 0.5

@@ -204,12 +204,12 @@ def template_rows(
         # named apart, since pairs have a reason of their own
         reasons = verdicts.filter(is_selected).select("pair_id", verdict_reason="reason")
         pairs, claims = (frame.join(reasons, on="pair_id", how="semi") for frame in (pairs, claims))
-        content = content_hashes(pairs, claims)
+        hashes = content_hashes(pairs, claims)  # by pair
         evidence = _evidence_texts(claims, chunks, documents)
         rows = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
         for row in rows.join(reasons, on="pair_id").iter_rows(named=True):
             texts = {name: row[name] for name in columns}
-            yield texts | {"content_sha256": content[row["pair_id"]], "reason": row["verdict_reason"]}
+            yield texts | {"content_sha256": hashes[row["pair_id"]], "reason": row["verdict_reason"]}
 
 
 def _evidence_texts(claims: pl.DataFrame, chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:

@@ -159,16 +159,16 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
     for batch_name, lines in _by_batch(layout, file, problems).items():
         batch = _read_state(layout, batch_name, {line.pair_id or "" for line in lines.values()})
         fitting = _fitting_rows(batch_name, lines, batch, problems)
-        targets = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
+        lines_by_target = Counter((row["pair_id"], row["claim_id"]) for row in fitting.values())
         rows: list[DecisionColumns] = []
         for number, row in fitting.items():
             pair = dict(batch.pairs[row["pair_id"]])
-            target = row["pair_id"], row["claim_id"]
+            target = row["pair_id"], row["claim_id"]  # the claim is None if the whole pair is decided
             current = batch.standing.get(target)  # the decision that counts
             is_current = current is not None and current["decision_id"] == row["decision_id"]
             is_recorded = row["decision_id"] in batch.recorded_ids  # a file may be recorded twice
             is_undo = row["decision"] == REOPENED
-            if targets[target] > 1:
+            if lines_by_target[target] > 1:
                 several = f"several {file.unit}s decide the same pair or claim; none is recorded"
                 problems[number] = about_pair(pair, several)
             elif is_recorded and (is_current or is_undo):  # recording it again would change nothing
@@ -219,9 +219,9 @@ def _by_batch(layout: Layout, file: ReadFile, problems: dict[int, str]) -> dict[
 
 def _read_state(layout: Layout, name: str, pair_ids: set[str]) -> _BatchState:
     """Read these pairs of a batch, their claims, and the recorded decisions."""
-    is_decided = pl.col("pair_id").is_in([*pair_ids])
-    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_decided)
-    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_decided)
+    is_in_file = pl.col("pair_id").is_in([*pair_ids])
+    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_in_file)
+    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_in_file)
     recorded = read_decisions(layout.decisions(name))
     unproved = claims.filter(pl.col("evidence_quote").is_null())
     decisions = typed_rows(standing(recorded), DecisionRow)

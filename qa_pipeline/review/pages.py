@@ -77,7 +77,7 @@ def _pair_page(request: Request, fields: Mapping[str, str], outcome: decisions.O
 
 
 def _source_of(request: Request, batch: str, quote: Quote | None) -> tuple[SourceView | None, str | None]:
-    """Return the document around the evidence, or the reason why it cannot be shown, if there is a quote."""
+    """Return the document around a quote, or the reason why it cannot be shown; neither without a quote."""
     if quote is None:
         return None, None
     review, query = review_of(request), request.query_params

@@ -35,8 +35,8 @@ PAIR_COLUMNS = pl.Schema(
         "lot": pl.UInt64(),
     }
 )
-"""A pair: `documents` are paths of its evidence, `turn` counts pairs of its batch and reason by
-uncertainty, and `lot` is a random number."""
+"""A pair: `documents` are paths of its evidence, `turn` counts the pairs of its batch, verdict and reason,
+the least certain first, and `lot` is a random number."""
 DECIDED = pl.Schema(dict.fromkeys(("batch", "pair_id", "decision", "who"), pl.String()))
 """The last decision about a pair that still applies."""
 QUEUE = pl.Schema({**PAIR_COLUMNS, **DECIDED})
@@ -61,7 +61,7 @@ COLUMNS = {
     "verdict": "verdict",
     "reason": "reason",
 }
-"""Column of each filter by value."""
+"""Column that each filter compares with its value."""
 _WORDS: Mapping[str, Callable[[str], str]] = {"reason": in_words, "type": words, "verdict": words}
 """The function that shows a value of a filter in words."""
 
@@ -227,7 +227,7 @@ def _in_order(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_pairs(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
-    """Read the pairs of a batch (`PAIR_COLUMNS`), or the problem with its tables."""
+    """Return the pairs of a batch (`PAIR_COLUMNS`), and the problem if its tables cannot be read."""
     columns = {
         PAIRS: ("pair_id", "question", "answer", "language", "question_type"),
         VERDICTS: (
@@ -242,7 +242,7 @@ def read_pairs(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
         )
     except TableError as error:
         return PAIR_COLUMNS.to_frame(), str(error)
-    documents = (
+    documents = (  # a row for each pair
         claims.join(paths, left_on="evidence_document_id", right_on="document_id")
         .group_by("pair_id")
         .agg(documents=pl.col("path").unique().sort())
@@ -260,7 +260,7 @@ def read_pairs(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
 
 
 def _read_decisions(layout: Layout, batch: str) -> tuple[pl.DataFrame, str | None]:
-    """Read the decisions that apply to pairs of a batch (`DECIDED`), or the problem with their file."""
+    """Return the decisions that apply to pairs (`DECIDED`), and the problem if they cannot be read."""
     try:
         decisions = read_decisions(layout.decisions(batch))
         if not decisions.height:
@@ -294,7 +294,7 @@ def queue_page(queue: Queue, filters: Filters, number: int) -> dict[str, Any]:
         "first": (number - 1) * PAGE + 1,
         "pages": pages,
         "total": len(listed),
-        "every": rows.height,
+        "every": rows.height,  # in all lists
         "problems": queue.problems,
     }
 

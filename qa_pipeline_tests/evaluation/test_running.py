@@ -8,7 +8,7 @@ import pytest
 from qa_pipeline.evaluation.answered_questions import read_rag_rows
 from qa_pipeline.evaluation.metrics.base import Setup
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.running import evaluate, with_claims_split_by
+from qa_pipeline.evaluation.running import evaluate, with_claims_split_by_rules
 from qa_pipeline.llm.base import Request
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import SplitClaim, SplitReply, VerifyReply
@@ -66,7 +66,7 @@ def seed_figures(setup: Setup) -> dict[str, dict[str, float | None]]:
 
 @pytest.mark.parametrize("model", [True, False])
 def test_the_seed_examples_come_out_as_the_page_says(tmp_path: Path, *, model: bool) -> None:
-    settings = with_claims_split_by(Settings(out=tmp_path))
+    settings = with_claims_split_by_rules(Settings(out=tmp_path))
     setup = Setup(Resources(settings))
     if model:
         verification = settings.verification.model_copy(update={"split_claims": "model"})
@@ -89,7 +89,7 @@ def test_what_the_rules_find_in_the_suites_is_what_the_page_says(tmp_path: Path)
     page = Path("docs/evaluation.md").read_text("utf-8")
     lines = re.findall(r"^\| (\w+), (\w+) \| (\d.+) \|$", page, re.MULTILINE)
     assert len(lines) == 2
-    setup = Setup(Resources(with_claims_split_by(Settings(out=tmp_path))))
+    setup = Setup(Resources(with_claims_split_by_rules(Settings(out=tmp_path))))
     for suite, metric, cells in lines:
         rows = read_rag_rows([SUITES / f"{suite}.jsonl"]).items
         _, values = evaluate(rows, chosen_metrics([metric]), setup)

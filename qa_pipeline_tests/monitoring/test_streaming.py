@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline import stream_verdicts
-from qa_pipeline.evaluation.running import with_claims_split_by
+from qa_pipeline.evaluation.running import with_claims_split_by_rules
 from qa_pipeline.monitoring.streaming import WITHDRAWN, Verdict, judge_answer
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -63,7 +63,7 @@ def final_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 @pytest.fixture(scope="module")
 def resources(tmp_path_factory: pytest.TempPathFactory) -> Resources:
-    alone = with_claims_split_by(Settings(out=tmp_path_factory.mktemp("out")))
+    alone = with_claims_split_by_rules(Settings(out=tmp_path_factory.mktemp("out")))
     return Resources(alone, embedder=HashEmbedder())
 
 

@@ -122,7 +122,7 @@ def find_conflicts(rows: list[Row], _setup: Setup) -> list[list[bool]]:
 
 
 def _conflicts(row: Row) -> list[bool]:
-    """Return the flags of `find_conflicts` for a row."""
+    """Return for each contradiction between contexts of a row True if the answer handles it well."""
     language = row["language"]
     answer_tokens = {*read(row["answer"], language).tokens}
     units = [units_of("", context["text"] or "", language) for context in row["contexts"]]
@@ -130,14 +130,14 @@ def _conflicts(row: Row) -> list[bool]:
     sentences = [[unit.reading for unit in context_units if not unit.is_row] for context_units in units]
     # each sentence of a context with each of another context
     pairs = (product(context, other) for context, other in combinations(sentences, 2))
-    conflicts = []
+    is_handled = []
     for first, second in chain.from_iterable(pairs):
         denial = one_slot_denial(first, second, stated=frozenset())
         if denial is not None:
             # the words in which the sentences differ, such as 14 and 30; a missing negation is empty
             sides = {denial.claimed, denial.stated} - {""}
-            conflicts.append(row["refused"] or sides <= answer_tokens)
-    return conflicts
+            is_handled.append(row["refused"] or sides <= answer_tokens)  # it refuses, or states both sides
+    return is_handled
 
 
 @metric("relevance", range=(-1.0, 1.0))
@@ -187,8 +187,8 @@ def contradiction_handling(row: Row) -> float | None:
 def _evidence_parts(row: Row) -> dict[str, float | None]:
     """Return the four parts of evidence_quality, each None if unknown.
 
-    support is the share of supported statements. The others are of the contexts that prove a statement:
-    documents / contexts, mean of 0.5 ** (years before the newest context of the row), and mean authority.
+    support is the share of supported statements. Of the contexts that prove a statement, independence is
+    documents / contexts, and recency the mean of 0.5 ** (years before the newest context of the row).
     """
     proving = supporting_contexts(row)
     documents = [context["document"] for context in proving]

@@ -91,7 +91,7 @@ class Metric:
         return [name for name in self.needs if row.get(name) is None]
 
     def deciders(self, row: Row) -> list[str]:
-        """Return the deciders of a value, after the parts that it omits, as ["without recency", "llm"].
+        """Return the parts that a value omits, then its deciders, such as ["without recency", "llm"].
 
         A signal has a single decider, or its elements name their own.
         """

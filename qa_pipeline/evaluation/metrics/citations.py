@@ -21,6 +21,7 @@ from qa_pipeline.evaluation.metrics.grounding import (
 )
 from qa_pipeline.text import references
 from qa_pipeline.verification.splitting import Claim, split_claims, with_references
+from qa_pipeline.verification.verify import Statement
 
 _BY_SUPPORT = {"decided_by": ("citation_support",), "version": STATEMENTS_VERSION}
 _BY_BOTH = {"decided_by": ("citation_support", "statements"), "version": STATEMENTS_VERSION}
@@ -82,8 +83,8 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Return a citation with the fields of `find_cited`; `contexts` are indices, as in [0, 2]."""
-    documents = [context["document"] or "" for context in row["contexts"]]
+    """Return a citation with document, contexts (indices, as in [0, 2]), exists and quote_found."""
+    context_documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
     named_document = None
@@ -92,11 +93,12 @@ def _looked_up(citation: Row, row: Row) -> Row:
     elif numbers := _numbers(reference):  # such as [3], the third context
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
         exists = len(contexts) == len(numbers)
-    else:
+    else:  # the name of a document
         sources = [claim["source"] or "" for claim in row["true_claims"] or ()]
         true_documents = (row["relevant_documents"] or []) + sources
         annotated = [name for name in true_documents if references.is_same_path(reference, name)]
-        contexts = [index for index, name in enumerate(documents) if references.is_same_path(reference, name)]
+        is_named = [references.is_same_path(reference, name) for name in context_documents]
+        contexts = [index for index, is_cited in enumerate(is_named) if is_cited]
         named_document = annotated[0] if annotated else reference  # a reference may be a shortened path
         exists = bool(contexts or annotated)
     quote_found = None
@@ -105,7 +107,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
         with_quote = [index for index in with_text if references.locate_quote(quote, texts[index])]
         quote_found = bool(with_quote) if with_text else None
         contexts = with_quote or contexts
-    document = (documents[contexts[0]] if contexts else None) or named_document
+    document = (context_documents[contexts[0]] if contexts else None) or named_document
     columns = {"document": document, "contexts": contexts, "exists": exists, "quote_found": quote_found}
     return citation | columns
 
@@ -119,12 +121,11 @@ def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
     the unmarked statements of the same sentence; a citation without marks belongs to all statements.
     """
     assigned_of_rows = [_assigned(row) for row in rows]
-    texts = [
-        by_contexts(statement["claim"], row, [row["contexts"][index] for index in cited["contexts"]])
-        for row, assigned in zip(rows, assigned_of_rows, strict=True)
-        for cited, statements in assigned
-        for statement in statements
-    ]
+    texts: list[Statement | None] = []
+    for row, assigned in zip(rows, assigned_of_rows, strict=True):
+        for cited, statements in assigned:
+            contexts = [row["contexts"][index] for index in cited["contexts"]]
+            texts += [by_contexts(statement["claim"], row, contexts) for statement in statements]
     # models have decided the statements already, and figures may be in contexts that are not cited
     local_setup = replace(setup, verifier=None, splitter=None, undecided="similarity")
     verified = iter(verify(texts, local_setup, compare_figures=False))  # in the order of the texts
@@ -135,7 +136,7 @@ def find_citation_support(rows: list[Row], setup: Setup) -> list[list[Row]]:
 
 
 def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
-    """Return each citation with its statements; see `find_citation_support`."""
+    """Return each citation of `find_cited` with its statements, by the rule of `find_citation_support`."""
     sentences = split_claims(row["answer"], row["language"])
     claims = []
     for statement in row["statements"]:
@@ -147,8 +148,8 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
     marked = [*zip(row["statements"], marks_of_claims, strict=True)]
     assigned = []
     for cited in row["cited"]:
-        names = cited["marks"]  # a citation without marks belongs to all statements
-        statements = [statement for statement, marks in marked if not names or not marks.isdisjoint(names)]
+        own = cited["marks"]  # such as ["[1]"]; a citation without marks belongs to all statements
+        statements = [statement for statement, marks in marked if not own or not marks.isdisjoint(own)]
         assigned.append((cited, statements))
     return assigned
 

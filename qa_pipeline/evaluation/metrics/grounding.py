@@ -102,15 +102,15 @@ def _true_claims(row: Row) -> list[str]:
 
 
 def _find_claims(rows: list[Row], row_texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
-    """Verify the texts of each row: its true claims, or else its reference, each statement as a claim."""
+    """Verify the claims of each row: its texts, or else the statements of its only text, the reference."""
     verified = iter(verify([*chain(*row_texts)], setup))  # the statements of each text
     claims_of_rows: list[Verified] = []
     for row, texts in zip(rows, row_texts, strict=True):
-        claims = [statements or [] for statements in islice(verified, len(texts))]  # a text is a claim
-        if row["true_claims"] is None:  # the only text is the reference, and its statements are claims
-            claims = [[statement] for statement in claims[0]]
-        is_unknown = bool(texts) and not any(claims)  # no text has a statement
-        claims_of_rows.append(None if is_unknown else [_as_one(statements) for statements in claims])
+        statements_of_claims = [statements or [] for statements in islice(verified, len(texts))]
+        if row["true_claims"] is None:  # each statement of the reference is a claim
+            statements_of_claims = [[statement] for statement in statements_of_claims[0]]
+        is_unknown = bool(texts) and not any(statements_of_claims)  # no text has a statement
+        claims_of_rows.append(None if is_unknown else [*map(_as_one, statements_of_claims)])
     return claims_of_rows
 
 
@@ -153,25 +153,26 @@ def verify(
     vectors = TextVectors([*claims["claim"], *questions], resources.embedder)
     statements_by_id: dict[str, list[Row]] = {}
     for claim in claims.iter_rows(named=True):
-        text = text_by_id[claim["pair_id"]]
-        claim["relevance"] = vectors.cosines(claim["claim"], [text.question])[0]
-        statement = _scored(claim, text, setup, compare_figures)
+        origin = text_by_id[claim["pair_id"]]
+        claim["relevance"] = vectors.cosines(claim["claim"], [origin.question])[0]
+        statement = _scored(claim, origin, setup, compare_figures)
         statements_by_id.setdefault(claim["pair_id"], []).append(statement)
     return [None if text is None else statements_by_id.get(text.statement_id) for text in texts]
 
 
-def _scored(claim: Row, text: Statement, setup: Setup, compare_figures: bool) -> Row:
+def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) -> Row:
     """Return a claim with its scores, and with the verdict of its score if the steps did not decide it.
 
-    The score is 1 for a claim that a step proved, and 0 for a claim that a step denied.
+    `origin` is the text of the claim with its contexts. The score is 1 for a claim that a step proved, and 0
+    for a claim that a step denied.
     """
-    claimed, evidence = (read(words or "", text.language) for words in (claim["claim"], claim["quote"]))
-    others = [passage for index, passage in enumerate(text.passages) if index != claim["context"]]
+    claimed, evidence = (read(words or "", origin.language) for words in (claim["claim"], claim["quote"]))
+    others = [passage for index, passage in enumerate(origin.passages) if index != claim["context"]]
     # completes the evidence for the score of a pair of contexts
     second = _second_evidence(claimed, evidence, others)
     scored_by, score, pair_score, is_alike = _scores(claim, claimed, evidence, second, setup)
     # a claim that says yes has nearly the score of one that says no
-    is_polar = without_polar_word(claim["text"], text.language)[1] is not None
+    is_polar = without_polar_word(claim["text"], origin.language)[1] is not None
     stays_open = setup.verifier is not None or setup.undecided == "unknown" or is_polar
     verdict, decided_by, reason = claim["verdict"], claim["decided_by"], claim["reason"]
     if verdict == "failed":  # the claim could not be checked, for example without evidence
@@ -278,15 +279,17 @@ def find_groundedness(rows: list[Row], setup: Setup) -> list[list[float | None] 
         for row, claim in claims
         for context in row["contexts"]
     ]
-    replies = ask(requests, setup)
-    best_ratings: list[float | None] = []  # of the claims of all rows
-    for row, _ in claims:
-        claim_replies = [*islice(replies, len(row["contexts"]))]
-        ratings = [reply.groundedness for reply in claim_replies if reply is not None]
-        is_complete = bool(ratings) and len(ratings) == len(claim_replies)  # a failed rating may be the best
-        best_ratings.append(max(ratings) if is_complete else None)
-    remaining = iter(best_ratings)
-    return [[*islice(remaining, len(row["statements"]))] for row in rows]
+    replies = ask(requests, setup)  # in the order of rows, statements and contexts
+    ratings_of_rows: list[list[float | None] | None] = []
+    for row in rows:
+        best_ratings: list[float | None] = []  # of the statements
+        for _ in row["statements"]:
+            claim_replies = [*islice(replies, len(row["contexts"]))]
+            ratings = [reply.groundedness for reply in claim_replies if reply is not None]
+            is_complete = bool(ratings) and len(ratings) == len(claim_replies)  # a failure may be the best
+            best_ratings.append(max(ratings) if is_complete else None)
+        ratings_of_rows.append(best_ratings)
+    return ratings_of_rows
 
 
 @metric("statements", version=STATEMENTS_VERSION)

@@ -8,7 +8,7 @@ import polars as pl
 from qa_pipeline.evaluation.answered_questions import RAG_ROWS
 from qa_pipeline.evaluation.metrics.base import SIGNALS, Setup, add_signals
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.running import with_claims_split_by
+from qa_pipeline.evaluation.running import with_claims_split_by_rules
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -78,7 +78,7 @@ def value(metric: str, row: Row) -> float | None:
 def means_at(
     folder: Path, *, verifier: LanguageModel | None = None, judge: LanguageModel | None = None, **given: Any
 ) -> Setup:
-    resources = Resources(with_claims_split_by(Settings(out=folder)), embedder=HashEmbedder())
+    resources = Resources(with_claims_split_by_rules(Settings(out=folder)), embedder=HashEmbedder())
     return Setup(resources, verifier, judge, **given)
 
 

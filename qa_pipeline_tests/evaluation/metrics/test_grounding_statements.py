@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.metrics.base import Setup
-from qa_pipeline.evaluation.running import with_claims_split_by
+from qa_pipeline.evaluation.running import with_claims_split_by_rules
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, signal
@@ -102,6 +102,6 @@ WEATHER = "Extreme weather events increased 40% in past decade."
 def test_a_statement_that_turns_a_rise_into_a_fall_is_contradicted(
     answer: str, text: str, language: str, verdict: str
 ) -> None:
-    setup = Setup(Resources(with_claims_split_by(Settings())))
+    setup = Setup(Resources(with_claims_split_by_rules(Settings())))
     (statement,) = statements(setup, answer, [context(text)], language=language)
     assert statement["verdict"] == verdict
