@@ -263,7 +263,7 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
     if not metric["rows"]:
         return
     relative_gain, low, high = metric["relative"], metric["low"], metric["high"]
-    change = "" if relative_gain is None else f" ({relative_gain:+.1%})"
+    change = "" if relative_gain is None else f" (gain {relative_gain:+.1%})"
     between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
     detail = f"{metric['baseline']:.3f} → {metric['current']:.3f}{change}, {between}"
     outcome = PASSED

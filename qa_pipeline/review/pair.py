@@ -231,7 +231,7 @@ def claim_views(
         row = verdict_by_id.get(claim["claim_id"], {})
         verdict, reason = row.get("verdict", "undecided"), row.get("reason")
         step = row.get("decided_by", "no_step")
-        differences = _differences(claim, reason)
+        differences = [] if verdict == SUPPORTED else _differences(claim, reason)
         # the detail of a failed call is its error; that of a verdict only repeats a difference
         detail = None if differences and verdict != "failed" else row.get("detail")
         yield ClaimView(
@@ -243,7 +243,7 @@ def claim_views(
             verdict=verdict,
             decided_by=STEPS.get(step, step),
             reason=in_words(reason, detail) if reason else detail,
-            differences=[] if verdict == SUPPORTED else differences,
+            differences=differences,
             scores={name: claim[name] for name in ("entailment", "contradiction") if claim[name] is not None},
             evidence=_evidence(claim, chunks, paths) if claim["evidence_document_id"] else None,
         )

@@ -83,3 +83,18 @@ def test_the_spans_of_an_answer_are_the_answer_however_claims_overlap(
 ) -> None:
     claims = [claim_of(min(ends), max(ends)) for ends in borders if max(ends) <= len(answer)]
     assert "".join(text for text, _ in answer_spans(answer, claims)) == answer
+
+
+def test_what_a_model_says_of_a_supported_claim_is_shown_though_rules_did_not_prove_it(
+    tmp_path: Path,
+) -> None:
+    write_tables(
+        Layout(tmp_path),
+        "b",
+        pairs=[rows.pair("p")],
+        claims=[rows.claim("p", unproved=['"opens" left out'])],
+        claim_verdicts=[rows.claim_verdict("p", "supported", decided_by="llm", detail="the passage says so")],
+        verdicts=[rows.verdict("p", "accepted")],
+    )
+    (claim,) = view_of(Layout(tmp_path)).claims
+    assert (claim.reason, claim.differences) == ("the passage says so", [])
