@@ -254,7 +254,7 @@ def paragraphs_and_items(text: str, start: int, end: int) -> Iterator[tuple[int,
     pending_start = start  # start of the lines that were not yielded yet
     for line_start, line_end in filled:
         is_single_sentence = _is_single_sentence(text, line_start, line_end)
-        is_item = any(mark.match(text, line_start, line_end) for mark in (_ITEM, _QUOTE))
+        is_item = _ITEM.match(text, line_start, line_end) or _QUOTE.match(text, line_start, line_end)
         if is_single_sentence or is_item or are_fields:  # the line begins a span
             if pending_start < line_start:
                 yield pending_start, line_start, False
