@@ -301,7 +301,7 @@ def _closest(
 def answer_spans(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerSpan]:
     """Split an answer where claims begin and end. A claim inside another is not split off."""
     position = 0
-    for claim in sorted(claims, key=lambda claim: (claim.start, claim.end)):
+    for claim in sorted(claims, key=lambda claim: (claim.start, -claim.end)):
         if claim.start < position or claim.start >= len(answer):  # in another, or beyond a cut answer
             continue
         if claim.start > position:

@@ -85,6 +85,11 @@ def test_the_spans_of_an_answer_are_the_answer_however_claims_overlap(
     assert "".join(text for text, _ in answer_spans(answer, claims)) == answer
 
 
+def test_a_claim_inside_another_is_not_split_off_also_at_its_start() -> None:
+    inner, outer = claim_of(0, 4), claim_of(0, 10)
+    assert [text for text, _ in answer_spans("Nine to five.", [inner, outer])] == ["Nine to fi", "ve."]
+
+
 def test_what_a_model_says_of_a_supported_claim_is_shown_though_rules_did_not_prove_it(
     tmp_path: Path,
 ) -> None:
