@@ -181,7 +181,7 @@ def pass_rate_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate
     detail = f"{accepted} of {decided} accepted ({left_out})"
     detail += f", 95 % interval {low:.3f} to {high:.3f}, limit {limit}"
     passed = low >= limit
-    blocking = passed or highest < limit  # otherwise the interval contains the limit
+    blocking = passed or highest < limit  # else the interval contains the limit, and the gate only warns
     if not blocking:
         detail += "; too few pairs to say if the rate is above the limit"
     if not passed:
@@ -212,7 +212,7 @@ def generation_gate(*, questions: pl.DataFrame) -> Gate:
     failed = questions.filter(pl.col("status") == "failed")
     chunks = questions.select(target.n_unique()).item()
     failed_chunks = failed.select(target.n_unique()).item()
-    passed = failed_chunks == 0 or failed_chunks < chunks
+    passed = chunks == 0 or failed_chunks < chunks
     detail = f"the questions of {failed_chunks} of {chunks} chunks could not be had"
     if not passed:
         detail += f"; {_reasons(failed)}: run again once the model answers"

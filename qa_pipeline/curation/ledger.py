@@ -169,10 +169,10 @@ def _verification_rules(verifier: Gate) -> list[Rule]:
     # local steps left a claim open, so the outcome is the model's
     is_by_model = pl.col("open_without_model") & (_OUTCOME != "undecided")
     is_distrusted = is_by_model & ~pl.lit(verifier.passed)
-    wrong_accepts = pl.lit(f"wrong on purpose: {verifier.detail}")  # about the accepted canaries
+    canary_detail = pl.lit(f"wrong on purpose: {verifier.detail}")  # about the accepted canaries
     is_edited, editor = (pl.col("origin") == EDITED) & (_OUTCOME == "grounded"), pl.col("generator")
     return [
-        Rule(is_distrusted, "needs_review", _VERIFICATION, VERIFIER_NOT_TRUSTED, wrong_accepts),
+        Rule(is_distrusted, "needs_review", _VERIFICATION, VERIFIER_NOT_TRUSTED, canary_detail),
         Rule(is_edited, "accepted", PERSON, "person_edited", pl.format("by {}", editor)),
         Rule(_OUTCOME == FLAWED, "rejected", "pairs", _REASON, _DETAIL),
         Rule(_OUTCOME == "not_drafted", "failed", "pairs", _REASON, _DETAIL),
@@ -189,15 +189,15 @@ def _refusal_rules() -> list[Rule]:
     denies_nothing = _IS_GENERATED & (_QUESTION_TYPE == "false_premise") & is_refusal
     no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
     has_answer = _IS_GENERATED & (_QUESTION_TYPE == "unanswerable") & ~is_refusal
-    answered = pl.lit("the question was meant to have no answer, and the documents answer it")
-    unexamined = pl.lit("answerability of the question was not examined")
+    answered_detail = pl.lit("the question was meant to have no answer, and the documents answer it")
+    unexamined_detail = pl.lit("answerability of the question was not examined")
     return [
         Rule(denies_nothing, "rejected", "pairs", "premise_not_denied", no_denial),
-        Rule(has_answer, "rejected", "pairs", "question_answered", answered),
+        Rule(has_answer, "rejected", "pairs", "question_answered", answered_detail),
         Rule(is_refusal & (refusal == "correct_refusal"), "accepted", "accepted", refusal),
         Rule(is_refusal & (refusal == "refused_answerable"), "rejected", "refusal", refusal),
         Rule(is_refusal & (refusal == "unproved_refusal"), "needs_review", "refusal", refusal),
-        Rule(is_refusal, "failed", "refusal", "no_refusal_evidence", unexamined),
+        Rule(is_refusal, "failed", "refusal", "no_refusal_evidence", unexamined_detail),
     ]
 
 
@@ -207,35 +207,35 @@ def _round_trip_rules() -> list[Rule]:
     trip_reason, trip_detail = pl.col("trip_reason"), pl.col("trip_detail")
     is_hop = _IS_GENERATED & _QUESTION_TYPE.is_in(list(HOP_SCOPES))  # its question should need two chunks
     fewer_suffice = pl.col("fewer_chunks_answer")  # null: not known
-    unproved_hops = pl.lit("whether each chunk is needed for the answer is not known")
+    hops_detail = pl.lit("whether each chunk is needed for the answer is not known")
     disagrees, solved_answer = ~pl.col("agrees"), pl.col("solved_answer")
     return [
         Rule(trip_failed, "failed", "round_trip", trip_reason, trip_detail),
         Rule(is_hop & fewer_suffice, "rejected", "round_trip", "fewer_chunks_answer"),
-        Rule(is_hop & fewer_suffice.is_null(), "needs_review", "round_trip", "hops_unproved", unproved_hops),
+        Rule(is_hop & fewer_suffice.is_null(), "needs_review", "round_trip", "hops_unproved", hops_detail),
         Rule(disagrees, "needs_review", "round_trip", "solver_disagrees", solved_answer),
     ]
 
 
 def _assessment_rules(judging: JudgingSettings, judge: Gate) -> list[Rule]:
     """Return the rules by the judge. Without a judge all claims of an accepted pair must be supported."""
-    status, judged_detail = pl.col("judge_status"), pl.col("judge_detail")
+    status, judge_detail = pl.col("judge_status"), pl.col("judge_detail")
     is_unjudged = status == "not_judged"
     all_supported = pl.col("supported_claims") == pl.col("claims")
-    accept_unjudged = is_unjudged & all_supported & pl.lit(judging.accept_unjudged)
-    judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
-    missing = pl.lit("the pair passed source verification and no assessment of it exists")
-    wrong_passes = pl.lit(f"wrong on purpose: {judge.detail}")
+    is_accepted_unjudged = is_unjudged & all_supported & pl.lit(judging.accept_unjudged)
+    judge_reason = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
+    missing_detail = pl.lit("the pair passed source verification and no assessment of it exists")
+    canary_detail = pl.lit(f"wrong on purpose: {judge.detail}")
     is_injected = pl.col("judge_reason") == INJECTION_IN_SOURCE
-    injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
+    injection = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
     return [
-        Rule(accept_unjudged, "accepted", "accepted", "unjudged", judged_detail),
-        Rule(is_unjudged, "needs_review", _ASSESSMENT, "not_judged", judged_detail),
-        Rule(status == "failed", "failed", _ASSESSMENT, judge_failed, judged_detail),
-        Rule(status.is_null() | (status != "judged"), "failed", _ASSESSMENT, "no_assessment", missing),
-        Rule(~pl.lit(judge.passed), "needs_review", _ASSESSMENT, JUDGE_NOT_TRUSTED, wrong_passes),
-        *_scoring(judging, judged_detail),
-        Rule(is_injected, "needs_review", _ASSESSMENT, INJECTION_IN_SOURCE, injected),
+        Rule(is_accepted_unjudged, "accepted", "accepted", "unjudged", judge_detail),
+        Rule(is_unjudged, "needs_review", _ASSESSMENT, "not_judged", judge_detail),
+        Rule(status == "failed", "failed", _ASSESSMENT, judge_reason, judge_detail),
+        Rule(status.is_null() | (status != "judged"), "failed", _ASSESSMENT, "no_assessment", missing_detail),
+        Rule(~pl.lit(judge.passed), "needs_review", _ASSESSMENT, JUDGE_NOT_TRUSTED, canary_detail),
+        *_scoring(judging, judge_detail),
+        Rule(is_injected, "needs_review", _ASSESSMENT, INJECTION_IN_SOURCE, injection),
         Rule(~all_supported, "accepted", "accepted", "partially_supported"),
         Rule(_EVERY, "accepted", "accepted", "passed"),
     ]

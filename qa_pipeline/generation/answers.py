@@ -36,7 +36,7 @@ Select = Callable[[Sequence[KeptQuestionRow], Mapping[str, Passage]], list[list[
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An answer to be drafted. `number` counts the drafts of the question from 1."""
+    """An answer to be drafted. `relevance` is the guard's decision, and `number` counts drafts from 1."""
 
     row: KeptQuestionRow
     request: Request[AnswerReply]
@@ -164,20 +164,20 @@ def _made_without_call(
     settings: GenerationSettings,
     model: str,
 ) -> PairRow | None:
-    """Return a pair that needs no call: written with its question, already answered or stopped."""
-    row, relevance = draft.row, draft.relevance
-    if draft.number == 1 and relevance.passes and (written := _answer_of_question(row, passages)):
+    """Return a pair without a call: written with its question, answered before or stopped by the guard."""
+    row, is_stopped = draft.row, not draft.relevance.passes
+    if draft.number == 1 and not is_stopped and (written := _answer_of_question(row, passages)):
         # the prompt of the questions wrote this answer
         prompted = replace(draft, request=replace(draft.request, prompt_hash=row["prompt_hash"]))
         return _pair(prompted, settings, written, row["model"], passages)
     pair = earlier.get((row["question_id"], draft.number))
     if pair is not None and _is_reusable(pair, draft):
         return _refreshed(pair, row, passages)
-    if relevance.passes:
+    if not is_stopped:
         return None
-    # stopped by the guard, or failed before an answer could be asked for
     refused = AnswerReply(coverage="none", answer=refusal(row["language"]), citations=[])
-    reply = relevance.error or Reply(value=refused, raw="", model=relevance.model)
+    # a guard that failed to decide stops the question too; its error makes the pair fail
+    reply = draft.relevance.error or Reply(value=refused, raw="", model=draft.relevance.model)
     return _pair(draft, settings, reply, model, passages)
 
 

@@ -156,7 +156,7 @@ def _is_standalone(question: str, reading: Reading) -> bool:
     opens_question = words[0] in grammar.question_openers | grammar.finite_verbs
     has_pronoun = not (grammar.speakers | grammar.pronouns.referring).isdisjoint(words)  # "you", "it"
     needs_context = reading.needs_context(question) or has_pronoun
-    return opens_question and reading.is_named(question) and not needs_context
+    return opens_question and reading.mentions_name(question) and not needs_context
 
 
 def _answer_below(units: Sequence[Unit], reading: Reading) -> tuple[int, int] | None:
@@ -233,19 +233,19 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
         return None
     defines = statement.says.endswith("{thing}")
     names = reading.names_in(written)
-    is_name = noun[0] in names or reading.writes_as_name(written.split()[1 if has_article else 0])
-    is_known = is_name or reading.is_headed(" ".join(noun))  # a name, or in the heading or title
+    opens_with_name = noun[0] in names or reading.writes_as_name(written.split()[1 if has_article else 0])
+    is_known = opens_with_name or reading.is_headed(" ".join(noun))  # or in the heading or title
     if statement.says.endswith("{anything}"):  # "By a valve is meant …"
         is_clear = True
     elif words[0] in grammar.indefinite:
         # a class of two words, such as "a check valve", or of a compound that is written as a single word
         is_clear = defines and (len(noun) > 1 or not grammar.open_compounds)
-    elif defines and not has_article:
+    elif defines and not has_article:  # "Pumps are devices that …"
         is_clear = is_known
     elif defines:  # "the pump" may be any pump, unless it has a name
-        is_clear = is_known and reading.is_named(written)
+        is_clear = is_known and reading.mentions_name(written)
     else:  # a date or an amount
-        is_clear = bool(names) or (is_known and reading.is_named(written))
+        is_clear = bool(names) or (is_known and reading.mentions_name(written))
     if not is_clear:
         return None
     # "Main Pump" keeps its capitals; "The Pump" and "Pumps of steel" lose that of the sentence opening

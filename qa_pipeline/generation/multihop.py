@@ -190,7 +190,7 @@ def _fold(text: str) -> str:
 
 
 def _proper_names(text: str, language: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of acronyms, and of capitalised words that do not only open a sentence.
+    """Yield the spans of acronyms, and of capitalised words that do not open a sentence.
 
     German capitalises every noun. There a capitalised word counts only next to another.
     """

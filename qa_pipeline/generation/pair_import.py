@@ -200,7 +200,7 @@ MaskReference = Callable[[str], str]
 """Masks a document reference, so that it still matches the document with the masked path."""
 
 _TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
-_LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')
+_LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')  # \Z: linear time, even without an end
 """Texts, numbers and field names of a JSON object: "a", 1.5. A number may be a telephone number."""
 
 
@@ -296,7 +296,7 @@ def _edited_entry(
     for citation in resolved:
         # a section is named as written, since its document alone would cite too much
         source = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
-        reference = citation["chunk_id"] or source
+        reference = citation["chunk_id"] or source  # a single chunk is the most exact reference
         citations.append(RawCitation(citation["raw"] or "", reference, number=citation["number"]))
     if not citations:  # then the passages of the old answer are cited
         citations = [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
@@ -318,7 +318,7 @@ def _edited_entry(
 def _evidence(
     quote: str, document_id: str | None, documents: pl.DataFrame, chunks: pl.DataFrame
 ) -> RawCitation:
-    """Cite evidence by its chunk in the given document, else by that document; without one, by the quote."""
+    """Cite a quote by its chunk in a document, else by the document; by the quote if no document is given."""
     if document_id is None:
         return RawCitation(quote, quote=quote)
     of_document = chunks.filter(pl.col("document_id") == document_id)

@@ -146,7 +146,7 @@ class Reading:
             if word not in candidates or not word[:1].isupper():
                 continue
             is_capital_chosen = is_sentence and before != ""  # the first word of a line is capitalised anyway
-            if self.grammar.nouns_capitalised:
+            if self.grammar.nouns_capitalised:  # in German, where a capital letter alone shows no name
                 follows_noun = before[:1].isupper() and before.lower() not in self.grammar.definite
                 if follows_noun:
                     names |= {before, word} & candidates
@@ -156,7 +156,7 @@ class Reading:
                 names.add(word)
         return {word.lower() for word in names}
 
-    def is_named(self, text: str) -> bool:
+    def mentions_name(self, text: str) -> bool:
         """Return True if a text contains a name, or the first part of a compound name of the title."""
         names = {name.partition("-")[0] for name in self.names_in(plain(self.passage.title))}
         first_parts = {word.partition("-")[0] for word in folded(text)}

@@ -118,8 +118,7 @@ def still_valid(
 
 def _prompt_hashes(chunks: pl.DataFrame, settings: GenerationSettings, llm: LLMSettings) -> dict[str, str]:
     """Return the hash of the prompt for questions, by language of the chunks."""
-    languages = chunks["language"].unique()
-    return {language: questions_prompt(language, settings, llm).hash for language in languages}
+    return {code: questions_prompt(code, settings, llm).hash for code in chunks["language"].unique()}
 
 
 def _planned_rows(
@@ -149,8 +148,9 @@ def _drafts(
     """Return the questions of a reply, up to the limit, whose type suits the number of passages shown."""
     if isinstance(reply, records.QuestionsReply):
         drafts = reply.questions[: request.limit]
-        if len(request.passages) > 1 and request.types:
+        if len(request.passages) > 1:  # two linked chunks: the planned types need both
             return [draft for draft in drafts if draft.question_type in request.types]
+        # a single chunk cannot answer a question of two hops
         return [draft for draft in drafts if draft.question_type not in records.HOP_SCOPES]
     sentences = quotable(request.passages)  # the reply is a question with the number of its sentence
     if not (reply.question.strip() and 1 <= reply.sentence <= len(sentences)):

@@ -200,7 +200,7 @@ def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler
 
 
 def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response], files: int = 1) -> Handler:
-    """Return a handler that refuses forms without the form token, or with more than this many files."""
+    """Return a handler that refuses forms without the form token or with more files than `files` (0 or 1)."""
     refusal = "This form was not sent from a page of this session. Load the page again and repeat it."
 
     @functools.wraps(handler)

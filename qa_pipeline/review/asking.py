@@ -150,7 +150,7 @@ def _question_row(opened: _OpenBatch, question: str) -> dict[str, Any]:
         "question_id": "0",
         "batch": ASKED,
         "question": question,
-        "question_type": "imported",
+        "question_type": "imported",  # as of all questions that no model asked
         "target_chunk_ids": chunk_ids[:1],  # one: it is no question of two hops
         "passage_ids": chunk_ids,
         "passage_scores": [score for _, score in retrieved],
@@ -177,8 +177,7 @@ def _draft(
         settings.llm,
         **stages.drafting_rules(retrieved.resources),
     )
-    answered_by_rules = model.name.startswith(rules.name)
-    if answered_by_rules and pair["coverage"][0] == "none":
+    if model.name == rules.name and pair["coverage"][0] == "none":  # the rules refuse
         return _answer_by_sentence(retrieved, pair, question_row["passage_ids"])
     return pair
 

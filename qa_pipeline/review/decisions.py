@@ -52,7 +52,8 @@ def decide(layout: Layout, batch: str, pair_id: str, form: Mapping[str, str], wh
     try:
         line = _line(batch, pair_id, form, who)
         seen = form.get("seen", "")
-        last_seen = int(seen[:9]) if seen.isdecimal() else -1  # -1: the person saw no decision
+        # -1: the person saw no decision; [:9]: `int` refuses numbers of thousands of digits
+        last_seen = int(seen[:9]) if seen.isdecimal() else -1
         taken = take_decisions(layout, ReadFile({1: line}, {}), last_seen)  # as a file of a single line
     except DecidedMeanwhileError as error:
         return Outcome(str(error), 409)

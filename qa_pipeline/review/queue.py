@@ -151,7 +151,7 @@ class Queue:
             return self._rows
 
     def position(self, filters: Filters, batch: str, pair_id: str) -> Position:
-        """Return the position of a pair in a list, or its earlier position if it has left the list."""
+        """Return the position of a pair in a list. If it has left the list, the number is None."""
         rows = self.rows()
         listed = matching(rows, filters)  # indices of rows, ascending
         is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
@@ -188,9 +188,9 @@ class Queue:
         batches = sorted({path.stem for table in (PAIRS, VERDICTS) for path in layout.tables(table.name)})
         pairs, decisions = {}, {}
         for batch in batches:
-            files = [layout.table(table.name, batch) for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS)]
-            pairs[batch] = self._read_if_changed(self._pairs, batch, files, read_pairs)
-            files.append(layout.decisions(batch))
+            table_files = [layout.table(table.name, batch) for table in (PAIRS, CLAIMS, VERDICTS, DOCUMENTS)]
+            pairs[batch] = self._read_if_changed(self._pairs, batch, table_files, read_pairs)
+            files = [*table_files, layout.decisions(batch)]  # changed pairs can make decisions stale
             decisions[batch] = self._read_if_changed(self._decisions, batch, files, _read_decisions)
         if pairs != self._pairs:  # tables of a batch have changed
             self._sorted = _in_order(
