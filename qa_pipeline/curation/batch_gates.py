@@ -38,7 +38,7 @@ VERIFIER_NOT_TRUSTED, JUDGE_NOT_TRUSTED = "verifier_not_trusted", "judge_not_tru
 Reviewer = Literal["verifier", "judge"]
 
 # conditions on rows of the table canaries
-_BY_MODEL = (pl.col("asks") == "judge") | (pl.col("decided_by") == MODEL)
+_BY_MODEL = (pl.col("asks") == "judge") | (pl.col("decided_by") == MODEL)  # canaries that a model decided
 _IS_FALSE = pl.col("expected") == "rejected"
 _BY_LOCAL_STEPS = (pl.col("asks") == "verifier") & ~_BY_MODEL
 _IS_SINGLE_SENTENCE = ~pl.col("mechanism").str.ends_with(JOINED)

@@ -174,7 +174,7 @@ def _made_without_call(
     if pair is not None and _is_reusable(pair, draft):
         return _refreshed(pair, row, passages)
     if not is_stopped:
-        return None
+        return None  # the draft needs a call
     refused = AnswerReply(coverage="none", answer=refusal(row["language"]), citations=[])
     # a guard that failed to decide stops the question too; its error makes the pair fail
     reply = draft.relevance.error or Reply(value=refused, raw="", model=draft.relevance.model)

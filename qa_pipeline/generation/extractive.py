@@ -240,7 +240,7 @@ def _subject(match: re.Match[str], statement: Statement, reading: Reading) -> st
     elif words[0] in grammar.indefinite:
         # a class of two words, such as "a check valve", or of a compound that is written as a single word
         is_clear = defines and (len(noun) > 1 or not grammar.open_compounds)
-    elif defines and not has_article:  # "Pumps are devices that …"
+    elif defines and not has_article:  # "Kafka is a system that …"
         is_clear = is_known
     elif defines:  # "the pump" may be any pump, unless it has a name
         is_clear = is_known and reading.mentions_name(written)
