@@ -202,7 +202,8 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
         else:
             sequence_error = 0.0
     best, why = passed, None
-    if best is None:  # the best of the failed candidates, compared at one confidence
+    if best is None:
+        # the nearest to the target explains the failure; all are compared at one confidence
         failed = testable or candidates
         best = max(failed, key=lambda each: lower_bound(each.right, each.groups, confidence))
         why = _why(best if testable else None, most_groups, side, target, confidence)

@@ -87,7 +87,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
     context_documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
-    named_document = None
+    named_document = None  # used if no context has the document
     if reference is None:  # the quote, if any, may be in any context
         contexts, exists = [*range(len(texts))], quote is not None
     elif numbers := _numbers(reference):  # such as [3], the third context
@@ -148,8 +148,8 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
     marked = [*zip(row["statements"], marks_of_claims, strict=True)]
     assigned = []
     for cited in row["cited"]:
-        own = cited["marks"]  # such as ["[1]"]; a citation without marks belongs to all statements
-        statements = [statement for statement, marks in marked if not own or not marks.isdisjoint(own)]
+        own = {*cited["marks"]}  # such as {"[1]"}; a citation without marks belongs to all statements
+        statements = [statement for statement, marks in marked if not own or marks & own]
         assigned.append((cited, statements))
     return assigned
 
