@@ -79,7 +79,7 @@ GRID = (0.999, 0.998, 0.995, *(percent / 100 for percent in range(99, 49, -1)))
 _MOST_SEQUENCES = 3
 """Most sequences of tests; they share the error."""
 _GROWTH = 4
-"""Groups at the beginning of a sequence, divided by the groups at the beginning before."""
+"""Each sequence begins with this many times the groups of the sequence before."""
 _DECISION_OF_SIDE: dict[SideName, str] = {
     "contradict": "found contradicted",
     "accept": "accepted",
@@ -114,15 +114,11 @@ def calibrate(
             "or to a name of the hub (and verification.entailment.revision to its commit)"
         )
     labelled = score_rows(resources, files)
+    scored_claims = labelled.claims.filter(pl.col("entailment").is_not_null())
     # the configured model, or None if no claim has a score, which `fit_band` refuses
-    models = labelled.claims.filter(pl.col("entailment").is_not_null())["entailment_model"].unique()
+    model = next(iter(scored_claims["entailment_model"].unique()), None)
     unfitted = Thresholds(
-        name=name,
-        target_precision=target,
-        confidence=confidence,
-        model=next(iter(models), None),
-        band=Band(),
-        fits=(),
+        name=name, target_precision=target, confidence=confidence, model=model, band=Band(), fits=()
     )
     return fit_band(labelled, resources.settings.verification, unfitted)
 
@@ -165,18 +161,17 @@ def rows_of_side(
     cascade = settings.model_copy(update={"policy": "cascade"})  # the policy with a band
     verdicts = decide_claims(labelled.claims, None, cascade, thresholds=unfitted)  # a row for each claim
     open_claims = borderline(labelled.claims, verdicts)  # those that reach entailment
-    # claims that a step before entailment denies or cannot prove: each decides its answer
+    # an answer with a claim that an earlier step denied or could not prove is decided already
     unproved_claims = verdicts.filter(pl.col("verdict") != "supported")
-    deciding_claims = unproved_claims.join(open_claims, on="claim_id", how="anti")
-    claim_score = pl.col("score")
-    answer_score = claim_score.max() if side == "contradict" else claim_score.min()
-    if side == "accept":  # an answer is accepted only by scores of all its claims
-        answer_score = pl.when(claim_score.is_not_null().all()).then(answer_score)
+    closed_claims = unproved_claims.join(open_claims, on="claim_id", how="anti")
+    lowest, highest = pl.col("score").min(), pl.col("score").max()  # of the open claims of an answer
+    is_complete = pl.col("score").is_not_null().all()  # an answer is accepted only if all claims have scores
+    answer_score = {"accept": pl.when(is_complete).then(lowest), "reject": lowest, "contradict": highest}
     answer_scores = (  # a row for each pair_id, which is an answer
         open_claims.select("pair_id", score=side_scores()[side].fill_nan(None))
-        .join(deciding_claims, on="pair_id", how="anti")
+        .join(closed_claims, on="pair_id", how="anti")
         .group_by("pair_id")
-        .agg(score=answer_score)
+        .agg(score=answer_score[side])
     )
     is_right = pl.col("label") if side == "accept" else ~pl.col("label")
     rows = labelled.rows.join(answer_scores, on="pair_id", maintain_order="left")
@@ -191,14 +186,14 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
     """
     candidates = [decided_rows(rows, side, threshold) for threshold in GRID]
     most_groups = candidates[-1].groups  # the laxest threshold decides most
-    unused_shares = _error_shares(most_groups, target, 1 - confidence)  # by number of groups
-    fewest_groups = min(unused_shares)  # with fewer groups a threshold cannot pass
+    later_shares = _error_shares(most_groups, target, 1 - confidence)  # of sequences that have not begun
+    fewest_groups = min(later_shares)  # with fewer groups a threshold cannot pass
     testable = [candidate for candidate in candidates if candidate.groups >= fewest_groups]
     passed, passed_error = None, 1 - confidence
-    tests, sequence_error = 0, 0.0  # 0 after a failure, until the next sequence begins
+    tests, sequence_error = 0, 0.0  # the error is 0 after a failure, until the next sequence begins
     for candidate in testable:
-        reached = [groups for groups in unused_shares if groups <= candidate.groups]
-        sequence_error += sum(unused_shares.pop(groups) for groups in reached)
+        beginning = [groups for groups in later_shares if groups <= candidate.groups]
+        sequence_error += sum(later_shares.pop(groups) for groups in beginning)
         if not sequence_error:  # the last sequence has failed, and the next begins with more groups
             continue
         tests += 1
@@ -206,9 +201,12 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
             passed, passed_error = candidate, sequence_error
         else:
             sequence_error = 0.0
-    best = passed or max(  # of the failed candidates, all compared at one confidence
-        testable or candidates, key=lambda failed: lower_bound(failed.right, failed.groups, confidence)
-    )
+    best, why = passed, None
+    if best is None:
+        # the nearest to the target explains the failure; all are compared at one confidence
+        failed = testable or candidates
+        best = max(failed, key=lambda each: lower_bound(each.right, each.groups, confidence))
+        why = _why(best if testable else None, most_groups, side, target, confidence)
     return Fit(
         side=side,
         threshold=passed.threshold if passed else None,
@@ -217,7 +215,7 @@ def fit_side(rows: pl.DataFrame, side: SideName, *, target: float, confidence: f
         n=best.groups,
         right=best.right,
         precision_low=lower_bound(best.right, best.groups, 1 - passed_error) if best.groups else None,
-        why=None if passed else _why(best if tests else None, most_groups, side, target, confidence),
+        why=why,
     )
 
 
@@ -232,8 +230,8 @@ def decided_rows(rows: pl.DataFrame, side: SideName, threshold: float) -> Candid
 def _error_shares(most_groups: int, target: float, error: float) -> dict[int, float]:
     """Return the share of the error of each sequence of tests, by the number of groups where it begins.
 
-    In {72: 0.025, 288: 0.025} the first begins with 72 groups, the fewest that can pass. There are 1 to
-    `_MOST_SEQUENCES`, as many as begin with at most `most_groups`.
+    In {72: 0.025, 288: 0.025} the first begins with 72 groups, the fewest that can pass. As many sequences
+    as begin with at most `most_groups` share the error: at least 1, at most `_MOST_SEQUENCES`.
     """
     for count in range(_MOST_SEQUENCES, 0, -1):
         error_share = error / count

@@ -67,14 +67,15 @@ def run(
     rows = read.items.join(drawn, on="id", how="semi", maintain_order="left")
     with report_folder.new_report(out, replace=replace) as folder, console.watching(quiet=as_json) as watch:
         counts = running.evaluate_into(folder, rows, metrics, setup, watch("evaluation", "rows"))
+        law_shares = running.categorical_correctness(rows, metrics, setup) if laws else None
+        unsplit = running.count_unsplit(rows, setup) or None
         about = report.About(
             dataset=report.dataset_name(rows, name),
             dataset_sha256=report_folder.dataset_sha256(read.items),
             left_out=read.left_out,
-            settings=_settings_shown(setup),
-            laws=running.categorical_correctness(rows, metrics, setup) if laws else None,
+            settings=_settings_shown(setup) | {"limit": limit, "unsplit": unsplit},
+            laws=law_shares,
         )
-        about.settings.update(limit=limit, unsplit=running.count_unsplit(rows, setup) or None)
         document = report_folder.write_report(folder, metrics, counts, about)
     _show(document, out, all_metrics=bool(metric), as_json=as_json)  # chosen metrics are all shown
 
@@ -97,17 +98,17 @@ def _setup_of(settings: Settings, scorer: Scorer, *, undecided: Undecided) -> "S
 
     resources, split_by = Resources(settings), settings.verification.split_claims
     model_decides, model_may_split = scorer == "model", split_by != "rules"
-    verifier = resources.reviewer("verifier") if model_decides or model_may_split else None
+    model = resources.reviewer("verifier") if model_decides or model_may_split else None
     judge = resources.reviewer("judge") if model_decides else None
-    if model_decides and verifier is None and judge is None:
+    if model_decides and model is None and judge is None:
         raise errors.SettingsError(
             "--scorer model needs a model: set llm.provider, llm.verifier.provider or llm.judge.provider"
         )
-    if verifier is None and split_by == "model":
+    if model is None and split_by == "model":
         raise errors.SettingsError("verification.split_claims=model needs a model: set llm.verifier.provider")
-    splitter = verifier if model_may_split else None
-    decider = verifier if model_decides else None
-    return Setup(resources, decider, judge, undecided=undecided, splitter=splitter)
+    verifier = model if model_decides else None
+    splitter = model if model_may_split else None
+    return Setup(resources, verifier, judge, undecided=undecided, splitter=splitter)
 
 
 def _settings_shown(setup: "Setup") -> dict[str, Any]:

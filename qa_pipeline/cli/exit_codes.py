@@ -76,7 +76,7 @@ def _interrupt(number: int, _: FrameType | None) -> None:
 @contextmanager
 def _ending_at_signals() -> Iterator[None]:
     """Raise KeyboardInterrupt at a signal, and end the process at the second or after GRACE_SECONDS."""
-    if threading.current_thread() is not threading.main_thread():  # only that can handle signals
+    if threading.current_thread() is not threading.main_thread():  # others cannot handle signals
         yield
         return
     # nohup ignores SIGHUP, and it must stay ignored

@@ -65,7 +65,7 @@ def verify(folder: Release, as_json: Json = False) -> None:
     checked_folder = release_folder(folder)
     checks = verify_release(checked_folder)
     is_valid = all(check.is_valid for check in checks)
-    results = [
+    results = [  # `why` is the reason of a check that could not be made
         {
             "check": check.name,
             "checked": check.checked or "nothing",

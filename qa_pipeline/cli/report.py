@@ -180,8 +180,8 @@ def _batch_sentences(summary: Report, outcomes: Sequence[BatchOutcome]) -> list[
         sentences += [("failed", f"{batch}: {why}") for batch, why in summary.incomplete.items()]
         for batch, tombstone in summary.withdrawn.items():
             of_pairs = f" of {plural(rows[batch]['pairs'], 'pair')}" if batch in rows else ""
-            text = f"{batch}: 0 rows{of_pairs}, withdrawn: {tombstone.message()}"
-            sentences.append(("failed", text))
+            reason = tombstone.message()
+            sentences.append(("failed", f"{batch}: 0 rows{of_pairs}, withdrawn: {reason}"))
         for batch, row in rows.items():
             if batch not in summary.withdrawn:
                 state = "succeeded" if row["examples"] else "empty"
@@ -230,7 +230,7 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
     out = f"--out {shlex.quote(str(layout.out))}"
     if summary.incomplete:
         why = f"{first_names(list(summary.incomplete))} stopped early; fix the problem above and run again"
-    elif summary.withdrawn:
+    elif summary.withdrawn:  # such as a batch whose gate failed; its examples are deleted
         why = f"a gate blocks them; qa-pipeline status {out} names it"
     else:
         advice = "name a model with --provider, which asks more than rules"

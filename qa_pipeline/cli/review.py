@@ -83,8 +83,7 @@ def review(
     name = who or getpass.getuser()
     if not name.isprintable() or len(name) > 200:
         raise InputError("--who must be a name of at most 200 characters")
-    warning = check_reachable(host, url)
-    if warning:
+    if warning := check_reachable(host, url):
         sys.stderr.write(f"{warning}\n")
     access = Access(name, settings.review.user_header)
     socket = listen(host, port)

@@ -106,7 +106,7 @@ def _run_trial(
     for number, batch in enumerate(drawn):
         chunks = (count + number) // len(drawn)  # an equal part of the count; the parts sum to it
         generation = settings.generation.model_copy(update={"max_chunks": chunks})
-        stores = Layout(settings.out, settings.cache).stores
+        stores = Layout(settings.out, settings.cache).stores  # those of a full run
         changes = {"generation": generation, "out": settings.out / "try", "cache": stores}
         resources = Resources(settings.model_copy(update=changes), watch=watch)
         # a trial that fails must not show the verdicts of an earlier one

@@ -246,7 +246,7 @@ def _from_release(values: Row) -> Row:
     """Return a released row: its distinct quotes are the contexts, and its claims are true."""
     evidence: list[Row] = values["evidence"]
     passages = values.get("passages")
-    headings = {
+    headings = {  # of each passage, such as ["Guide", "Mass"]
         passage.get("chunk_id"): str(passage.get("heading", "")).split(HEADING_JOINT)[:_MOST_HEADINGS]
         for passage in (passages if isinstance(passages, list) else [])
         if isinstance(passage, Mapping)
@@ -268,10 +268,10 @@ def _from_release(values: Row) -> Row:
 
 
 def _from_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
-    """Return the fields of a ground truth, or else of its row; cited documents are relevant by default."""
+    """Return the fields of a ground truth; its row may have relevant_docs and must_refuse instead."""
     relevant = truth.get("relevant_documents", truth.get("relevant_docs", row.get("relevant_docs")))
     cited = truth.get("citations")
-    if relevant is None and isinstance(cited, list):
+    if relevant is None and isinstance(cited, list):  # cited documents are relevant by default
         names = [entry.get("document") if isinstance(entry, Mapping) else entry for entry in cited]
         relevant = list(dict.fromkeys(name for name in names if isinstance(name, str))) or None
     return {

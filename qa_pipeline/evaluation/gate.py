@@ -238,10 +238,10 @@ def _with_deciders(
 ) -> Iterator[Document]:
     """Yield the checks with their deciders; strict checks over likeness alone are undecided."""
     for check in checks:
-        deciders = [report.metrics[check["name"]].decided_by for report in reports]  # of current first
-        completed = {**check, "decided_by": describe_deciders(deciders[0])}
+        step_counts = [report.metrics[check["name"]].decided_by for report in reports]  # of current first
+        completed = {**check, "decided_by": describe_deciders(step_counts[0])}
         is_strict = check["kind"] == "threshold" or (check["kind"] == "drop" and check["critical"])
-        if is_strict and not limits.accept_likeness and any(map(is_undecided, deciders)):
+        if is_strict and not limits.accept_likeness and any(map(is_undecided, step_counts)):
             completed |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} of it"}
         yield completed
 

@@ -142,9 +142,9 @@ def usable_rows(file_rows: Iterable[FileRow], kind: type[LabelledRow], path: Pat
             if row["id"] in ids:
                 row = Fault("duplicate_id", f"id {row['id']!r} occurs in an earlier row")
         if isinstance(row, Fault):
-            # of each reason, the first row and the number of rows
-            first = {"file": path.name, "reason": row.reason, "rows": 0, "first_row": file_row.number}
-            faults.setdefault(row.reason, {**first, "detail": row.detail})["rows"] += 1
+            first = {"reason": row.reason, "detail": row.detail, "first_row": file_row.number}
+            fault = faults.setdefault(row.reason, {"file": path.name, **first, "rows": 0})
+            fault["rows"] += 1
             continue
         ids.add(row["id"])
         block.append({"file": path.name, **row, "dataset": row.get("dataset") or path.stem})

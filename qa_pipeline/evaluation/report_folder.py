@@ -66,7 +66,7 @@ def new_report(target: Path, *, replace: bool = False) -> Iterator[Path]:
             # the block takes long, and another run may have written to the target meanwhile
             _check_target(target, replace=replace)
             if target.is_dir():
-                target.rename(Path(work) / "old")
+                target.rename(Path(work) / "old")  # deleted with `work`
             new.rename(target)
     except OSError as error:
         raise StorageError(

@@ -61,7 +61,8 @@ class Logs:
         def leave_out(file: str, number: int, fault: Fault) -> None:
             """Count an omitted line by file and reason; the first is named."""
             first = {"file": file, "reason": fault.reason, "first_row": number, "detail": fault.detail}
-            faults.setdefault((file, fault.reason), {**first, "rows": 0})["rows"] += 1
+            counted = faults.setdefault((file, fault.reason), {**first, "rows": 0})
+            counted["rows"] += 1
 
         for file in self._files(day):
             name = str(_plain(file.name))

@@ -53,8 +53,7 @@ def stream_verdicts(
     statements of a few words.
     """
     without_answer = Statement("", tuple(contexts), language, question)
-    answer = ""
-    judged_end = 0  # of the last judged statement
+    answer, judged_end = "", 0  # `judged_end` is the end of the last judged statement
     reported: dict[tuple[int, int], Verdict] = {}  # by start and end
     for part in parts:
         length_before, answer = len(answer), answer + part

@@ -33,8 +33,8 @@ def find_cited(rows: list[Row], _setup: Setup) -> list[list[Row] | None]:
     """Return the citations of each answer; None without entries and marks.
 
     A citation has its `document`, the indices of its `contexts` (those with its quote, if it has a quote),
-    `exists` (True if it names a known document), `quote_found` (None without a quote, or without text to
-    search), the `marks` that name it, and the number of its `mentions` in the answer.
+    `exists` (True if it names a known document or context, or has only a quote), `quote_found` (None without
+    a quote, or without text to search), the `marks` that name it, and the number of `mentions` in the answer.
     """
     return [_citations(row) for row in rows]
 
@@ -83,11 +83,11 @@ def _numbers(reference: str) -> list[int]:
 
 
 def _looked_up(citation: Row, row: Row) -> Row:
-    """Return a citation with document, contexts (indices, as in [0, 2]), exists and quote_found."""
+    """Return a citation with the `document`, `contexts`, `exists` and `quote_found` of `find_cited`."""
     context_documents = [context["document"] or "" for context in row["contexts"]]
     texts = [context["text"] for context in row["contexts"]]
     reference, quote = citation["reference"], citation["quote"]
-    named_document = None
+    named_document = None  # used if no context has the document
     if reference is None:  # the quote, if any, may be in any context
         contexts, exists = [*range(len(texts))], quote is not None
     elif numbers := _numbers(reference):  # such as [3], the third context
@@ -106,7 +106,7 @@ def _looked_up(citation: Row, row: Row) -> Row:
         with_text = [index for index in contexts if texts[index] is not None]
         with_quote = [index for index in with_text if references.locate_quote(quote, texts[index])]
         quote_found = bool(with_quote) if with_text else None
-        contexts = with_quote or contexts
+        contexts = with_quote or contexts  # a quote that is not found excludes no context
     document = (context_documents[contexts[0]] if contexts else None) or named_document
     columns = {"document": document, "contexts": contexts, "exists": exists, "quote_found": quote_found}
     return citation | columns
@@ -148,8 +148,8 @@ def _assigned(row: Row) -> list[tuple[Row, list[Row]]]:
     marked = [*zip(row["statements"], marks_of_claims, strict=True)]
     assigned = []
     for cited in row["cited"]:
-        own = cited["marks"]  # such as ["[1]"]; a citation without marks belongs to all statements
-        statements = [statement for statement, marks in marked if not own or not marks.isdisjoint(own)]
+        own = {*cited["marks"]}  # such as {"[1]"}; a citation without marks belongs to all statements
+        statements = [statement for statement, marks in marked if not own or marks & own]
         assigned.append((cited, statements))
     return assigned
 

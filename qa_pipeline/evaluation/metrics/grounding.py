@@ -102,12 +102,12 @@ def _true_claims(row: Row) -> list[str]:
 
 
 def _find_claims(rows: list[Row], row_texts: list[list[Statement | None]], setup: Setup) -> list[Verified]:
-    """Verify the claims of each row: its texts, or else the statements of its only text, the reference."""
+    """Verify the claims of each row. Its texts are its true claims, or else its reference."""
     verified = iter(verify([*chain(*row_texts)], setup))  # the statements of each text
     claims_of_rows: list[Verified] = []
     for row, texts in zip(rows, row_texts, strict=True):
         statements_of_claims = [statements or [] for statements in islice(verified, len(texts))]
-        if row["true_claims"] is None:  # each statement of the reference is a claim
+        if row["true_claims"] is None:  # the text is the reference, and each of its statements is a claim
             statements_of_claims = [[statement] for statement in statements_of_claims[0]]
         is_unknown = bool(texts) and not any(statements_of_claims)  # no text has a statement
         claims_of_rows.append(None if is_unknown else [*map(_as_one, statements_of_claims)])
@@ -168,9 +168,8 @@ def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) 
     """
     claimed, evidence = (read(words or "", origin.language) for words in (claim["claim"], claim["quote"]))
     others = [passage for index, passage in enumerate(origin.passages) if index != claim["context"]]
-    # completes the evidence for the score of a pair of contexts
-    second = _second_evidence(claimed, evidence, others)
-    scored_by, score, pair_score, is_alike = _scores(claim, claimed, evidence, second, setup)
+    second = _second_evidence(claimed, evidence, others)  # for the score of a pair of contexts
+    scored_by, score, pair_score, is_enough = _scores(claim, claimed, evidence, second, setup)
     # a claim that says yes has nearly the score of one that says no
     is_polar = without_polar_word(claim["text"], origin.language)[1] is not None
     stays_open = setup.verifier is not None or setup.undecided == "unknown" or is_polar
@@ -178,11 +177,12 @@ def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) 
     if verdict == "failed":  # the claim could not be checked, for example without evidence
         verdict = "undecided"
     elif verdict == "undecided" and not stays_open:  # the score decides
-        reason = _difference(claim, claimed, evidence, second) if is_alike and compare_figures else None
-        verdict = "supported" if is_alike and reason is None else "unsupported"
-        if reason == _OPPOSITE:
-            verdict = "contradicted"
-        decided_by = scored_by if reason is None else QUOTATION
+        decided_by = scored_by
+        verdict = "supported" if is_enough else "unsupported"
+        reason = _difference(claim, claimed, evidence, second) if is_enough and compare_figures else None
+        if reason is not None:  # a difference between the words overrules their score
+            verdict = "contradicted" if reason == _OPPOSITE else "unsupported"
+            decided_by = QUOTATION
     if verdict != "undecided" and decided_by not in SCORES_DECIDE:
         scored_by = decided_by  # the step that decided it
         score = pair_score = float(verdict == "supported")
@@ -191,12 +191,12 @@ def _scored(claim: Row, origin: Statement, setup: Setup, compare_figures: bool) 
 
 
 class _Scores(NamedTuple):
-    """The scores of a claim against its best context, and against its best pair of contexts."""
+    """Scores of a claim by its best context and best pair of contexts; `is_enough` if `score` supports it."""
 
     scored_by: str
     score: float
     pair_score: float
-    is_alike: bool  # True if the score supports the claim
+    is_enough: bool
 
 
 def _scores(claim: Row, claimed: Reading, evidence: Reading, second: Reading, setup: Setup) -> _Scores:
@@ -206,14 +206,14 @@ def _scores(claim: Row, claimed: Reading, evidence: Reading, second: Reading, se
     """
     if setup.resources.entailment is not None:
         score = claim["entailment"] or 0.0
-        return _Scores(ENTAILMENT, score, pair_score=score, is_alike=score >= ENTAILED)
+        return _Scores(ENTAILMENT, score, pair_score=score, is_enough=score >= ENTAILED)
     cosine = min(1.0, max(0.0, claim["similarity"] or 0.0))
     score = (cosine + (claim["token_recall"] or 0.0)) / 2
     recall_of_pair = recall(claimed.stem_set, evidence.stem_set | second.stem_set) or 0.0
     pair_score = max(score, (cosine + recall_of_pair) / 2)
     similarity_pass = setup.resources.settings.verification.similarity_pass
-    is_alike = cosine >= similarity_pass if claim["fragment"] else score >= LIKE_ENOUGH
-    return _Scores(SIMILARITY, score, pair_score, is_alike)
+    is_enough = cosine >= similarity_pass if claim["fragment"] else score >= LIKE_ENOUGH
+    return _Scores(SIMILARITY, score, pair_score, is_enough)
 
 
 def _difference(claim: Row, claimed: Reading, evidence: Reading, second: Reading) -> str | None:

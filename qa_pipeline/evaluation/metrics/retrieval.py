@@ -137,7 +137,7 @@ def _similar(contexts: Contexts, setup: Setup) -> Iterator[list[bool | None]]:
             yield [None]
             continue
         to_question, to_reference = (vectors.cosines(text, sentences) for text in (question, reference))
-        yield [max(pair) >= limit for pair in zip(to_question, to_reference, strict=True)]
+        yield [max(cosines) >= limit for cosines in zip(to_question, to_reference, strict=True)]
 
 
 def _judged(contexts: Contexts, setup: Setup) -> Iterator[list[bool | None]]:
