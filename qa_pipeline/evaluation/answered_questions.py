@@ -274,12 +274,13 @@ def _from_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
     if relevant is None and isinstance(cited, list):  # cited documents are relevant by default
         names = [entry.get("document") if isinstance(entry, Mapping) else entry for entry in cited]
         relevant = list(dict.fromkeys(name for name in names if isinstance(name, str))) or None
-    return {
+    stated = {
         "reference": truth.get("answer"),
         "relevant_documents": relevant,
         "true_claims": truth.get("claims"),
         "must_refuse": truth.get("must_refuse", row.get("must_refuse")),
     }
+    return {name: value for name, value in stated.items() if value is not None}  # else the row's own counts
 
 
 def _graded(relevant: object) -> Row:

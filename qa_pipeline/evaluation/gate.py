@@ -249,8 +249,7 @@ def _with_deciders(
 def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Document]:
     """Yield the check "unknown" if too many rows lost their score, and the check "drop" of the means.
 
-    In `metric`, an entry of `compare_paired`, `gain` and `relative` are negative if current is worse, whether
-    higher or lower is better.
+    In `metric`, an entry of `compare_paired`, a negative `gain` or `relative` is a loss of any metric.
     """
     is_critical = name in limits.critical
     limit = limits.critical_drop if is_critical else limits.drop

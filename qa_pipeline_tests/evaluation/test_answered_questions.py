@@ -103,6 +103,12 @@ def test_a_reference_that_refuses_says_that_the_answer_must_refuse(tmp_path: Pat
     assert one(tmp_path, {"query": "Who?"})["must_refuse"] is None
 
 
+def test_a_ground_truth_without_documents_leaves_those_of_its_row(tmp_path: Path) -> None:
+    row = {"query": "Who?", "relevant_documents": ["a.md"], "ground_truth": {"answer": "Ann"}}
+    found = one(tmp_path, row)
+    assert (found["reference"], found["relevant_documents"]) == ("Ann", ["a.md"])
+
+
 def test_a_row_is_about_its_first_relevant_document_then_its_first_context(tmp_path: Path) -> None:
     contexts = [{"text": "t", "document": "b.md"}]
     relevant = {"query": "Who?", "contexts": contexts, "ground_truth": {"relevant_documents": ["a.md"]}}
