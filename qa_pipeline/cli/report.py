@@ -230,8 +230,8 @@ def _explain_no_rows(summary: Report, layout: Layout) -> None:
     out = f"--out {shlex.quote(str(layout.out))}"
     if summary.incomplete:
         why = f"{first_names(list(summary.incomplete))} stopped early; fix the problem above and run again"
-    elif summary.withdrawn:  # such as a batch whose gate failed; its examples are deleted
-        why = f"a gate blocks them; qa-pipeline status {out} names it"
+    elif summary.withdrawn:  # their examples are deleted
+        why = f"the batches are withdrawn, often by a gate; qa-pipeline status {out} names the reason"
     else:
         advice = "name a model with --provider, which asks more than rules"
         if _sum(summary, "pairs"):
