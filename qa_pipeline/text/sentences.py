@@ -56,7 +56,7 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
         cuts = [] if is_single_sentence else sentence_cuts(text, unit_start, unit_end, language)
         for start, end in zip([unit_start, *cuts], [*cuts, unit_end], strict=True):
             part = text[start:end]
-            trimmed_start = end - len(part.lstrip())
+            trimmed_start = start + len(part) - len(part.lstrip())
             trimmed_end = start + len(part.rstrip())
             if trimmed_start < trimmed_end:
                 spans.append((trimmed_start, trimmed_end))
@@ -142,7 +142,7 @@ def _full_stop_ends(
         return not (is_enumerator or is_ordinal or is_day)
     begins_month = len(next_lower) > 2 and any(month.startswith(next_lower) for month in months)
     if _ORDINAL.fullmatch(token) and begins_month:  # "on 23rd. May" and "23rd. May 1930" are dates
-        follows_opener = before.lower() in conventions.openers  # they include "on" and all words before a day
+        follows_opener = before.lower() in conventions.openers  # such as "on" and "the"
         return not (follows_opener or _YEAR.match(text, next_start + len(next_word)))
     is_monarch = _ROMAN.fullmatch(token) and before[:1].isupper() and next_word[:1].isupper()
     return next_opens or not is_monarch  # "Karl X. Gustav"
@@ -204,7 +204,7 @@ def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
         closing = _closing_fence(text, lines, index, fence[1], unclosed) if fence else None
         last = index if closing is None else closing  # a fence that stays open is only its own line
         is_blank = not text[start:end].strip()
-        if fence or is_blank:
+        if fence or is_blank:  # ends the block before it
             if pending_start < start:
                 yield pending_start, start, False
             block_end = lines[last][1]

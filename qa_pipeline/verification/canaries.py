@@ -50,7 +50,8 @@ _LETTERS = 0.85  # smallest share of letters and spaces in prose; formulas and l
 class Canary:
     """A row with a known verdict.
 
-    `source` is the original sentence or answer. `pair` is the pair that a judge reads.
+    `mechanism` is alone, joined or a change, such as "number" or "number, joined". `source` is the original
+    sentence or answer. `pair` is the pair that a judge reads.
     """
 
     kind: str
@@ -103,7 +104,7 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary
 
 
 def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
-    """Return the first `most` distinct canaries, without gaps (None)."""
+    """Return the first `most` distinct canaries; None, as from `_in_turn`, is skipped."""
     drawn: dict[str, Canary] = {}
     for canary in canaries:
         if len(drawn) == most:
@@ -215,9 +216,8 @@ def judged_rows(canaries: Sequence[Canary], batch: str, decided: pl.DataFrame) -
 def _rows(canaries: Sequence[Canary], batch: str, asks: str) -> pl.DataFrame:
     """Return a row without verdict for each canary. `asks` is the tested step, "verifier" or "judge"."""
     rows = [[*(getattr(canary, name) for name in _DRAWN), batch, asks] for canary in canaries]
-    return pl.DataFrame(
-        rows, {name: CANARIES.schema[name] for name in (*_DRAWN, "batch", "asks")}, orient="row"
-    )
+    schema = {name: CANARIES.schema[name] for name in (*_DRAWN, "batch", "asks")}
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def draw_judge_pairs(
