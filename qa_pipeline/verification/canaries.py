@@ -260,11 +260,11 @@ def _other_answers(pair: ProvedPairRow, sentences: Iterable[_Sentence]) -> Itera
 
 
 def _is_judgeable(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
-    """Return True for a complete pair in a supported language, with all evidence and no injections."""
+    """Return True for a complete pair in a supported language, without injections, that is no test row."""
     evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"] if chunk_id in passages]
-    has_evidence = 0 < len(evidence) == len(pair["evidence_chunk_ids"])
+    is_complete = pair["coverage"] == "full" and 0 < len(evidence) == len(pair["evidence_chunk_ids"])
     is_test_row = pair["expected_verdict"] is not None
-    if is_test_row or not has_evidence or pair["coverage"] != "full" or pair["language"] not in LEXICONS:
+    if is_test_row or not is_complete or pair["language"] not in LEXICONS:
         return False
     return not hold_injections(evidence) and not any(map(is_injection, (pair["question"], pair["answer"])))
 
