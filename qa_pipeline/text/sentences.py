@@ -159,8 +159,8 @@ def _abbreviation_ends(
     forms = {token.lower(), token.lower().rpartition(".-")[2]}  # "dipl.-ing" and "ing"
     if before.endswith("."):  # "z. B" is "z.b"
         forms.add(f"{before}{token}".lower())
-    is_numbering = not forms.isdisjoint(conventions.before_number)  # a word such as "Nr" or "Sec"
-    follows_title = is_numbering and before[:-1].lower() in conventions.never_final  # "Hon. Sec."
+    is_numbering = not forms.isdisjoint(conventions.before_number)  # a word before a number: "Nr"
+    follows_title = is_numbering and before[:-1].lower() in conventions.never_final  # a title: "Hon. Sec."
     if forms & conventions.never_final or follows_title:  # "Dr. Lee"
         return False
     is_short_name = token[:1].isupper() and len(token) < 5
