@@ -193,7 +193,7 @@ class EntailmentModel(ModelFolder):
 def load_entailment_model(
     settings: EntailmentSettings, cache: VectorCache, embedding: EmbeddingSettings
 ) -> EntailmentModel | None:
-    """Load the model of the settings, if any, with its weights later; raises a SettingsError."""
+    """Find and check the model of the settings, if any; raises a SettingsError. Its weights load later."""
     if settings.model is None:
         return None
     group = "verification.entailment"

@@ -160,7 +160,7 @@ def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[_Draft], seen: Counter[
     for position, draft in enumerate(drafts):
         path, text, section = draft.section.path, draft.text, draft.section
         start, end = section.start + draft.start, section.start + draft.end
-        first_id = chunk_hash(path, text, 0)
+        first_id = chunk_hash(path, text, 0)  # the same for all chunks with equal path and text
         repeat = seen[first_id]
         seen[first_id] += 1
         yield {
@@ -201,17 +201,17 @@ def _cut(rows: Sequence[ParsedDocumentRow], counter: TokenCounter, bound: int) -
     """Cut documents into drafts of at most `bound` tokens with their heading path, by document in order."""
     sections = _with_short_paths(list(_sections(rows)), bound // _PATH_PART, counter)
     whole_sections = [(section, 0, len(section.text.rstrip())) for section in sections]
-    fitting: list[list[_Draft]] = [[] for _ in rows]  # by document
+    by_document: list[list[_Draft]] = [[] for _ in rows]
     too_long: list[_Section] = []
     for draft in _counted(whole_sections, counter):
         # a very long word counts as a single token, so the characters are limited too
         if draft.tokens <= bound and draft.end <= bound * TOKEN_CHARACTERS:
-            fitting[draft.section.document].append(draft)
+            by_document[draft.section.document].append(draft)
         else:
             too_long.append(draft.section)
     for draft in _packed(too_long, counter, bound):
-        fitting[draft.section.document].append(draft)
-    return [sorted(drafts, key=lambda draft: draft.section.start + draft.start) for drafts in fitting]
+        by_document[draft.section.document].append(draft)
+    return [sorted(drafts, key=lambda draft: draft.section.start + draft.start) for drafts in by_document]
 
 
 def _packed(sections: Sequence[_Section], counter: TokenCounter, bound: int) -> Iterator[_Draft]:

@@ -68,13 +68,13 @@ def _find_segments(text: str, heading_end: int, language: str) -> Iterator[_Segm
         second_last = len(spans) - 2
         for number, (low, high) in enumerate(spans):
             # keep the opening fence with the first line of code, and the last line with the closing fence
-            is_fence = is_code and number in (0, second_last)
+            touches_fence = is_code and number in (0, second_last)
             yield _Segment(
                 low,
                 high,
                 opens_block=number == 0,
                 is_heading=low < heading_end,
-                belongs_to_next=is_fence or text[high - 1] == ":",
+                belongs_to_next=touches_fence or text[high - 1] == ":",
             )
 
 

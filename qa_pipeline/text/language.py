@@ -32,8 +32,8 @@ _NEARBY = 0.9  # minimum probability among the languages with a lexicon, if all 
 _LIKELIER = 0.5  # minimum probability among these for a list of words: more than all others together
 _MOST_WORDS = 100  # distinct words, enough to identify a language
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_FEWEST_LETTERS = 80  # a part with fewer has the language of its document
-_FEWEST_QUESTION_LETTERS = 20  # a question with fewer has the expected language
+_FEWEST_PART_LETTERS = 80  # a part with fewer has the language of its document
+_FEWEST_PAIR_LETTERS = 20  # a question or answer with fewer has the expected language
 QUOTED = re.compile(r"[“”„\"«][^“”„\"«»\n]{1,200}[“”\"»]|`[^`\n]{1,200}`")
 """A name or term in quotation marks, or code."""
 _ENOUGH_TO_OVERRULE = 2  # segments that are certainly not in the declared language
@@ -71,7 +71,7 @@ def languages_of(text: str, declared: str | None = None, title: str | None = Non
         main = _by_words(f"{title or ''}\n{text}")
     lengths: Counter[str] = Counter()  # characters by language
     for segment, (language, certainty) in zip(segments, identified, strict=True):
-        is_certain = certainty >= _CERTAIN and _letter_count(segment) >= _FEWEST_LETTERS
+        is_certain = certainty >= _CERTAIN and _letter_count(segment) >= _FEWEST_PART_LETTERS
         lengths[language if is_certain else main] += len(segment)
     total = lengths.total()
     if not total:
@@ -83,7 +83,7 @@ def languages_of(text: str, declared: str | None = None, title: str | None = Non
 def segment_language(text: str, main: str) -> str:
     """Return the language of a part of a document if certain, else the main language."""
     prose = _CODE.sub("", text)
-    if _letter_count(prose) < _FEWEST_LETTERS:
+    if _letter_count(prose) < _FEWEST_PART_LETTERS:
         return main
     language, certainty = _identify(prose[:_MOST_READ])
     return language if certainty >= _CERTAIN else main
@@ -149,13 +149,13 @@ def _by_words(text: str) -> str:
 
 
 def in_other_language(text: str, language: str) -> str | None:
-    """Return the language of a short text if it is certainly another language.
+    """Return the language of a question or answer if it is certainly another language.
 
     Quoted names are ignored, since they may be in any language. A text with most stop words in the expected
     language is in that language, whatever names it has.
     """
     unquoted = QUOTED.sub(" ", text)
-    if language not in LEXICONS or _letter_count(unquoted) < _FEWEST_QUESTION_LETTERS:
+    if language not in LEXICONS or _letter_count(unquoted) < _FEWEST_PAIR_LETTERS:
         return None
     used = set(re.findall(r"[^\W\d_]+", unquoted.casefold()))
     stop_word_counts = {code: len(used & vocabulary.stop_words) for code, vocabulary in LEXICONS.items()}

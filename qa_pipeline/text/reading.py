@@ -148,10 +148,10 @@ def _figures(text: str, language: str) -> Iterator[str]:
         parts = _PARTS.split(_COUNTED.sub(r"\1", word))  # "2024-05-03" has three, "5-person" only "5"
         numbers = [number for part in parts if (number := number_value(part, language)) is not None]
         if len(numbers) == len(parts):  # a number, range or date
-            # 1 is left out, since another text may write it as the article "one"
-            figures = [number for number in numbers if number != "1"]
             is_date = len(parts) == 3  # its "05" is the figure 5
-            yield from (figure.lstrip("0") for figure in figures) if is_date else figures
+            for number in numbers:
+                if number != "1":  # another text may write it as the article "one"
+                    yield number.lstrip("0") if is_date else number
         elif is_identifier(word) and not word.isalpha():
             yield word
 

@@ -56,7 +56,7 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
         cuts = [] if is_single_sentence else sentence_cuts(text, unit_start, unit_end, language)
         for start, end in zip([unit_start, *cuts], [*cuts, unit_end], strict=True):
             part = text[start:end]
-            trimmed_start = end - len(part.lstrip())
+            trimmed_start = start + len(part) - len(part.lstrip())
             trimmed_end = start + len(part.rstrip())
             if trimmed_start < trimmed_end:
                 spans.append((trimmed_start, trimmed_end))
@@ -142,7 +142,7 @@ def _full_stop_ends(
         return not (is_enumerator or is_ordinal or is_day)
     begins_month = len(next_lower) > 2 and any(month.startswith(next_lower) for month in months)
     if _ORDINAL.fullmatch(token) and begins_month:  # "on 23rd. May" and "23rd. May 1930" are dates
-        follows_opener = before.lower() in conventions.openers  # they include "on" and all words before a day
+        follows_opener = before.lower() in conventions.openers  # such as "on" and "the"
         return not (follows_opener or _YEAR.match(text, next_start + len(next_word)))
     is_monarch = _ROMAN.fullmatch(token) and before[:1].isupper() and next_word[:1].isupper()
     return next_opens or not is_monarch  # "Karl X. Gustav"
@@ -159,8 +159,8 @@ def _abbreviation_ends(
     forms = {token.lower(), token.lower().rpartition(".-")[2]}  # "dipl.-ing" and "ing"
     if before.endswith("."):  # "z. B" is "z.b"
         forms.add(f"{before}{token}".lower())
-    is_numbering = not forms.isdisjoint(conventions.before_number)  # a word such as "Nr" or "Sec"
-    follows_title = is_numbering and before[:-1].lower() in conventions.never_final  # "Hon. Sec."
+    is_numbering = not forms.isdisjoint(conventions.before_number)  # a word before a number: "Nr"
+    follows_title = is_numbering and before[:-1].lower() in conventions.never_final  # a title: "Hon. Sec."
     if forms & conventions.never_final or follows_title:  # "Dr. Lee"
         return False
     is_short_name = token[:1].isupper() and len(token) < 5
@@ -204,7 +204,7 @@ def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
         closing = _closing_fence(text, lines, index, fence[1], unclosed) if fence else None
         last = index if closing is None else closing  # a fence that stays open is only its own line
         is_blank = not text[start:end].strip()
-        if fence or is_blank:
+        if fence or is_blank:  # ends the block before it
             if pending_start < start:
                 yield pending_start, start, False
             block_end = lines[last][1]

@@ -50,7 +50,8 @@ _LETTERS = 0.85  # smallest share of letters and spaces in prose; formulas and l
 class Canary:
     """A row with a known verdict.
 
-    `source` is the original sentence or answer. `pair` is the pair that a judge reads.
+    `mechanism` is alone, joined or a change, such as "number" or "number, joined". `source` is the original
+    sentence or answer. `pair` is the pair that a judge reads.
     """
 
     kind: str
@@ -103,7 +104,7 @@ def draw_canaries(chunks: pl.DataFrame, per_kind: int = PER_KIND) -> list[Canary
 
 
 def _first(canaries: Iterable[Canary | None], most: int) -> list[Canary]:
-    """Return the first `most` distinct canaries, without gaps (None)."""
+    """Return the first `most` distinct canaries; None, as from `_in_turn`, is skipped."""
     drawn: dict[str, Canary] = {}
     for canary in canaries:
         if len(drawn) == most:
@@ -215,9 +216,8 @@ def judged_rows(canaries: Sequence[Canary], batch: str, decided: pl.DataFrame) -
 def _rows(canaries: Sequence[Canary], batch: str, asks: str) -> pl.DataFrame:
     """Return a row without verdict for each canary. `asks` is the tested step, "verifier" or "judge"."""
     rows = [[*(getattr(canary, name) for name in _DRAWN), batch, asks] for canary in canaries]
-    return pl.DataFrame(
-        rows, {name: CANARIES.schema[name] for name in (*_DRAWN, "batch", "asks")}, orient="row"
-    )
+    schema = {name: CANARIES.schema[name] for name in (*_DRAWN, "batch", "asks")}
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def draw_judge_pairs(
@@ -260,11 +260,11 @@ def _other_answers(pair: ProvedPairRow, sentences: Iterable[_Sentence]) -> Itera
 
 
 def _is_judgeable(pair: ProvedPairRow, passages: Mapping[str, Passage]) -> bool:
-    """Return True for a complete pair in a supported language, with all evidence and no injections."""
+    """Return True for a complete pair in a supported language, without injections, that is no test row."""
     evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"] if chunk_id in passages]
-    has_evidence = 0 < len(evidence) == len(pair["evidence_chunk_ids"])
+    is_complete = pair["coverage"] == "full" and 0 < len(evidence) == len(pair["evidence_chunk_ids"])
     is_test_row = pair["expected_verdict"] is not None
-    if is_test_row or not has_evidence or pair["coverage"] != "full" or pair["language"] not in LEXICONS:
+    if is_test_row or not is_complete or pair["language"] not in LEXICONS:
         return False
     return not hold_injections(evidence) and not any(map(is_injection, (pair["question"], pair["answer"])))
 

@@ -47,7 +47,7 @@ def cite_claims(
     """
     resolutions = [_resolve_stored(citation, pair, sources) for citation in pair["citations"]]
     stored = list(zip(pair["citations"], resolutions, strict=True))
-    by_number = {citation["number"]: resolution for citation, resolution in stored}
+    by_number = {citation["number"]: resolution for citation, resolution in stored}  # no mark names None
     quoted = [
         (quote, resolution) for citation, resolution in stored if (quote := citation["quote"]) is not None
     ]
@@ -57,11 +57,11 @@ def cite_claims(
     )
     cited = []
     for claim in claims:
-        claim_resolutions, chunk_ids = resolutions, pair_chunk_ids  # of a claim without marks
         by_mark = [_resolve_mark(reference, pair, sources, by_number) for reference in claim.references]
-        if marked := list(chain.from_iterable(by_mark)):
-            claim_resolutions = [*marked, *(resolution for _, resolution in quoted)]
-            chunk_ids = tuple(dict.fromkeys(chain.from_iterable(target.chunk_ids for target in marked)))
+        marked = list(chain.from_iterable(by_mark))  # the resolutions of the claim's own marks, if any
+        claim_resolutions = [*marked, *(resolution for _, resolution in quoted)] if marked else resolutions
+        marked_ids = dict.fromkeys(chain.from_iterable(resolution.chunk_ids for resolution in marked))
+        chunk_ids = tuple(marked_ids) if marked else pair_chunk_ids
         quotes = tuple(  # a quote of an unknown source is searched for in all chunks of the claim
             _check_quote(quote, resolution.chunk_ids or chunk_ids, chunk_ids, texts)
             for quote, resolution in quoted

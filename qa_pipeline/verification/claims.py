@@ -137,16 +137,16 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
         proof = prove(stated.written, fragment, context, index, citations.chunk_ids)
         if other_language is not None:  # the rules read it by the words of the wrong language
             proof = Proof(proof.unit, doubts=(f"the answer is in another language ({other_language})",))
-        # units that share most words with claim and question first, then the shortest
+        # best first: units that share most words with claim and question, then the shortest
         topic = stated.stem_set | question.stem_set
-        cited_units = sorted(
+        best_units = sorted(
             chain.from_iterable(index.units(chunk_id) for chunk_id in citations.chunk_ids),
             key=lambda unit: (-len(topic & unit.reading.stem_set), len(unit.text)),
         )
-        best_first = list(dict.fromkeys([*(unit.chunk_id for unit in cited_units), *citations.chunk_ids]))
+        best_chunk_ids = list(dict.fromkeys([*(unit.chunk_id for unit in best_units), *citations.chunk_ids]))
         # without proof or denial, the evidence is the unit that shares most words with the claim alone
         evidence = proof.unit or max(
-            cited_units, key=lambda unit: len(stated.stem_set & unit.reading.stem_set), default=None
+            best_units, key=lambda unit: len(stated.stem_set & unit.reading.stem_set), default=None
         )
         rewording = () if claim.self_contained is None else (claim.self_contained,)
         identity = (row["pair_id"], claim.start, claim.end, claim.text, *rewording)
@@ -166,11 +166,11 @@ def _compare_answer(answered: Answered, index: SourceIndex, must_answer: bool) -
             "citation_status": citations.status,
             "citation_reason": citations.reason,
             "quotes": list(citations.quotes),
-            "candidate_chunk_ids": best_first[:_MOST_CANDIDATE_CHUNKS],
+            "candidate_chunk_ids": best_chunk_ids[:_MOST_CANDIDATE_CHUNKS],
         }
         needs_question = fragment and claim.self_contained is None
         embedded = f"{row['question']} {claim.stated}" if needs_question else claim.stated
-        yield _Compared(columns, embedded, best_first)
+        yield _Compared(columns, embedded, best_chunk_ids)
 
 
 def _add_cosines(
@@ -191,13 +191,13 @@ def _add_cosines(
 def _evidence_columns(
     claim: Reading, proof: Proof, evidence: Unit | None, index: SourceIndex
 ) -> ClaimColumns:
-    """Return the columns about the evidence of a claim: its position, scores, proof, doubts and denial."""
+    """Return the columns about the evidence of a claim: its location, scores, proof, doubts and denial."""
     if evidence is None:
         return {"unproved": list(proof.doubts)}
     source = index.sources[evidence.chunk_id]
     headings = read("\n".join(source.headings), source.language)
     denied = [] if proof.denial is None else [f"{proof.denial.reason}: {proof.denial.words}"]
-    position = source.evidence(evidence.start, evidence.end)
+    location = source.evidence(evidence.start, evidence.end)  # columns such as "page" and "quote"
     return {
         "token_recall": recall(claim.stem_set, evidence.reading.stem_set | headings.stem_set),
         "proved_by": "quotation" if proof.is_proved else None,
@@ -206,7 +206,7 @@ def _evidence_columns(
         # a number or identifier of the claim is neither in the evidence nor above it
         "scope_differs": bool(missing_figures(claim, [evidence.reading, headings])),
         "evidence_doubt": source.doubt(evidence.start, evidence.end),
-        **{f"evidence_{name}": value for name, value in position.items()},
+        **{f"evidence_{name}": value for name, value in location.items()},
     }
 
 
@@ -284,8 +284,8 @@ def fill_entailment(
     claim_text = pl.when("fragment").then(completed).otherwise("text")
     columns = (claim_text.alias("claim"), "evidence_chunk_id", "candidate_chunk_ids")
     claims_with_passages = []
-    for claim, evidence, candidates in with_question.select(columns).iter_rows():
-        chunk_ids = list(dict.fromkeys(filter(None, [evidence, *(candidates or [])])))[:_MOST_PASSAGES]
+    for claim, evidence_id, candidate_ids in with_question.select(columns).iter_rows():
+        chunk_ids = list(dict.fromkeys(filter(None, [evidence_id, *(candidate_ids or [])])))[:_MOST_PASSAGES]
         claims_with_passages.append((claim, [texts[chunk_id] for chunk_id in chunk_ids]))
     results = score_claims(claims_with_passages, model, notify)
     scored = {

@@ -129,17 +129,17 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
         if end - start <= _LONGEST and not passage.text.startswith("#", start)  # a heading
     }
     texts = [text for passage in passages for text in (passage.title, *passage.section_path, passage.text)]
-    all_text, all_claims, seed = "\n\n".join(texts), "\n".join(claims).casefold(), draw_number(*claims)
+    all_text, all_claims = "\n\n".join(texts), "\n".join(claims).casefold()
+    seed = draw_number(*claims)
     # sentences with a full stop first, in pseudo-random order
     ordered = sorted(language_by_sentence, key=lambda line: (not line.endswith("."), draw_number(seed, line)))
     for sentence in ordered:
         for false in falsehoods(sentence, all_text, language_by_sentence[sentence], seed):
             if false.text.rstrip(".").casefold() not in all_claims:
                 return false.text
-    # instead, add a number to a sentence, or to any text if there is no sentence
+    # instead, add an absent number to a sentence, or to any text if there is no sentence
     sentence = ordered[0] if ordered else all_text or all_claims
     words = sentence[:_LONGEST].rstrip(".").split() or ["1"]
-    first_number = _LARGEST_WORD + 1 + seed % 900  # pseudo-random, and too large to be spelled out
-    numbers = map(str, count(first_number))
+    numbers = map(str, count(_LARGEST_WORD + 1 + seed % 900))  # pseudo-random, too large to be spelled out
     absent = next(number for number in numbers if not contains(f"{all_text} {all_claims}", number))
     return " ".join([*words, absent])

@@ -175,14 +175,14 @@ def _build_call(
 def _group_by_passages(
     rows: Iterable[PairClaimRow], sources: Mapping[str, Source]
 ) -> Iterator[list[PairClaimRow]]:
-    """Yield the rows of each request: claims of a batch with exactly the same passages."""
-    by_passages: dict[tuple[str, ...], list[PairClaimRow]] = defaultdict(list)
+    """Yield the rows of each request: claims of a batch and language with the same passages."""
+    groups: dict[tuple[str, ...], list[PairClaimRow]] = defaultdict(list)
     for row in rows:
         # a pair with an injection gets its own requests, so that it cannot affect other pairs
         own_pair = row["pair_id"] if _contains_injections([row], sources) else ""
         texts = sorted(map(_visible, _passages([row], sources)))
-        by_passages[row["language"], row["batch"], own_pair, *texts].append(row)
-    for group in by_passages.values():
+        groups[row["language"], row["batch"], own_pair, *texts].append(row)
+    for group in groups.values():
         yield from (group[start : start + MOST_CLAIMS] for start in range(0, len(group), MOST_CLAIMS))
 
 
@@ -208,7 +208,7 @@ def _reply_columns(
             detail = "the reply does not decide this claim, or twice"
             yield {"prompt_hash": prompt_hash, "reason": "no_verdict", "detail": detail}
             continue
-        reason, detail = None, row_reply.reasoning
+        reason, detail = None, row_reply.reasoning  # an accept with a reason is not trusted
         if row_reply.decision == "accept":
             claim = read(row["self_contained"] or row["text"], row["language"])
             question = read(row["question"], row["language"])

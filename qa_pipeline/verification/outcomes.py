@@ -153,12 +153,12 @@ def _outcome(accept_grounding: float) -> pl.Expr:
 
 
 def evidence_passages(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Return claim_id and the evidence columns, with a row for each evidence passage."""
+    """Return claim_id and the evidence columns, a row per evidence passage, in the order of `claims`."""
     names = [name for name in claims.columns if name.startswith("evidence_")]
     # the evidence of claims that a model accepted is its quotes, and of all others the unit in `claims`
     by_model = claim_verdicts.filter(verdict=SUPPORTED, decided_by="llm").select("claim_id", "llm_quotes")
-    quoted = by_model.explode("llm_quotes", empty_as_null=True).drop_nulls("llm_quotes").unnest("llm_quotes")
-    quoted = quoted.rename({name: f"evidence_{name}" for name in quoted.columns if name != "claim_id"})
+    quotes = by_model.explode("llm_quotes", empty_as_null=True).drop_nulls("llm_quotes").unnest("llm_quotes")
+    quoted = quotes.rename({name: f"evidence_{name}" for name in quotes.columns if name != "claim_id"})
     other = claims.select("claim_id", *names).join(by_model, on="claim_id", how="anti", maintain_order="left")
     evidence = pl.concat([other, quoted], how="diagonal")
     return claims.select("claim_id").join(evidence, on="claim_id", maintain_order="left_right")

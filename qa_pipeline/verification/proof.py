@@ -28,6 +28,7 @@ from qa_pipeline.verification.sources import SourceIndex, Unit
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")  # "- ", "2. "
 _TERM = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
+"""The term that begins a line, such as the group "Range" in "- Range: 40 km"."""
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _FARTHEST_ITEM = 100
 """Maximum sentences between a list item and its lead-in. Longer lists are mostly registers."""
@@ -120,10 +121,9 @@ def _lead_in_doubts(unit: Reading, around: Surroundings, context: Context) -> It
     """Yield a reason if a lead-in adds a word or negation to the question, answer and headings."""
     if not around.is_item or not around.lead_ins:
         return  # the lead-in of a table is not compared
-    words = lexicon(unit.language).proof
-    qualifiers = lexicon(unit.language).negations.union(
-        words.reporting, words.supposing, words.voiding, words.scope
-    )
+    vocabulary = lexicon(unit.language)
+    words = vocabulary.proof
+    qualifiers = vocabulary.negations.union(words.reporting, words.supposing, words.voiding, words.scope)
     is_sentence = unit.written[-1:] in (".", "!") and unit.written.lstrip("-*+• ")[:1].isupper()
     known = (context.question, context.answer, context.headings)
     known_stems = frozenset[str]().union(*(text.stem_set for text in known))
@@ -156,7 +156,7 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
 
     For "- b" in "These are:\n- a\n  - b", they are "- a" and "These are:".
     """
-    indent = _indentation(text, spans[index])
+    indent = _indentation(text, spans[index])  # None outside a list
     is_row = " | " in text[slice(*spans[index])]
     if indent is None and not is_row:
         return
@@ -170,7 +170,7 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], index: int) -> Iterat
         if indent_above is None:  # the text before the list or table
             last_character = text[span[1] - 1]
             introduces_items = last_character == ":" or last_character.isalnum()  # it has no final stop
-            if is_row or introduces_items:
+            if is_row or introduces_items:  # any text introduces a table
                 yield _beginning(text, span)
             return
         if indent is not None and indent_above < indent:  # an item of an outer list; other items are skipped

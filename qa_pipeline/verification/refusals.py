@@ -77,13 +77,13 @@ class _Batch:
         vector = TextVectors([text], self._embedder).of(text)
         cosines = dict(zip(chunk_ids, self._vectors.cosines(vector, chunk_ids), strict=True))
         by_vector = sorted(chunk_ids, key=lambda chunk_id: -cosines[chunk_id])[:_MOST_CHUNKS]
-        by_words = self._index.best_chunks(question.stems, _MOST_CHUNKS)
-        likeliest_ids = list(dict.fromkeys([*by_words, *by_vector]))
+        word_shares = self._index.best_chunks(question.stems, _MOST_CHUNKS)  # by chunk id, best first
+        likeliest_ids = list(dict.fromkeys([*word_shares, *by_vector]))
         # words are compared only if nearly all text is in the language of the question
         share_in_language = self._lengths[question.language] / max(self._lengths.total(), 1)
         is_main_language = share_in_language >= _LEAST_IN_LANGUAGE
         is_comparable = is_main_language and in_other_language(text, question.language) is None
-        word_share = max(by_words.values(), default=0.0) if is_comparable and question.stem_set else None
+        word_share = max(word_shares.values(), default=0.0) if is_comparable and question.stem_set else None
         scores: dict[str, Any] = {
             "best_chunk_id": next(iter(likeliest_ids), None),
             "similarity": max(cosines.values(), default=None),

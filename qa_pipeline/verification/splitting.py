@@ -268,8 +268,8 @@ def _split_claim(claim: Claim, text: str, proposed: list[SplitClaim], said_befor
         quoted = read(text[start:end], language)
         wording = read(" ".join(statement.claim.split()), language)
         _check_statement(wording, quoted, sentence, said_before)
-        # quoted words that the statement repeats; negations were counted by the check
         quoted_words = {word for word in uncovered if start <= word.start < end}
+        # words that the statement repeats are covered; negations were counted by the check
         uncovered -= {word for word in quoted_words if word.negative or word.stem in wording.stem_set}
         quote = plain(quoted.written)
         reworded = None if wording.written.rstrip(".") == quote.rstrip(".") else wording.written
