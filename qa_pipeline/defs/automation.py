@@ -91,7 +91,7 @@ def corpus_sensor(
         if reports[batch].version not in ("", GONE):  # "" was never reported
             events += report(batch, GONE)
 
-    # add the partitions of new batches, and remove those of missing batches
+    # add the partitions of new batches, and remove those of batches that are not listed any more
     registered = set(instance.get_dynamic_partitions(PARTITIONS_NAME))
     new = sorted(set(batches.names) - registered)
     removed = _removable(instance, layout, registered - present, gone)

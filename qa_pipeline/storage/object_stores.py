@@ -112,7 +112,7 @@ class ObjectStore:
             raise self._translated(error, operation, path) from error
 
     def _translated(self, error: Exception, operation: str, path: Any) -> Exception:
-        """Return the error to raise, without the library's message; FileExistsError if a condition failed."""
+        """Return the error to raise: FileExistsError if a condition failed, a file error or StorageError."""
         code, status = _code_and_status(error)
         is_write = operation in _PUTS
         # S3 answers a conditional write with NoSuchKey if another process has deleted the file
